@@ -16,7 +16,7 @@ export async function restart(stage: Stage): Promise<Result> {
   const startedAt = performance.now();
   await stage.startOperator();
   // The account has one pass too.
-  await until(stage, mostMs, ({ settledPasses, queued }) => settledPasses > count && queued === 0);
+  await until(stage, mostMs, ({ settledReconciles, queued }) => settledReconciles > count && queued === 0);
   const quietSeconds = (performance.now() - startedAt) / 1000;
   await sleep(afterMs);
   const readings = await counting.stop();

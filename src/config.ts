@@ -404,7 +404,12 @@ export const pointsCommand = {
         .transform((text) => Date.parse(text))
         .optional(),
     },
-    limit: { help: 'list so many at most', value: 'N', fallback: '50', schema: wholeNumber(1, 100_000) },
+    limit: {
+      help: 'the largest number of entries to list',
+      value: 'N',
+      fallback: '50',
+      schema: wholeNumber(1, 100_000),
+    },
     output: {
       help: 'how: a table, json, yaml, or name (the id of each point on a line)',
       value: 'table|json|yaml|name',

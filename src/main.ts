@@ -103,7 +103,7 @@ function usage(): string {
   return `apphosting COMMAND [options]\n\n${rows.join('\n')}\n\napphosting COMMAND --help explains each; apphosting --version says which one this is.\n`;
 }
 
-// Of the chunks that are loaded from here on: a map is read when a trace is first printed, and costs nothing until then.
+// Turns on source maps before the other chunks are loaded. A map is only read when a stack trace is printed.
 setSourceMapsSupport(true);
 
 async function main(): Promise<number> {

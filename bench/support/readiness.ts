@@ -10,7 +10,7 @@ export interface Progress {
   readonly ready: number;
   readonly known: number;
   readonly queued: number;
-  readonly settledPasses: number;
+  readonly settledReconciles: number;
 }
 
 /** One look at the operator's own metrics. */
@@ -22,7 +22,7 @@ async function progressOf(stage: Stage): Promise<Progress> {
     ready: own({ ready: 'True' }),
     known: own({}),
     queued: sumOf(samples, 'apphosting_queue_depth'),
-    settledPasses: sumOf(samples, 'apphosting_passes_total', { result: 'settled' }),
+    settledReconciles: sumOf(samples, 'apphosting_reconciles_total', { result: 'settled' }),
   };
 }
 

@@ -65,7 +65,7 @@ export async function prepare(stage: Stage): Promise<void> {
     kind: 'HostingAccount',
     metadata: { name: 'default', namespace: workNamespace },
     spec: {
-      accountId: 'acc_demo',
+      externalId: 'acc_demo',
       credentialsRef: { name: secretName },
       pollSeconds: options.pollSeconds,
       budget: { requestsPerSecond: 200, concurrency: 16 },

@@ -15,7 +15,7 @@ export function isVersion(text: string): boolean {
   return /^[1-9][0-9]{0,38}$/.test(text);
 }
 
-/** Whether version `a` is older than `b`. */
+/** True if version `a` is older than `b`. */
 export function isOlderVersion(a: string, b: string): boolean {
   return compareVersions(a, b) < 0;
 }

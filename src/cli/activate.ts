@@ -9,7 +9,7 @@ export function activate(args: readonly string[]): Promise<number> {
   return aboutProtection('activate', parseNamed(activateCommand, args), manifestOf);
 }
 
-/** The choices of a person about an activation. */
+/** The options given on the command line. */
 export interface PointChoice {
   readonly point: string;
   readonly confirm?: string | undefined;
@@ -62,7 +62,7 @@ export function manifestOf(
   return { text: `${notesOn(protection, point, choice, nowMs)}${stringify(manifest)}` };
 }
 
-/** The point that was meant; a sentence where it is none or more than one. */
+/** The point that `--point` selects; a sentence if it is none or several. */
 function pointOf({ facts }: ProtectionView, asked: string): Point | string {
   const { recoveryPoints = [] } = facts;
   const [newest] = recoveryPoints;
@@ -74,7 +74,7 @@ function pointOf({ facts }: ProtectionView, asked: string): Point | string {
   return found.length === 1 ? only : `${found.length} recovery points begin with ${asked}; give more of the id`;
 }
 
-/** The names: exactly those of a warm destination, else what was chosen or saved; a sentence where there are none. */
+/** The target names: those of the warm destination, else given or saved ones; a sentence if there are none. */
 function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object | string {
   const { warmDestination } = facts;
   const saved = warmDestination ?? facts.plannedDestination ?? spec.target;
@@ -90,7 +90,7 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
     return 'a warm protection is recovered under the names of its standby; leave out --environment-name and --app-name';
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
-  // Left out where nothing says it: beside the app of a standby, false would rule out the new app that it has.
+  // Leave createNewApp out when nothing states it: false would contradict the new app that a standby has.
   const createNewApp = isNew ? true : (saved?.createNewApp ?? (appName === undefined ? false : undefined));
   return {
     environmentName,

@@ -45,7 +45,7 @@ export interface ListedPoints {
 /** All points, newest first, or a sentence on why they could not be listed. */
 export type LivePoints =
   | { readonly points: readonly PointRow[] }
-  /** `asked` tells a service that did not answer from one that nobody could ask. */
+  /** `asked` is true if the service did not answer, false if it could not be asked. */
   | { readonly why: string; readonly asked: boolean };
 
 const longestMs = 60_000;
@@ -88,7 +88,7 @@ export async function pointsFrom(
   const { configurationId, facts } = protection;
   const items = await readWhole(hosting, access, drPointsOf(access.accountId, configurationId));
   if (typeof items === 'string') return { why: items, asked: true };
-  return { points: pointRows(byMoment(items.values()), { generation: facts.generation ?? 0 }) };
+  return { points: pointRows(byMoment(items.values()), { generation: facts.configurationGeneration ?? 0 }) };
 }
 
 /** One list with all its pages; a sentence where it did not come whole. */
@@ -113,7 +113,7 @@ async function readWhole<Item>(
   }
 }
 
-/** How to reach the service: as the flags say, and else as the account of the protection does. */
+/** The service's address and token: from the flags, else from the protection's account. */
 export async function accessOf(
   objects: ReadObjects,
   { namespace, spec }: Pick<ListedPoints, 'namespace' | 'spec'>,
@@ -129,7 +129,7 @@ export async function accessOf(
   if (kind !== 'HostingAccount') return `the Secret of ${kind} ${name} is not in this namespace; ${instead}`;
   try {
     const account = fieldsOf(await objects.account(name));
-    const { accountId: known, credentialsRef } = fieldsOf(account['spec']);
+    const { externalId: known, credentialsRef } = fieldsOf(account['spec']);
     const secretName = fieldsOf(credentialsRef)['name'];
     if (typeof known !== 'string' || typeof secretName !== 'string') {
       return `there is no HostingAccount ${namespace}/${name}; ${instead}`;
@@ -144,7 +144,7 @@ export async function accessOf(
     if (where === undefined || used === undefined) {
       return `Secret ${namespace}/${secretName} does not hold baseUrl and token; ${instead}`;
     }
-    // A token goes to the host that stands beside it, or to the one that was given with it.
+    // Send a token only to the host in the same Secret, or to the one given with it on the command line.
     if (token === undefined && baseUrl !== undefined && baseUrl !== valueOf('baseUrl')) {
       return `--base-url is another host than Secret ${namespace}/${secretName} names; give --token-file, too`;
     }

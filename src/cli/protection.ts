@@ -138,8 +138,8 @@ export function protectionFrom(object: {
   const { name, namespace } = object;
   const spec = DisasterProtectionSpec.safeParse(object.spec);
   const facts = DisasterProtectionFacts.safeParse(object.status ?? {});
-  const { configurationId, conditions = [] } = (object.status ?? {}) as {
-    configurationId?: unknown;
+  const { externalId: configurationId, conditions = [] } = (object.status ?? {}) as {
+    externalId?: unknown;
     conditions?: readonly {
       readonly type: string;
       readonly status: string;

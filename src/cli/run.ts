@@ -8,8 +8,7 @@ import { openHosting } from '../hosting/open.ts';
 import { openKube } from '../kube/client/client.ts';
 import { findCredentials } from '../kube/credentials/credentials.ts';
 import { agesOf } from '../kube/watch/health.ts';
-import { leasePaceOf } from '../kube/lease/lease-options.ts';
-import { LeaseElection } from '../kube/lease/lease.ts';
+import { LeaseElection, leasePaceOf } from '../kube/lease/lease.ts';
 import { laterOf } from './operator/started.ts';
 import { kinds } from '../kinds/index.ts';
 import { openLog } from '../telemetry/logger.ts';
@@ -130,7 +129,7 @@ async function operate(settings: RunSettings): Promise<number> {
   }
 }
 
-/** The right to act, and how it is won and lost. */
+/** Leadership: how it is won and lost. */
 interface Election {
   readonly leadership: Leadership;
   /** Resolves when won, with how long calls that cannot be repeated must wait. */
@@ -227,7 +226,7 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
   return code;
 }
 
-/** Lets what runs finish, writes what must be written, and gives the lease back last. */
+/** Shuts down: finishes running calls, writes ids to status, and releases the lease last. */
 async function finish(
   operator: Operator,
   election: Election,

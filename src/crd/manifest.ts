@@ -79,7 +79,7 @@ function root(kind: KindIdentity) {
 /** The status of a kind: what all have, the id, and the kind's own facts. */
 export function status(kind: KindIdentity): Structural {
   const own = structural(kind.facts, 'status');
-  const id = kind.idField === undefined ? {} : { [kind.idField]: idOf(kind.kind) };
+  const id = kind.idWord === undefined ? {} : { externalId: idOf(kind.kind, kind.idWord) };
   const shared = structural(z.object({ ...CommonStatus.shape, ...id }).meta({ description: 'shared' }), 'status');
   const internal = structural(z.object(InternalStatus).meta({ description: 'internal' }), 'status.internal');
   const taken = { ...shared.properties, ...internal.properties, internal: undefined };
@@ -139,9 +139,9 @@ function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): read
 function columns(kind: KindIdentity): readonly Column[] {
   const ready = '.status.conditions[?(@.type=="Ready")]';
   const id: readonly Column[] =
-    kind.idField === undefined
+    kind.idWord === undefined
       ? []
-      : [{ name: 'ID', path: `.status.${kind.idField}`, wide: true, description: 'The id in the service.' }];
+      : [{ name: 'ID', path: '.status.externalId', wide: true, description: 'The id in the service.' }];
   return [
     {
       name: 'READY',

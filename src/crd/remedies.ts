@@ -151,7 +151,7 @@ const aspects = {
   Stopped: nothing,
   AsSpecified: nothing,
   AddedByOthers:
-    'Is it meant? Then nothing. Otherwise `serviceAdds: Remove`, at least for a moment; or name it in the spec, and then no longer.',
+    'Is it meant? Then nothing. Otherwise `onServiceAdd: Remove`, at least for a moment; or name it in the spec, and then no longer.',
   NothingAdded: nothing,
   FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
   RecoveryReady: nothing,

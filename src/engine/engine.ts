@@ -1,19 +1,18 @@
 /**
  * The engine: watches objects, decides what is next for each, and does it.
  *
- * Guarantees: one pass per object at a time; every change of an object, of what it refers to, of a Secret it uses or of what
- * the service shows of it leads to a pass; nothing is acted on that is older than our own last write.
+ * Guarantees: one reconcile per object at a time; every change of an object, its references, its Secrets or its state in
+ * the service leads to a reconcile; no decision is made on a version older than our own last write.
  */
 import { tryingAgain } from './kind/planner/planner.ts';
 import { sameJson } from '../base/json.ts';
 import { isOlderVersion } from '../base/resource-version.ts';
 import { Accounts } from './account/accounts.ts';
-import { ObjectIndex, isClaim, tie, type Stored } from './objects/object-index.ts';
+import { ObjectIndex, isClaim, tie, type Stored, DroppedReferences } from './objects/object-index.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
-import { DroppedReferences } from './objects/dropped-references.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
 import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
-import type { CacheEvent, KubeObject, Service, WalkListener } from './ports.ts';
+import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
 import type { EngineOptions, EngineParts } from './context/parts.ts';
 import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency } from './queue/work-queue.ts';
 import { allowanceOf } from './account/settings.ts';
@@ -39,7 +38,7 @@ export class Engine {
   readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
   readonly #workers: Workers;
   readonly #failing = new WeakMap<Service, Set<string>>();
-  /** The objects that found an id of the service owned by another one, by the tie of its claim. */
+  /** Objects that wait for another one to give up an id, by the tie of the claim. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
   readonly #dropped = new DroppedReferences();
@@ -55,7 +54,7 @@ export class Engine {
       placeOf: (key) => this.#placeOf(key),
       isHeld: (account) => this.#isHeld(account),
     });
-    const onWalk: WalkListener = (event) => this.#walked(event);
+    const onList: ListListener = (event) => this.#listed(event);
     const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
       ...options,
@@ -63,7 +62,7 @@ export class Engine {
       openCreates: new OpenCreates(objects, clock, options.settings.horizonMs),
       accounts: new Accounts({
         ...options,
-        onWalk,
+        onList,
         onThrottled: (service) => this.#gate.heldBack(service),
         print: (value) => options.key.print(value),
         readOnly: options.settings.readOnly,
@@ -148,7 +147,7 @@ export class Engine {
     return this.#queue.depth;
   }
 
-  /** Handles a cluster that was restored from a backup: our writes may be lost, and its objects may be old. */
+  /** The cluster was restored from a backup: our writes may be lost, so reconcile everything. */
   rewound(): void {
     this.#written.clear();
     this.quarantine(this.#parts.settings.horizonMs);
@@ -176,7 +175,7 @@ export class Engine {
     await this.#parts.accounts.closeAll();
   }
 
-  /** Uses what we wrote from now on, however late the watch delivers it. */
+  /** Takes our own write at once, however late the watch delivers it. */
   #wrote({ object, status }: Stored): void {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#parts.objects.get(keyOfObject(object))?.object.metadata;
@@ -193,7 +192,7 @@ export class Engine {
     if (stored === undefined) return;
     this.#noteForced(stored);
     const change = changeOf(object, before);
-    // A reconcile that is about to end need not be woken by its own write.
+    // Our own status write needs no further reconcile.
     if (own === undefined || change === 'wish')
       this.#queue.enqueue(
         key,
@@ -235,7 +234,7 @@ export class Engine {
     }
   }
 
-  /** Accounts themselves are never held: they say what is wrong with the service. */
+  /** Accounts themselves are never held back: their status says what is wrong with the service. */
   #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
     const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
@@ -252,7 +251,7 @@ export class Engine {
     };
   }
 
-  /** An account with this many calls begun gets no more of its objects looked at, so that a service that hangs holds up nobody else. */
+  /** Holds back an account with too many calls under way, so that a hanging service does not block other accounts. */
   #isHeld(account: string): boolean {
     const calls = this.#calls.get(account) ?? 0;
     if (calls === 0) return false;
@@ -266,10 +265,10 @@ export class Engine {
     reads.set(readKey, (reads.get(readKey) ?? new Set()).add(objectKey));
   }
 
-  #walked({ service, key, changed, problem }: Parameters<WalkListener>[0]): void {
+  #listed({ service, key, changed, problem }: Parameters<ListListener>[0]): void {
     const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
     this.#askers.get(service)?.delete(key);
-    if (problem === undefined) this.#gate.walked(service, key);
+    if (problem === undefined) this.#gate.listed(service, key);
     const turned = this.#turned(service, key, problem !== undefined);
     const concerned = this.#parts.subscriptions.concerned(service, key, changed, turned);
     if (turned && problem === undefined) this.#recovered(concerned);
@@ -285,7 +284,7 @@ export class Engine {
     }
   }
 
-  /** An object that is not created yet waits behind those that are, but ahead of those that nobody has looked at. */
+  /** An object that is not created yet goes after existing ones, but before those that were never reconciled. */
   #urgencyOf(key: string): QueueUrgency {
     const stored = this.#parts.objects.get(key);
     const isNew = stored?.kind.life === 'long' && stored.status.memory.id === undefined;
@@ -325,7 +324,7 @@ export class Engine {
   }
 }
 
-/** What changed in an object: what the user wants of it, its finalizers, or at most its status. */
+/** What changed in an object: the user's wish (spec, annotations, deletion), its finalizers, or only its status. */
 function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'finalizers' | 'status' {
   if (before === undefined) return 'wish';
   const [old, fresh] = [before.object.metadata, object.metadata];
@@ -345,7 +344,7 @@ function urgencyOf(object: KubeObject, before: Stored | undefined, initial: bool
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
-/** True when objects that refer to this one would see no difference. */
+/** True when nothing changed that referring objects depend on. */
 function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;

@@ -1,5 +1,5 @@
 /**
- * What the engine needs from the world, as interfaces that the engine owns.
+ * The interfaces through which the engine reaches the world.
  *
  * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
  */
@@ -67,9 +67,9 @@ export interface Read<Item = unknown> {
    * When it is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a fifth of the
    * budget.
    */
-  readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rounds';
+  readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
   /** With `rounds`: its turn does not come more often than this. */
-  readonly roundMs?: number;
+  readonly rateLimitedMs?: number;
   /** The group an item belongs to. An object that looks at a whole group is woken by a change of any of its items. */
   groupOf?(item: Item): string | undefined;
   /** Fields that change without meaning (`lastStateCheck`): items that differ only in these count as unchanged. */
@@ -88,8 +88,6 @@ export interface Snapshot<Item = unknown> {
   readonly items: ReadonlyMap<string, Item>;
   /** Monotonic time before the first request of the list was sent. */
   readonly begunAt: number;
-  /** Counts the full lists of this read. */
-  readonly walk: number;
   /** The service's own clock when the list began, where it shows one. */
   readonly dateMs: number | undefined;
 }
@@ -126,7 +124,7 @@ interface ServiceHealth {
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
   /** The shortest interval at which a rate-limited read is read; undefined when there are none. */
-  readonly roundMs: number | undefined;
+  readonly rateLimitedMs: number | undefined;
   /** The poll interval in effect: as configured, or longer where polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
   /** When the newest full list of any read began; undefined before the first. */
@@ -176,7 +174,7 @@ export interface ServiceSettings {
  * Called when a list ended. `changed` has the ids whose items differ from the list before; a first list changes everything in
  * it.
  */
-export type WalkListener = (event: {
+export type ListListener = (event: {
   readonly service: Service;
   readonly key: string;
   readonly changed: ReadonlySet<string>;
@@ -190,7 +188,7 @@ export type ThrottleListener = (service: Service) => void;
 export interface Hosting {
   open(
     settings: ServiceSettings,
-    onWalk: WalkListener,
+    onList: ListListener,
     onThrottled?: ThrottleListener,
   ): Service | { readonly refused: string };
 }

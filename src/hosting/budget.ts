@@ -12,7 +12,7 @@ import PQueue, { type QueueAddOptions } from 'p-queue';
 import { growingMs, jittered } from '../base/backoff.ts';
 import type { Clock, Entropy } from '../base/clock.ts';
 import type { Urgency } from '../engine/ports.ts';
-import { longestPauseMs } from './wire/retry-after.ts';
+import { longestPauseMs } from './wire/outcome.ts';
 
 /** The limits of an account. */
 export interface Allowance {
@@ -25,7 +25,7 @@ export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
   | { readonly granted: false; readonly why: 'throttled' | 'waitedTooLong' | 'stopped' };
 
-/** Limits while no account has joined. */
+/** The limits while no account uses the credential. */
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
 /** The more urgent first. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
@@ -45,7 +45,7 @@ export class Budget {
   readonly #plans = new Map<object, number>();
   /** The requests that wait for a turn, by urgency. */
   readonly #queue = new PQueue<ByUrgency>({ concurrency: alone.concurrency, queueClass: ByUrgency });
-  /** Ends the wait of one who has no turn yet, with the reason. */
+  /** Aborts requests that wait for a turn, with the reason. */
   readonly #leaving = new Set<AbortController>();
   readonly #announced = new Set<{ readonly urgency: Urgency }>();
   #starts: number[] = [];
@@ -61,7 +61,7 @@ export class Budget {
     this.#entropy = entropy;
   }
 
-  /** Counts an account in: the smallest allowance of all holds. The returned function counts it out. */
+  /** Adds an account: the smallest allowance of all applies. The returned function removes it. */
   join(allowance: Allowance): () => void {
     const own = { ...allowance };
     this.#members.add(own);
@@ -141,7 +141,7 @@ export class Budget {
     return Math.max(Math.min(full, this.#cut.rate + (full * healedMs) / recoveryMs), slowestPerSecond);
   }
 
-  /** Somebody is about to ask for a turn; the returned function says that it is over with. */
+  /** Announces a request; the returned function ends the announcement. */
   announce(urgency: Urgency): () => void {
     const announced = { urgency };
     this.#announced.add(announced);
@@ -165,7 +165,7 @@ export class Budget {
     return this.#queue.size;
   }
 
-  /** Says how many requests per second a poller would like; 0 forgets it. */
+  /** Sets how many requests per second a poller needs; 0 removes it. */
   plan(poller: object, perSecond: number): void {
     this.#planned += perSecond - (this.#plans.get(poller) ?? 0);
     if (perSecond === 0) this.#plans.delete(poller);
@@ -173,7 +173,7 @@ export class Budget {
     if (this.#plans.size === 0) this.#planned = 0;
   }
 
-  /** By how much polls are to be rarer than they would like, so that they take half of the budget at most. */
+  /** The factor by which poll intervals are lengthened, so that polls take at most half of the budget. */
   stretch(): number {
     return Math.max(1, this.#planned / (this.requestsPerSecond() / 2));
   }
@@ -185,7 +185,7 @@ export class Budget {
       members.length === 0
         ? alone
         : { requestsPerSecond: least('requestsPerSecond'), concurrency: least('concurrency') };
-    // First, or a request could start that a smaller rate does not allow.
+    // Before the concurrency grows, or a request could start that the smaller rate does not allow.
     this.#pace();
     this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
   }
@@ -211,7 +211,7 @@ export class Budget {
     if (this.#queue.size > 0) this.#cancelTimer = this.#clock.after(Math.ceil(waitMs), () => this.#pace());
   }
 
-  /** Counts a turn that is given now, and says when that is. */
+  /** Grants a turn now; returns the time. */
   #grant(): number {
     const now = this.#clock.monotonic();
     this.#turns += 1;
@@ -229,7 +229,7 @@ interface Waiter {
   readonly run: Run;
   readonly id: string | undefined;
   readonly priority: number;
-  /** Grows with each who comes. */
+  /** The order of arrival. */
   readonly ticket: number;
 }
 
@@ -237,7 +237,7 @@ function priorityOf(urgency: Urgency): number {
   return urgencies.length - urgencies.indexOf(urgency);
 }
 
-/** The order of turns: the most urgent first, and who waits longest at each eighth turn. */
+/** The order of turns: the most urgent first, but each eighth turn goes to the longest waiting. */
 class ByUrgency {
   /** By priority, the highest first. */
   readonly #lines = new Map<number, Waiter[]>(urgencies.map((urgency) => [priorityOf(urgency), []]));

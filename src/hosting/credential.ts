@@ -1,8 +1,8 @@
 /**
  * One token at one origin: its budget, and whether the service still knows it.
  *
- * After a 401 only one request per growing pause goes out, whoever asks first; all others are held back without being sent.
- * The first answer that is not a 401 ends that.
+ * After a 401 only one request per growing pause is sent; all others fail without being sent. The first answer that is not
+ * a 401 ends that.
  */
 import type { Clock, Entropy } from '../base/clock.ts';
 import type { Metrics, Request, Urgency } from '../engine/ports.ts';
@@ -29,7 +29,7 @@ interface Unauthorized {
 
 const unauthorized: Seen = { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' };
 
-/** A bounded label: the class of the answer. */
+/** A metric label with few values: the class of the answer. */
 function answerOf(seen: Seen): string {
   if (seen.was !== 'answer') return seen.was;
   return seen.status >= 400 && seen.status < 500 ? String(seen.status) : `${Math.floor(seen.status / 100)}xx`;
@@ -38,7 +38,7 @@ function answerOf(seen: Seen): string {
 /** One token at one origin. */
 export class Credential {
   readonly budget: Budget;
-  /** The share of the budget for reads of a state, for all accounts of the credential together. */
+  /** The share of the budget for rate-limited reads, for all accounts of the credential. */
   readonly states = new StateShare();
   readonly #clock: Clock;
   readonly #metrics: Metrics;
@@ -93,7 +93,7 @@ export class Credential {
         turn.why === 'stopped' ? 'the account is being closed' : 'the request budget had no room for two minutes';
       return { was: 'notSent', hostNotAllowed: false, message };
     }
-    // The token may have turned bad while this one waited for its turn.
+    // The token may have been refused while this request waited.
     if (!finding && this.#unauthorized !== undefined) {
       turn.done();
       return unauthorized;
@@ -113,7 +113,7 @@ export class Credential {
     }
   }
 
-  /** True for the one that may find out whether the token is good again. */
+  /** True for the one request that may test whether the token is accepted again. */
   #claimTry(): boolean {
     const state = this.#unauthorized;
     const now = this.#clock.monotonic();

@@ -5,7 +5,7 @@ import type { Mirror } from './mirror/mirror.ts';
 
 const everyMs = 15_000;
 
-/** The gauges of one account that are set now, by whichever of its services. */
+/** The gauges of one account that are set now. */
 export interface Series {
   readonly account: string;
   /** Labels, by the name of the gauge and them. */
@@ -22,8 +22,8 @@ export interface Measured {
 }
 
 /**
- * States every 15 s how old the data of an account are and how its budget fares; the returned function ends that. What was
- * stated stays for whoever states it next, and is withdrawn when it is not stated again.
+ * Sets an account's gauges every 15 s: the age of its data and the use of its budget. The returned function ends that. A
+ * gauge that is not set again is removed.
  */
 export function startGauges({ clock, metrics, series, mirror, budget }: Measured): () => void {
   const { account, stated } = series;
@@ -53,7 +53,7 @@ export function startGauges({ clock, metrics, series, mirror, budget }: Measured
   return () => cancel();
 }
 
-/** Nothing is stated of the account any more. */
+/** Removes the gauges of an account. */
 export function withdraw(metrics: Metrics, { stated }: Series): void {
   for (const [key, labels] of stated) metrics.gauge(key.split(' ', 1)[0] ?? key, labels, undefined);
 }

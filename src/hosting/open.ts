@@ -29,7 +29,7 @@ interface Shared<Value> {
   users: number;
 }
 
-/** Values by key that live as long as somebody uses them. */
+/** Shared values by key, each kept as long as somebody uses it. */
 function sharing<Value>(end: (value: Value) => Promise<void>) {
   const all = new Map<string, Shared<Value>>();
   return (key: string, create: () => Value): { readonly value: Value; readonly release: () => Promise<void> } => {
@@ -55,11 +55,11 @@ export function openHosting(options: HostingOptions): Hosting {
   const resolve = openNames({ clock });
   const credentialFor = sharing<Credential>(() => Promise.resolve());
   const wireFor = sharing<OpenWire>((wire) => wire.close());
-  // A service that is opened anew takes over what the one before it has stated of the account.
+  // A reopened service continues the gauges of the one before.
   const seriesFor = sharing<Series>((series) => Promise.resolve(withdraw(metrics, series)));
   const given = options.wire;
   return {
-    open: (settings, onWalk, onThrottled) => {
+    open: (settings, onList, onThrottled) => {
       const base = hosts.check(settings.baseUrl.trim());
       if ('refused' in base) return base;
       const token = settings.token.reveal().trim();
@@ -79,7 +79,7 @@ export function openHosting(options: HostingOptions): Hosting {
         deaf();
         await Promise.all([wire.release(), credential.release(), series?.release()]);
       };
-      const service: Service = openService(trimmed, around, (event) => onWalk({ service, ...event }), release);
+      const service: Service = openService(trimmed, around, (event) => onList({ service, ...event }), release);
       return service;
     },
   };

@@ -1,4 +1,4 @@
-/** Everything that can be asked of the service, and how its answers read: one builder for each endpoint, named after its path, and one for each read. */
+/** All requests and reads of the service: one builder per endpoint, named after its path, and one per read. */
 import { alertBodies } from './api/alerts.ts';
 import { appBodies } from './api/apps.ts';
 import { contactPointBodies } from './api/contact-points.ts';

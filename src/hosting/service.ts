@@ -8,7 +8,7 @@ import type {
   Service,
   ServiceSettings,
   Urgency,
-  WalkListener,
+  ListListener,
 } from '../engine/ports.ts';
 import type { Credential } from './credential.ts';
 import { startGauges, type Series } from './gauges.ts';
@@ -38,7 +38,7 @@ function isSlowedDown(seen: Seen): boolean {
   return seen.was === 'answer' && (seen.status === 429 || seen.status === 425);
 }
 
-type Walk = Omit<Parameters<WalkListener>[0], 'service'>;
+type Listing = Omit<Parameters<ListListener>[0], 'service'>;
 
 /** The account that a request names, wherever it does. */
 function accountIn(request: Request): unknown {
@@ -49,7 +49,7 @@ function accountIn(request: Request): unknown {
 export function openService(
   settings: ServiceSettings,
   around: ServiceSurroundings,
-  onWalk: (walk: Walk) => void,
+  onList: (listing: Listing) => void,
   release: () => Promise<void>,
 ): Service {
   const { clock, credential } = around;
@@ -69,7 +69,7 @@ export function openService(
       credential.exchange(transport, request, { urgency, leaveQueue: closing.signal, signal: closing.signal }),
     pollMs: settings.pollSeconds * 1000,
     listsAtOnce: Math.max(settings.concurrency, 1),
-    onWalk: (key, changed, problem) => onWalk({ key, changed, problem }),
+    onList: (key, changed, problem) => onList({ key, changed, problem }),
   });
 
   const { budget } = credential;
@@ -89,8 +89,8 @@ export function openService(
         mayStart: () => (closing.signal.aborted ? 'the account is being closed' : options.mayDispatch()),
       });
     const first = await exchange(options.urgency);
-    // Somebody else may have taken what the service allows in this second: after the pause it is sent once more, ahead of all
-    // that did not have their turn yet.
+    // Another client may have used up this second's allowance: after the pause the request is sent once more, ahead of all
+    // others.
     const again = options.deadline !== undefined && isSlowedDown(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
@@ -128,7 +128,7 @@ export function openService(
       requestsPerSecond: credential.budget.requestsPerSecond(),
       forecastPerHour: mirror.schedule.forecastPerHour(),
       pollIntervalMs: mirror.schedule.pollIntervalMs(),
-      roundMs: mirror.schedule.roundMs(),
+      rateLimitedMs: mirror.schedule.rateLimitedMs(),
       answeredAt: mirror.answeredAt,
     }),
     close: async () => {

@@ -4,7 +4,7 @@ export interface Split {
   readonly kubectl: readonly string[] | undefined;
 }
 
-/** Everything behind `--kubectl` is kubectl's. */
+/** All arguments after `--kubectl` belong to kubectl. */
 export function splitKubectl(args: readonly string[]): Split {
   const at = args.indexOf('--kubectl');
   return at === -1 ? { own: args, kubectl: undefined } : { own: args.slice(0, at), kubectl: args.slice(at + 1) };

@@ -30,13 +30,13 @@ interface Served {
   readonly namespaced: boolean;
 }
 
-/** The little that a sandbox needs of the Kubernetes API. */
+/** The calls of the Kubernetes API that the sandbox uses. */
 export interface SandboxCluster {
   /** Server-side apply. Throws `CannotStart` with the API server's words when it refuses. */
   readonly apply: (manifest: Manifest) => Promise<void>;
   /** The objects of a kind in all namespaces. */
   readonly list: (groupVersion: string, plural: string) => Promise<readonly unknown[]>;
-  /** What a group serves; nothing when there is no such group. */
+  /** The resources of an API group; empty when there is no such group. */
   readonly served: (groupVersion: string) => Promise<readonly Served[]>;
   /** Waits until the API server serves every one of these CustomResourceDefinitions. */
   readonly established: (names: readonly string[]) => Promise<void>;
@@ -60,7 +60,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
       .map(({ kind, name, namespaced }) => ({ kind, plural: name, namespaced }));
   }
 
-  /** As it stands: the typed classes lose what they do not know, such as `x-kubernetes-validations` of a definition. */
+  /** Untyped, because the typed classes drop unknown fields such as `x-kubernetes-validations`. */
   function patched(manifest: Manifest, { plural, namespaced }: Served): Promise<unknown> {
     const { apiVersion, metadata } = manifest;
     const namespace = metadata.namespace ?? 'default';
@@ -112,7 +112,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
   return { apply, list, served, established, close: () => config.close() };
 }
 
-/** What was answered; undefined where the API server refused. */
+/** The answer; undefined if the API server refused. */
 async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -122,7 +122,7 @@ async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What the API server said; what is unknown altogether is answered with a line of text. */
+/** The message of a refusal; for an unknown path the API server answers with plain text. */
 function messageOf({ body }: ApiException<unknown>): string {
   if (typeof body !== 'string') return textOf(field(body, 'message'));
   if (!body.startsWith('{')) return body.trim();
@@ -131,7 +131,7 @@ function messageOf({ body }: ApiException<unknown>): string {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A field of something whose shape is the API server's business. */
+/** A field of an untyped answer. */
 export function field(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((at, name) => (isFields(at) ? at[name] : undefined), value);
 }

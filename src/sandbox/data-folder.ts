@@ -56,7 +56,7 @@ export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<Dat
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
   for (const { dir, lock } of await temporaryFolders(Object.values(prefixes))) {
-    // One without a holder is of somebody who starts or ends at this moment.
+    // Without a lock the folder belongs to a sandbox that is just starting or ending.
     if (lock.kind !== 'dead') continue;
     await endLeftovers(dir);
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });

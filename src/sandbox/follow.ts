@@ -8,14 +8,14 @@ import type { Row } from './table.ts';
 const group = 'apphosting.dev';
 const groupVersion = `${group}/v1alpha1`;
 
-/** What is watched, and how the one who watches is told. */
+/** The resources to watch, and the callback for changes. */
 export interface Following {
   readonly cluster: SandboxCluster;
   readonly show: (rows: readonly Row[]) => void;
   readonly signal: AbortSignal;
 }
 
-/** Shows our resources until `enough` says so, or the signal comes; returns the last rows. */
+/** Shows our resources until `enough` returns true or the signal is aborted; returns the last rows. */
 export async function follow(
   { cluster, show, signal }: Following,
   enough: (rows: readonly Row[]) => boolean,
@@ -24,7 +24,7 @@ export async function follow(
   let rows: readonly Row[] = [];
   for (;;) {
     const began = performance.now();
-    // Without an answer the API server is starting again: what was seen last stands, and the next round asks again.
+    // Without an answer the API server is restarting: keep the last rows and ask again in the next round.
     rows = (await currentRows(cluster)) ?? rows;
     show(rows);
     if (enough(rows)) return rows;

@@ -43,7 +43,7 @@ async function theOnlyRunning(): Promise<string> {
 
 function run({ kubectl: command }: Binaries, dir: string, args: readonly string[]): Promise<number> {
   const { promise, resolve: ended, reject } = Promise.withResolvers<number>();
-  // What it remembers of this cluster belongs to the sandbox, not into the home folder.
+  // Keep kubectl's cache in the sandbox's folder, not in the home folder.
   const env = environmentWith({ KUBECACHEDIR: join(dir, 'run', 'kubectl') });
   const child = spawn(command, ['--kubeconfig', join(dir, 'kubeconfig'), ...args], { stdio: 'inherit', env });
   child.once('error', reject);

@@ -11,7 +11,7 @@ import type { Commands } from './programs.ts';
 import { revival } from './revival.ts';
 import type { Revival } from './revival.ts';
 
-/** What the processes of a sandbox are made of. */
+/** The parts that a sandbox's processes are made from. */
 export interface Making {
   readonly dir: string;
   readonly binaries: Binaries;
@@ -51,7 +51,7 @@ export class Parts {
     signal.addEventListener('abort', this.#abandon, { once: true });
   }
 
-  /** What is still starting when the signal comes is not waited for. */
+  /** Aborting it ends processes that are still starting. */
   readonly #abandon = () => {
     if (!this.#isUp) void this.stop();
   };

@@ -6,7 +6,7 @@ import type { Program } from './control-plane/daemon.ts';
 import { runFolder } from './control-plane/leftovers.ts';
 import { wordsOf } from './arguments.ts';
 
-/** What stands for the simulator and the operator; tests put their own programs there. */
+/** The commands that start the simulator and the operator; tests pass their own. */
 export interface Commands {
   /** The arguments of Node that run the simulator. */
   readonly simulator: readonly string[];
@@ -14,10 +14,10 @@ export interface Commands {
   readonly operator: readonly string[];
 }
 
-/** Beside us, whether we are sources or a bundle of them. */
+/** The program file beside this one, in the sources as well as in the bundle. */
 const main = join(import.meta.dirname, '..', `main${extname(import.meta.filename)}`);
 
-/** What the image starts Node with too: a space for new objects of a size that suits the operator. */
+/** Node's size of the young generation, the same as in the image. */
 export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
 
 /** Memory that is free goes back to the system; glibc reads this, and the image sets it too. */

@@ -1,24 +1,17 @@
-import { join, relative } from 'node:path';
 import process from 'node:process';
-import { parseFlags, sandboxCommand, surroundings, withoutColour } from '../config.ts';
-import type { SandboxSettings } from '../config.ts';
+import { join, relative } from 'node:path';
+import { parseFlags, sandboxCommand, surroundings, withoutColour, type SandboxSettings } from '../config.ts';
 import { CannotStart } from './control-plane/cannot-start.ts';
-import { progressOn, seconds } from './binaries/progress.ts';
-import type { Progress } from './binaries/progress.ts';
+import { progressOn, seconds, type Progress } from './binaries/progress.ts';
 import { findBinaries } from './binaries/sources.ts';
 import { splitKubectl } from './arguments.ts';
 import { clearAbandoned, keptFolder, temporaryFolder } from './data-folder.ts';
-import { liveDisplay, plainDisplay } from './display.ts';
-import type { Display } from './display.ts';
+import { liveDisplay, plainDisplay, type Display } from './display.ts';
 import { follow, notReady, ours } from './follow.ts';
 import { kubectl } from './kubectl.ts';
-import { launch, samplesIn } from './launch.ts';
-import type { Recipe, Sandbox } from './launch.ts';
-import { manifestsIn } from './manifests.ts';
-import type { Manifest } from './manifests.ts';
-import { ownCommands } from './programs.ts';
-import type { Commands } from './programs.ts';
-import { stopSignal } from './stop-signal.ts';
+import { launch, samplesIn, type Recipe, type Sandbox } from './launch.ts';
+import { manifestsIn, type Manifest } from './manifests.ts';
+import { ownCommands, type Commands } from './programs.ts';
 import { colours, plain, stateOf } from './table.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -164,4 +157,27 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
     `Ctrl-C ends everything${kept ? ` and keeps ${inside.startsWith('..') ? kubeconfigPath : inside}` : ' and leaves nothing behind'}.`,
     '',
   ].join('\n');
+}
+
+/** The wish to end: Ctrl-C, SIGTERM, a closed terminal, or the end of the program that launched us. */
+export interface StopSignal extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+/** Turns these signals into one abort; further signals change nothing. */
+export function stopSignal(): StopSignal {
+  const stop = new AbortController();
+  const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const listeners = names.map((name) => [name, () => stop.abort(name)] as const);
+  for (const [name, listener] of listeners) process.on(name, listener);
+  // `npm start` holds a channel to us; it closes when that process is killed, whatever the signal.
+  const disconnected = () => stop.abort('disconnect');
+  process.once('disconnect', disconnected);
+  return {
+    signal: stop.signal,
+    [Symbol.dispose]: () => {
+      for (const [name, listener] of listeners) process.off(name, listener);
+      process.off('disconnect', disconnected);
+    },
+  };
 }

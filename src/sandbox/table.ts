@@ -29,7 +29,7 @@ export function rowOf(kind: string, object: unknown): Row {
   };
 }
 
-/** What names a row: kind, namespace and name. */
+/** The identity of a row: kind, namespace and name. */
 export function keyOf({ kind, namespace, name }: Pick<Row, 'kind' | 'namespace' | 'name'>): string {
   return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }

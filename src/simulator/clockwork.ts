@@ -44,7 +44,7 @@ export const virtualStart = Date.UTC(2026, 0, 1);
 const longestSleepMs = 2 ** 31 - 1;
 const mostFirings = 20_000_000;
 const mostAtOnce = 1_000_000;
-/** About a minute on a slow machine. */
+/** About half a minute. */
 const mostWork = 5_000_000;
 const sliceMs = 20;
 /** The last moment whose date has four digits for its year. */
@@ -98,7 +98,7 @@ export class Clockwork {
     this.catchUp();
   }
 
-  /** Goes on from a state that was left on disk. */
+  /** Resumes from a state on disk. */
   resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (SavedStep | RequestLine)[]): void {
     const { requests } = this.#parts;
     this.store.load(world);

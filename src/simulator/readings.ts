@@ -1,6 +1,6 @@
 /**
- * Every point the text leaves open, as a switch. The first word of a list is the default.
- * A reading changes exactly what its sentence says.
+ * Every point the text leaves open, as a switch. The first word of a list is the default. A reading changes exactly what
+ * its sentence says.
  */
 
 interface Words<W extends string> {
@@ -13,7 +13,7 @@ interface Amount {
   readonly kind: 'amount';
   readonly does: string;
   readonly initial: number;
-  /** Set where `off` (kept as 0) is a value too. */
+  /** Set where `off` (stored as 0) is allowed too. */
   readonly off: boolean;
 }
 

@@ -125,7 +125,7 @@ function startWorld(
   return withReadings(again ? forgetful(moved) : moved, options);
 }
 
-/** A saved world has its own time: on a real clock what is due keeps its distance. */
+/** A saved world has its own time: on a real clock every timer keeps its remaining delay. */
 function moveTimers(world: SavedWorld, now: number): SavedWorld {
   const rows = (world.collections[timers.name] ?? []) as readonly Timer[];
   const moved = rows.map((timer) => ({ ...timer, at: timer.at - world.now + now }));

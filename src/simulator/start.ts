@@ -61,8 +61,9 @@ function locked(path: string): () => void {
     return lock(path);
   } catch (error) {
     const { message } = error as Error;
-    const why = error instanceof InUse ? 'is in use' : 'cannot be written';
-    throw new BadOption(`--state ${path} ${why}: ${message}`, { cause: error });
+    // The system names the lock file, which nobody has asked for: its words end at the first comma.
+    const why = error instanceof InUse ? `is in use: ${message}` : `cannot be written: ${message.split(',', 1)[0]}`;
+    throw new BadOption(`--state ${path} ${why}`, { cause: error });
   }
 }
 

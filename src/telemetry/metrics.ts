@@ -10,12 +10,12 @@ interface Description {
 
 /** Every metric of the operator; what is not listed here cannot be counted. */
 export const metricNames = {
-  apphosting_passes_total: {
+  apphosting_reconciles_total: {
     type: 'counter',
-    help: 'Passes over objects, by how they ended.',
+    help: 'Reconciles, by how they ended.',
     labels: ['kind', 'result'],
   },
-  apphosting_pass_seconds: { type: 'histogram', help: 'How long a pass took.', labels: ['kind'] },
+  apphosting_reconcile_seconds: { type: 'histogram', help: 'How long a reconcile took.', labels: ['kind'] },
   apphosting_calls_total: {
     type: 'counter',
     help: 'Calls that change the service, by outcome.',
@@ -122,7 +122,7 @@ const descriptions: ReadonlyMap<string, Description> = new Map(Object.entries(me
 
 /**
  * A registry that counts by name. A name that is not listed is a mistake of ours: tests hear of it through `onUnknown`, and in
- * production it is left out, since no count is worth a pass.
+ * production it is left out, since no count is worth failing a reconcile.
  */
 export class MetricRegistry {
   readonly #registry = new Registry();

@@ -16,7 +16,7 @@ const encoded = (text: string) => Buffer.from(text).toString('base64');
 const api: ReadObjects = {
   account: (name) =>
     Promise.resolve(
-      name === 'default' ? { spec: { accountId: 'acc_demo', credentialsRef: { name: 'credentials' } } } : undefined,
+      name === 'default' ? { spec: { externalId: 'acc_demo', credentialsRef: { name: 'credentials' } } } : undefined,
     ),
   secret: () => Promise.resolve({ data: { baseUrl: encoded('http://127.0.0.1:8088\n'), token: encoded('made-up') } }),
 };
@@ -70,7 +70,7 @@ describe('how the service is reached', () => {
 describe('the points of the service', () => {
   it('are all that it lists, over all pages, newest first', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('POST', `/configurations/${configurationId}/points`, { count: 130 });
     const wire: Wire = async (request) => {
       request.start();

@@ -65,7 +65,7 @@ function findingsAt({ kind, path, name, node }: Place): readonly string[] {
   const items = node.items?.properties ?? {};
   const rules = {
     'a value from elsewhere is called valueFrom':
-      inSpec && name.endsWith('From') && name !== 'valueFrom' && name !== 'rebuildFrom',
+      inSpec && name.endsWith('From') && name !== 'valueFrom' && name !== 'fromContentId',
     'valueFrom has secretKeyRef and configMapKeyRef only':
       name === 'valueFrom' && fields.some((field) => field !== 'secretKeyRef' && field !== 'configMapKeyRef'),
     'a key has a name and a key': name.endsWith('KeyRef') && fields.toSorted().join() !== 'key,name',

@@ -149,7 +149,7 @@ describe('an activation', () => {
 
   it('is not sent again when somebody discarded it while its answer was lost', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+    const { externalId: configurationId } = statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
     world.interference = ({ method, path }) => {
       if (method !== 'POST' || path !== activate) return undefined;
       world.kill();
@@ -172,7 +172,7 @@ describe('a second activation of the same configuration', () => {
     const world = await aProtectedWorld();
     world.apply(kind, 'first', anActivation(world));
     await world.run(600_000);
-    const { operationId } = statusOf<{ operationId: string }>(world, kind, 'first');
+    const { externalId: operationId } = statusOf<{ externalId: string }>(world, kind, 'first');
 
     world.apply(kind, 'attempt', anActivation(world, { attempt: 2 }));
     await world.run(30_000);

@@ -20,7 +20,7 @@ async function activated(world: InProcess, name: string, more: object = {}): Pro
   const names = { ...target, environmentName: name, appName: `orders-${name}` };
   world.apply(kind, name, anActivation(world, { target: names, ...more }));
   await world.run(900_000);
-  return statusOf<{ operationId: string }>(world, kind, name).operationId;
+  return statusOf<{ externalId: string }>(world, kind, name).externalId;
 }
 
 describe('an activation after others', () => {
@@ -66,7 +66,7 @@ describe('an activation after others', () => {
     const spec = anActivation(world);
     world.apply(kind, 'first', spec);
     await world.run(900_000);
-    const { operationId } = statusOf<{ operationId: string }>(world, kind, 'first');
+    const { externalId: operationId } = statusOf<{ externalId: string }>(world, kind, 'first');
 
     world.apply(kind, 'same', { ...spec, afterOperationId: operationId });
     await world.run(900_000);
@@ -81,7 +81,7 @@ describe('an activation after others', () => {
     const spec = anActivation(world);
     world.apply(kind, 'first', spec);
     await world.run(900_000);
-    const { operationId } = statusOf<{ operationId: string }>(world, kind, 'first');
+    const { externalId: operationId } = statusOf<{ externalId: string }>(world, kind, 'first');
     const old = world.get('DisasterProtection', 'orders')?.spec as object;
     world.delete(kind, 'first');
     world.delete('DisasterProtection', 'orders');
@@ -100,7 +100,7 @@ describe('an activation after others', () => {
 describe('an activation after one that was given up', () => {
   it('of the same content is the one that was given up, and a higher attempt is another', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const spec = anActivation(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
     world.apply(kind, 'first', spec);

@@ -45,7 +45,7 @@ describe('a request whose protection is deleted', () => {
 
   it('follows a discard to its end', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
     world.apply('RecoveryActivation', 'now', anActivation(world));
     await world.run(1_500_000);
@@ -158,7 +158,7 @@ describe('a request whose protection is deleted', () => {
 
   it('does not send a discard again, which ends with its approval', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
     world.apply('RecoveryActivation', 'now', anActivation(world));
     await world.run(1_500_000);

@@ -41,7 +41,7 @@ describe('a conflict about what was done', () => {
 
   it('is no refusal: discard-activation', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
     world.apply('RecoveryActivation', 'now', anActivation(world));
     await world.run(1_500_000);
@@ -85,7 +85,7 @@ describe('a conflict about what was not done', () => {
 describe('a reset that itself begins the clean-up', () => {
   it.each(['400', '403', '409', '422'])('is repeated when it is over, refused with %s', async (status) => {
     const world = await aProtectedWorld({ readings: { 'rejection.status': status } });
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     let begun: Promise<unknown> | undefined;
     world.interference = ({ path }) => {
       if (path !== `${disaster}/reset`) return undefined;
@@ -108,7 +108,7 @@ describe('a reset that itself begins the clean-up', () => {
 
   it('is repeated once more when the clean-up ended between the answer and the look', async () => {
     const world = await aProtectedWorld({ readings: { 'rejection.status': '409' } });
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const cleansUp = (pendingCleanup: object | null) =>
       world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
     await cleansUp({ pendingCount: 2, retainedDiskCount: 0, retryingCount: 0 });

@@ -16,7 +16,7 @@ function listings(world: InProcess): () => number {
 describe('a protection at rest', () => {
   it('lists its points only when the configuration shows that there are others', async () => {
     const world = await aProtectedWorld({}, { snapshotIntervalSeconds: 86_400 });
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('POST', `/configurations/${configurationId}/points`, { count: 1_000 });
     await world.run(120_000);
     const [newest] = protection(world).recoveryPoints;
@@ -44,7 +44,7 @@ describe('a protection at rest', () => {
 
   it('writes nothing because the service has looked at a clean-up once more', async () => {
     const world = await aProtectedWorld({}, { snapshotIntervalSeconds: 86_400 });
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
     world.apply('RecoveryValidation', 'x', { protectionRef: { name: 'orders' } });
     await world.run(30_000);

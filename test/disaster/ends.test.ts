@@ -17,7 +17,7 @@ import {
 /** A reset that the service refuses while it cleans up, and how often it was sent. */
 async function aCleanUp(): Promise<{ world: InProcess; configurationId: string; resets: { sent: number } }> {
   const world = await aProtectedWorld();
-  const { configurationId } = protection(world);
+  const { externalId: configurationId } = protection(world);
   const pendingCleanup = { pendingCount: 2, retainedDiskCount: 1, retryingCount: 1 };
   await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
   const resets = { sent: 0 };
@@ -48,7 +48,7 @@ describe('a validation', () => {
 
   it('that fails says so and is final', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { nextValidation: 'fail' });
     world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
     await world.run(300_000);
@@ -58,7 +58,7 @@ describe('a validation', () => {
 
   it('that fails is counted from then on by how long ago that was, until it is deleted', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const newest = () => world.operator.engine.metricsSnapshot().newestFailureSeconds.get('RecoveryValidation');
     await world.control('PATCH', `/configurations/${configurationId}`, { nextValidation: 'fail' });
     world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
@@ -92,16 +92,16 @@ describe('a discard', () => {
   /** A world whose activation keeps failing, and the spec that discards it. */
   async function failing(): Promise<{ world: InProcess; spec: Readonly<Record<string, unknown>> }> {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
     world.apply('RecoveryActivation', 'now', anActivation(world));
     await world.run(1_500_000);
-    const { operationId } = statusOf<{ operationId: string }>(world, 'RecoveryActivation', 'now');
+    const { externalId: operationId } = statusOf<{ externalId: string }>(world, 'RecoveryActivation', 'now');
     const spec = {
       protectionRef: { name: 'orders' },
       configurationId,
       operationId,
-      configurationGeneration: protection(world).generation,
+      configurationGeneration: protection(world).configurationGeneration,
       acknowledgements: ['DiscardsRecoveredData'],
       validUntil: validUntil(world),
     };
@@ -215,7 +215,7 @@ describe('a reset', () => {
 
   it('is repeated while the service cleans up', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 1 };
     await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
     world.apply('DisasterReset', 'wipe', aReset(world));
@@ -264,7 +264,7 @@ describe('a reset', () => {
 
   it('that the service refuses while it only keeps disks is not sent again', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const pendingCleanup = { pendingCount: 1, retainedDiskCount: 1, retryingCount: 0 };
     await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
     let sent = 0;
@@ -282,7 +282,7 @@ describe('a reset', () => {
 
   it('of a whole account needs the operator to allow it', async () => {
     const world = await aProtectedWorld();
-    const { configurationId, generation } = protection(world);
+    const { externalId: configurationId, configurationGeneration: generation } = protection(world);
     const spec = {
       scope: 'Account',
       configurations: [{ configurationId, configurationGeneration: generation }],

@@ -35,7 +35,7 @@ async function aWorld(mode: string, pollSeconds: number, readings = {}): Promise
 
 /** An activation of a point that the service lists now: status is as old as the polls. */
 async function ofToday(world: InProcess): Promise<object> {
-  const { configurationId } = protection(world);
+  const { externalId: configurationId } = protection(world);
   const { body } = await world.request(
     'GET',
     `/disaster-readiness/points?accountId=acc_demo&configurationId=${configurationId}`,
@@ -159,7 +159,7 @@ describe('an activation', () => {
 
   it('shows how many steps in a row have failed, and from when on it may be discarded', async () => {
     const world = await aWorld('Cold', 600);
-    await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { failSteps: 1_000 });
+    await world.control('PATCH', `/configurations/${protection(world).externalId}`, { failSteps: 1_000 });
     world.apply(kind, 'now', await ofToday(world));
 
     await world.run(200_000);
@@ -200,16 +200,16 @@ describe('a reset', () => {
 describe('a discard', () => {
   it('is seen to be done in time, with polls every hour', async () => {
     const world = await aWorld('Cold', 3_600);
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
     world.apply(kind, 'failing', await ofToday(world));
     await world.run(1_500_000);
-    const { operationId } = statusOf<{ operationId: string }>(world, kind, 'failing');
+    const { externalId: operationId } = statusOf<{ externalId: string }>(world, kind, 'failing');
     world.apply('ActivationDiscard', 'now', {
       protectionRef: { name: 'orders' },
       configurationId,
       operationId,
-      configurationGeneration: protection(world).generation,
+      configurationGeneration: protection(world).configurationGeneration,
       acknowledgements: ['DiscardsRecoveredData'],
       validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
     });

@@ -44,8 +44,8 @@ interface Commit {
 
 /** What a finished activation claims. */
 interface Claimed {
-  readonly operationId?: string;
-  readonly result?: { readonly targetAppEnvId?: string };
+  readonly externalId?: string;
+  readonly result?: { readonly targetEnvironmentId?: string };
 }
 
 interface Request {
@@ -137,14 +137,20 @@ class Run {
   get #lastOperationId(): string {
     const activations = this.#requests.filter(({ kind }) => kind === 'RecoveryActivation');
     return (
-      activations.flatMap(({ kind, name }) => statusOf<Claimed>(this.world, kind, name).operationId ?? []).at(-1) ?? ''
+      activations.flatMap(({ kind, name }) => statusOf<Claimed>(this.world, kind, name).externalId ?? []).at(-1) ?? ''
     );
   }
 
   /** Somebody writes a manifest for what the protection shows now, and applies it. */
   async #request(): Promise<void> {
     const { world } = this;
-    const { configurationId, generation, activeOperation, activationResult, recoveryPoints = [] } = this.#status;
+    const {
+      externalId: configurationId,
+      configurationGeneration: generation,
+      activeOperation,
+      activationResult,
+      recoveryPoints = [],
+    } = this.#status;
     const validUntil = new Date(world.clock.wall() + this.#pick([120_000, 3_600_000])).toISOString();
     const pinned = { configurationId, configurationGeneration: generation, validUntil };
     const name = `r${this.#requests.length}`;
@@ -255,7 +261,12 @@ class Run {
   /** What the service does by itself, or others do in it. */
   async #service(): Promise<void> {
     const { world } = this;
-    const { configurationId, generation, recoveryPoints, activeOperation } = this.#status;
+    const {
+      externalId: configurationId,
+      configurationGeneration: generation,
+      recoveryPoints,
+      activeOperation,
+    } = this.#status;
     const whatever = ['stuck', 'stuck', 'recovers', 'failed', 'reset', 'edit', 'activate', 'discard'] as const;
     const what = this.#pick(whatever);
     this.said.push(`in the service: ${what}`);
@@ -298,7 +309,7 @@ class Run {
 
   /** The control surface refuses what does not fit the moment; then nothing happens. */
   async #tell(what: object): Promise<void> {
-    const { configurationId } = this.#status;
+    const { externalId: configurationId } = this.#status;
     const headers = { host: '127.0.0.1:8088', 'content-type': 'application/json' };
     const url = `/_sim/configurations/${configurationId}`;
     await this.world.service.handle({ method: 'PATCH', url, headers, body: JSON.stringify(what) });
@@ -378,12 +389,12 @@ class Run {
         return isLive ? [`${kind} ${name} claims that ${begun?.id} failed, and it is live`] : [];
       }
       if (ended !== 'True/Succeeded') return [];
-      const { operationId, result } = statusOf<Claimed>(this.world, kind, name);
+      const { externalId: operationId, result } = statusOf<Claimed>(this.world, kind, name);
       const claim = `${kind} ${name} claims success`;
       switch (kind) {
         case 'RecoveryActivation': {
           const made = ledger.find(
-            (commit) => commit.kind === 'environment.created' && commit.id === result?.targetAppEnvId,
+            (commit) => commit.kind === 'environment.created' && commit.id === result?.targetEnvironmentId,
           );
           const wanted = spec['target'] as typeof target;
           const isSo = happened('activation.succeeded', operationId) && made?.detail.name === wanted.environmentName;

@@ -73,7 +73,7 @@ describe('an activation that no list shows yet', () => {
     const world = await aProtectedWorld(late);
     world.apply(kind, 'a', anActivation(world));
     await world.run(900_000);
-    const { operationId } = statusOf<{ operationId: string }>(world, kind, 'a');
+    const { externalId: operationId } = statusOf<{ externalId: string }>(world, kind, 'a');
     world.apply(kind, 'b', another(world));
     await world.run(10_000);
     world.delete(kind, 'b');

@@ -51,7 +51,7 @@ describe('an edit that no list shows yet', () => {
 describe('a raised enrollment in the same commit as the reset', () => {
   it.each([{}, late])('is kept until the reset has ended, and then enrols anew: %j', async (options) => {
     const world = await aProtectedWorld(options);
-    const before = protection(world).configurationId;
+    const before = protection(world).externalId;
     const spec = world.get(kind, 'orders')?.spec as object;
     world.apply('DisasterReset', 'wipe', aReset(world));
     world.apply(kind, 'orders', { ...spec, enrollment: 2 });
@@ -59,7 +59,7 @@ describe('a raised enrollment in the same commit as the reset', () => {
 
     expect(await committed(world, 'configuration.wiped')).toBe(1);
     expect(await committed(world, 'configuration.created')).toBe(2);
-    expect(protection(world).configurationId).not.toBe(before);
+    expect(protection(world).externalId).not.toBe(before);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
     expect(sentenceOf(world, kind, 'orders')).toBe('the service equals the spec');
   });

@@ -91,10 +91,10 @@ const rows: readonly Row[] = [
     because: 'a validation that was accepted',
     what: ['RecoveryValidation', 'trial'],
     asked: async (world) => {
-      await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { hold: true });
+      await world.control('PATCH', `/configurations/${protection(world).externalId}`, { hold: true });
       world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
       await world.run(20_000);
-      await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { hold: false });
+      await world.control('PATCH', `/configurations/${protection(world).externalId}`, { hold: false });
     },
     ends: 'True/Succeeded',
   },
@@ -102,7 +102,7 @@ const rows: readonly Row[] = [
     because: 'a discard that was accepted',
     what: ['ActivationDiscard', 'stop'],
     asked: async (world) => {
-      const { configurationId } = protection(world);
+      const { externalId: configurationId } = protection(world);
       await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
       world.apply('RecoveryActivation', 'now', anActivation(world));
       await world.run(1_500_000);
@@ -226,7 +226,7 @@ describe('a list of configurations that stays empty', () => {
 
   it('is no loss either where a DisasterReset has wiped the account', async () => {
     const world = await aProtectedWorld({ powers: { activation: true, accountReset: true } });
-    const { configurationId, generation } = protection(world);
+    const { externalId: configurationId, configurationGeneration: generation } = protection(world);
     world.apply('DisasterReset', 'all', {
       scope: 'Account',
       configurations: [{ configurationId, configurationGeneration: generation }],
@@ -285,7 +285,7 @@ describe('a protection that was proved gone', () => {
 describe('a validation that waits, and whose configuration two lists lack on different days', () => {
   it('goes on when it may, since each was one look', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
     world.apply('RecoveryActivation', 'now', anActivation(world));
     await world.run(20_000);

@@ -86,7 +86,7 @@ describe('a protection', () => {
 
   it('stays Ready when readiness lapses, and says so in its own condition', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     for (const [reason, expected] of [
       ['chainRollover', 'False/ChainRollover'],
       ['catchingUp', 'False/CatchingUp'],
@@ -164,7 +164,7 @@ describe('a protection', () => {
       await world.run(900_000);
 
       expect(await committed(world, 'configuration.edited')).toBe(0);
-      expect(protection(world).generation).toBe(before.generation);
+      expect(protection(world).configurationGeneration).toBe(before.configurationGeneration);
       expect(protection(world).recoveryPoints.length).toBeGreaterThanOrEqual(before.recoveryPoints.length);
       expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
     },

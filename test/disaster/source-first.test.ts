@@ -108,7 +108,7 @@ describe('the recovery points of a protection', () => {
     const world = await aProtectedWorld();
     await world.run(3 * 3_600_000);
     const { recoveryPoints = [], truncated } = statusOf<Shown>(world, kind, 'orders');
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const path = `/disaster-readiness/points?accountId=acc_demo&configurationId=${configurationId}&limit=100`;
     const { body } = await world.request('GET', path);
     const listed = (body as { items: { cutoffAt: string }[] }).items.map(({ cutoffAt }) => cutoffAt).toSorted();

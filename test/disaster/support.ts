@@ -6,8 +6,8 @@ import { flawsOf } from '../support/status-checker.ts';
 
 /** What the status of the protection shows, as far as tests use it. */
 export interface ProtectionStatus {
-  readonly configurationId: string;
-  readonly generation: number;
+  readonly externalId: string;
+  readonly configurationGeneration: number;
   readonly recoveryPoints: readonly {
     readonly selectedOperationId: string;
     readonly pointId: string;
@@ -75,7 +75,11 @@ export function sentenceOf(world: InProcess, kind: string, name: string): string
 
 /** The spec of an activation of the newest point, valid for an hour. */
 export function anActivation(world: InProcess, more: object = {}): object {
-  const { configurationId, recoveryPoints } = statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+  const { externalId: configurationId, recoveryPoints } = statusOf<ProtectionStatus>(
+    world,
+    'DisasterProtection',
+    'orders',
+  );
   const [newest] = recoveryPoints;
   if (newest === undefined) throw new Error('the protection shows no recovery point');
   const { selectedOperationId, pointId, cutoffTime, configurationGeneration } = newest;
@@ -116,7 +120,7 @@ export function validUntil(world: InProcess): string {
 
 /** The spec of a reset of just the configuration that the protection has. */
 export function aReset(world: InProcess, more: object = {}): object {
-  const { configurationId, generation } = protection(world);
+  const { externalId: configurationId, configurationGeneration: generation } = protection(world);
   return {
     scope: 'Environment',
     environmentRef: { externalId: 'env_db_prod' },
@@ -131,7 +135,7 @@ export function aReset(world: InProcess, more: object = {}): object {
 
 /** The spec of a discard of the operation that the protection shows. */
 export function aDiscard(world: InProcess, more: object = {}): object {
-  const { configurationId, generation, activeOperation } = protection(world);
+  const { externalId: configurationId, configurationGeneration: generation, activeOperation } = protection(world);
   return {
     protectionRef: { name: 'orders' },
     configurationId,
@@ -145,7 +149,7 @@ export function aDiscard(world: InProcess, more: object = {}): object {
 
 /** Somebody changes a setting of the protection besides us. */
 export async function editedByHand(world: InProcess): Promise<void> {
-  const { generation } = protection(world);
+  const { configurationGeneration: generation } = protection(world);
   const { body } = await world.request('POST', '/disaster-readiness/configure', {
     accountId: 'acc_demo',
     common: {},

@@ -45,7 +45,7 @@ describe('the dangerous credential', () => {
     });
     world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: 'zzzz-dangerous' });
     world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
-    await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { failSteps: 1_000 });
+    await world.control('PATCH', `/configurations/${protection(world).externalId}`, { failSteps: 1_000 });
     world.apply(kind, 'now', anActivation(world));
     await world.run(1_500_000);
     world.apply('ActivationDiscard', 'stop', aDiscard(world));

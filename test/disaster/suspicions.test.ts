@@ -86,7 +86,7 @@ describe('a journal that somebody damaged', () => {
 describe('an answer that says yes without a receipt', () => {
   it('is no proof of a discard', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
     world.apply('RecoveryActivation', 'now', anActivation(world));
     await world.run(1_500_000);
@@ -104,7 +104,7 @@ describe('an answer that says yes without a receipt', () => {
 
   it('is one when it names an operation of its own', async () => {
     const world = await aProtectedWorld({ readings: { 'rejection.status': '409' } });
-    const { configurationId, generation } = protection(world);
+    const { externalId: configurationId, configurationGeneration: generation } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
     world.apply('RecoveryActivation', 'now', anActivation(world));
     await world.run(1_500_000);
@@ -179,7 +179,7 @@ describe('an activation that somebody else made at the same moment', () => {
   it('is never told to be ours, even when the resource is applied again', async () => {
     const world = await aProtectedWorld();
     const spec = anActivation(world);
-    const { recoveryPoints, configurationId, generation } = protection(world);
+    const { recoveryPoints, externalId: configurationId, configurationGeneration: generation } = protection(world);
     const [point] = recoveryPoints;
     let sent = false;
     world.interference = ({ path }) => {
@@ -222,7 +222,7 @@ describe('an account that belongs to others too', () => {
     'is not wiped by a reset of scope %s that names what this namespace did not make',
     async (scope) => {
       const world = await aProtectedWorld({ powers: { activation: true, accountReset: true } });
-      const { configurationId, generation } = protection(world);
+      const { externalId: configurationId, configurationGeneration: generation } = protection(world);
       world.account({ lifecycle: { adoption: 'Never' } });
       await world.run(30_000);
       const pinned = [{ configurationId, configurationGeneration: generation }];
@@ -273,15 +273,15 @@ describe('readiness', () => {
     await world.run(300_000);
     const spec = world.get('DisasterProtection', 'orders')?.spec as object;
     world.interference = ({ path }) => {
-      const { configurationId } = protection(world);
-      if (configurationId !== old.configurationId)
+      const { externalId: configurationId } = protection(world);
+      if (configurationId !== old.externalId)
         void world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
       return path.endsWith('/points') ? { insteadOf: { status: 500 } } : undefined;
     };
     world.apply('DisasterProtection', 'orders', { ...spec, enrollment: 2 });
     await world.run(30_000);
 
-    expect(protection(world).configurationId).not.toBe(old.configurationId);
+    expect(protection(world).externalId).not.toBe(old.externalId);
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).not.toMatch(/^True/);
     expect(protection(world).recoveryPoints ?? []).toEqual([]);
   });
@@ -295,7 +295,7 @@ describe('a protection', () => {
     const spec = { environmentRef: { name: 'web' }, destinationRegion: 'us-east', protectionMode: 'Cold' };
     world.apply('DisasterProtection', 'web', spec);
     await world.run(60_000);
-    const foreign = protection(world).generation;
+    const foreign = protection(world).configurationGeneration;
     world.delete('AppEnvironment', 'web');
     await world.run(5_000);
     world.apply('AppEnvironment', 'web', { externalId: 'env_db_prod' });
@@ -303,7 +303,7 @@ describe('a protection', () => {
     world.apply('DisasterProtection', 'web', { ...spec, rtoTargetSeconds: 86_400 });
     await world.run(120_000);
 
-    expect(protection(world).generation).toBe(foreign);
+    expect(protection(world).configurationGeneration).toBe(foreign);
     expect(await committed(world, 'configuration.edited')).toBe(0);
     expect(conditionOf(world, 'DisasterProtection', 'web', 'Ready')).toBe('False/EnvironmentChanged');
   });

@@ -101,7 +101,7 @@ describe('an activation whose answer was lost, with a service that shows little'
 describe('an activation whose configuration is wiped from outside', () => {
   it('does not end as failed when it may have succeeded while nobody looked', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
     world.apply(activation, 'now', anActivation(world));
     await world.run(60_000);
@@ -126,7 +126,7 @@ describe('a discard whose answer was lost', () => {
   /** A world whose activation keeps failing, so that it may be discarded. */
   async function failing(options: ConstructorParameters<typeof InProcess>[0]): Promise<InProcess> {
     const world = await aProtectedWorld(options);
-    await world.control('PATCH', `/configurations/${protection(world).configurationId}`, { failSteps: 1_000 });
+    await world.control('PATCH', `/configurations/${protection(world).externalId}`, { failSteps: 1_000 });
     world.apply(activation, 'now', anActivation(world));
     await world.run(1_500_000);
     return world;
@@ -147,7 +147,7 @@ describe('a discard whose answer was lost', () => {
 
   it('is waited for after its approval where the service shows it as accepted', async () => {
     const world = await failing({});
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
     diesAt(world, 'discard-activation');
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
@@ -168,7 +168,7 @@ describe('a discard whose answer was lost', () => {
 describe('a reset that the service has begun', () => {
   it('does not end as expired while the service cleans up', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 1 };
     await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
     world.apply('DisasterReset', 'wipe', aReset(world));

@@ -22,7 +22,7 @@ function edit(world: InProcess): void {
 describe('a validation whose answer was lost', () => {
   it('holds an edit of the protection back until it is found', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
     world.interference = ({ path }) => (path === `${disaster}/validate` ? 'loseBefore' : undefined);
     world.apply(kind, 'x', { protectionRef: { name: 'orders' } });

@@ -32,7 +32,7 @@ describe('the end of a request', () => {
     ['Account', 'cannot be read'],
   ])('of scope %s to reset waits while the list of sources that is read after it %s', async (scope, how) => {
     const world = await aProtectedWorld({ powers: { activation: true, accountReset: true } });
-    const { configurationId, generation } = protection(world);
+    const { externalId: configurationId, configurationGeneration: generation } = protection(world);
     const insteadOf =
       how === 'cannot be read' ? { status: 500 } : { status: 200, text: await sourcesWith(world, cleaning) };
     let isSent = false;
@@ -62,7 +62,7 @@ describe('the end of a request', () => {
 
   it('to discard waits until nothing is cleaned up', async () => {
     const world = await aProtectedWorld();
-    const { configurationId } = protection(world);
+    const { externalId: configurationId } = protection(world);
     const tell = (what: object) => world.control('PATCH', `/configurations/${configurationId}`, what);
     await tell({ failSteps: 1_000 });
     world.apply('RecoveryActivation', 'now', anActivation(world));
@@ -103,7 +103,7 @@ describe('a protection', () => {
 
   it('sends no settings while an activation of it has not come to its end, sent or not', async () => {
     const world = await aProtectedWorld();
-    const { generation } = protection(world);
+    const { configurationGeneration: generation } = protection(world);
     world.ahead.clusterMs = 120_000;
     world.apply('RecoveryActivation', 'now', anActivation(world));
     await world.run(10_000);
@@ -112,7 +112,7 @@ describe('a protection', () => {
     world.apply('DisasterProtection', 'orders', { ...spec(world), rtoTargetSeconds: 3_600 });
     await world.run(120_000);
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('False/OperationInProgress');
-    expect(protection(world).generation).toBe(generation);
+    expect(protection(world).configurationGeneration).toBe(generation);
 
     world.ahead.clusterMs = 0;
     await world.run(900_000);
@@ -129,7 +129,7 @@ describe('a protection', () => {
     const status = statusOf(world, 'DisasterProtection', 'orders');
     for (const field of ['readiness', 'recoveryPoints', 'generation', 'settings'])
       expect(status).not.toHaveProperty(field);
-    expect(status).toMatchObject({ appEnvId: 'env_db_prod', enrollment: 1 });
+    expect(status).toMatchObject({ environmentId: 'env_db_prod', enrollment: 1 });
   });
 
   it.each(['while the operator goes on', 'while another operator takes over'])(

@@ -32,11 +32,11 @@ async function saidDuring(world: InProcess, name: string, durationMs: number): P
 }
 
 async function tell(world: InProcess, what: object): Promise<void> {
-  await world.control('PATCH', `/configurations/${protection(world).configurationId}`, what);
+  await world.control('PATCH', `/configurations/${protection(world).externalId}`, what);
 }
 
 function operationIdOf(world: InProcess, name: string): string | undefined {
-  return statusOf<{ operationId?: string }>(world, kind, name).operationId;
+  return statusOf<{ externalId?: string }>(world, kind, name).externalId;
 }
 
 /** An activation that hangs, and may be discarded. */

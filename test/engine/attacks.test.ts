@@ -144,15 +144,15 @@ describe('neighbours', () => {
     await world.run(60_000);
 
     const ids = ['team', 'side'].map(
-      (within) => world.get('ContactPoint', 'ops', within)?.status as { contactPointId: string },
+      (within) => world.get('ContactPoint', 'ops', within)?.status as { externalId: string },
     );
-    expect(new Set(ids.map((status) => status.contactPointId)).size).toBe(2);
+    expect(new Set(ids.map((status) => status.externalId)).size).toBe(2);
     expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created')).toHaveLength(2);
   });
 
   it('wait together for a credential that was told to wait, and nobody else does', async () => {
     const world = await aWorld();
-    world.account({ accountId: 'acc_other' }, 'side');
+    world.account({ externalId: 'acc_other' }, 'side');
     world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-foreign' }, 'side');
     await world.run(10_000);
     let isTold = false;
@@ -184,8 +184,8 @@ describe('neighbours', () => {
     world.apply('ContactPoint', 'one', mail, {}, 'side');
     await world.run(20_000);
 
-    const status = world.get('ContactPoint', 'one', 'side')?.status as { contactPointId?: string } | undefined;
-    expect(status?.contactPointId).toBeDefined();
+    const status = world.get('ContactPoint', 'one', 'side')?.status as { externalId?: string } | undefined;
+    expect(status?.externalId).toBeDefined();
     expect((await world.ledger()).length).toBeLessThan(200);
   });
 

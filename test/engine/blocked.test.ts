@@ -18,7 +18,7 @@ async function aBlockedDeletion() {
   for (const name of ['ops', 'other']) world.apply('ContactPoint', name, mail);
   world.apply('MetricAlert', 'cpu', alert('ops'));
   await world.run(60_000);
-  const { contactPointId } = statusOf(world, 'ContactPoint', 'ops');
+  const { externalId: contactPointId } = statusOf(world, 'ContactPoint', 'ops');
   world.delete('ContactPoint', 'ops');
   await world.run(1_000);
   expect(conditionOf(world, 'ContactPoint', 'ops')).toBe('False/DeletionBlocked');

@@ -17,7 +17,7 @@ async function anAlert(): Promise<InProcess> {
 }
 
 function idOf(world: InProcess, name: string): string {
-  return String(statusOf(world, 'ContactPoint', name)['contactPointId']);
+  return String(statusOf(world, 'ContactPoint', name)['externalId']);
 }
 
 function sentSince(world: InProcess, from: number, path: string): number {
@@ -44,7 +44,7 @@ describe('a change of an alert that the service answers with "not found"', () =>
 
   it('is laid to the alert where that is gone, which is made again once', async () => {
     const world = await anAlert();
-    await world.request('DELETE', `/alert?alertId=${String(statusOf(world, 'MetricAlert', 'cpu')['alertId'])}`);
+    await world.request('DELETE', `/alert?alertId=${String(statusOf(world, 'MetricAlert', 'cpu')['externalId'])}`);
 
     world.apply('MetricAlert', 'cpu', told('b'));
     await world.run(600_000);
@@ -93,7 +93,7 @@ describe('a change of an app that the service answers with "not found"', () => {
     await world.run(70_000);
     const from = world.sent.length;
 
-    world.apply('HostedApp', 'web', { ...app, buildPullSecretId: 'cred_9' });
+    world.apply('HostedApp', 'web', { ...app, image: { ...app.image, pullSecretId: 'cred_9' } });
     await world.run(1_200_000);
 
     expect(conditionOf(world, 'HostedApp', 'web', 'Stalled')).toBe('True/Rejected');
@@ -110,7 +110,7 @@ describe('a change of an app that the service answers with "not found"', () => {
     await world.run(70_000);
     await world.request('DELETE', '/app?appId=app_web');
 
-    world.apply('HostedApp', 'web', { ...app, buildPullSecretId: 'cred_1' });
+    world.apply('HostedApp', 'web', { ...app, image: { ...app.image, pullSecretId: 'cred_1' } });
     await world.run(200_000);
 
     expect(conditionOf(world, 'HostedApp', 'web')).toBe('False/ObjectGone');

@@ -58,14 +58,14 @@ describe('what a lost call created', () => {
     world.apply('ContactPoint', 'first', mail);
     await world.run(30_000);
     const first = statusOf(world, 'ContactPoint', 'first');
-    const text = JSON.stringify({ contactPoint: { contactPointId: first['contactPointId'], name: 'first' } });
+    const text = JSON.stringify({ contactPoint: { contactPointId: first['externalId'], name: 'first' } });
     world.interference = ({ method }) => (method === 'POST' ? { afterwards: { status: 200, text } } : undefined);
 
     world.apply('ContactPoint', 'second', mail);
     await world.run(60_000);
 
     expect(conditionOf(world, 'ContactPoint', 'second')).toBe('True/InSync');
-    expect(statusOf(world, 'ContactPoint', 'second')['contactPointId']).not.toBe(first['contactPointId']);
+    expect(statusOf(world, 'ContactPoint', 'second')['externalId']).not.toBe(first['externalId']);
     expect(await created(world)).toBe(2);
   });
 
@@ -121,7 +121,7 @@ describe('an object that its resource lets go of', () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
-    const { contactPointId: before } = statusOf(world, 'ContactPoint', 'on-call');
+    const { externalId: before } = statusOf(world, 'ContactPoint', 'on-call');
     const { body } = await world.request('POST', '/contact-point', {
       accountId: 'acc_demo',
       name: 'theirs',
@@ -134,7 +134,7 @@ describe('an object that its resource lets go of', () => {
     await world.run(120_000);
 
     expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({
-      contactPointId,
+      externalId: contactPointId,
       internal: { ownership: 'Adopted' },
     });
     const told = eventsOf(world).filter((event) => event.includes('Retained'));
@@ -177,7 +177,7 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
 
     const made = (await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created').at(-1)?.id;
     expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({
-      contactPointId: other,
+      externalId: other,
       internal: { ownership: 'Adopted' },
     });
     expect(statusOf(world, 'ContactPoint', 'on-call')).not.toHaveProperty('journal');
@@ -198,7 +198,7 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
     await world.run(300_000);
 
     expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({
-      contactPointId: other,
+      externalId: other,
       internal: { ownership: 'Adopted' },
     });
     expect(eventsOf(world).filter((event) => event.includes('Retained'))).toEqual([]);
@@ -231,10 +231,31 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
 
       expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Rejected');
       expect(statusOf(world, 'MetricAlert', 'cpu')).not.toHaveProperty('journal');
-      expect(statusOf(world, 'MetricAlert', 'cpu')['alertId'] !== undefined).toBe(how === 'hangAfter');
+      expect(statusOf(world, 'MetricAlert', 'cpu')['externalId'] !== undefined).toBe(how === 'hangAfter');
       world.apply('MetricAlert', 'second', { ...spec, name: 'cpu', metric: 'cpu_percent' });
       await world.run(60_000);
-      expect(statusOf(world, 'MetricAlert', 'second')).toHaveProperty('alertId');
+      expect(statusOf(world, 'MetricAlert', 'second')).toHaveProperty('externalId');
     },
   );
+});
+
+describe('an answer that came after somebody else had written the object', () => {
+  it('is kept: settings that the service does not show are not sent again', async () => {
+    const world = await aWorld();
+    const hook = { webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
+    world.secret('hook', { url: 'https://hook.example.com/before' });
+    world.apply('ContactPoint', 'on-call', hook);
+    await world.run(10_000);
+    world.interference = ({ method }) => {
+      if (method !== 'PATCH') return undefined;
+      const annotate = () => void world.apply('ContactPoint', 'on-call', hook, { note: 'written meanwhile' });
+      return { retold: (text) => (annotate(), text) };
+    };
+
+    world.secret('hook', { url: 'https://hook.example.com/after' });
+    await world.run(120_000);
+
+    expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.updated')).toHaveLength(1);
+    expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
+  });
 });

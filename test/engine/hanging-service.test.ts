@@ -25,7 +25,7 @@ describe('an account whose service hangs', () => {
     world.apply('ContactPoint', 'fine', mail, {}, 'other');
     await world.run(1_000);
 
-    expect(world.get('ContactPoint', 'fine', 'other')?.status).toHaveProperty('contactPointId');
+    expect(world.get('ContactPoint', 'fine', 'other')?.status).toHaveProperty('externalId');
   });
 
   it('does not hold up an edit of an object that needs no new call of it', async () => {

@@ -9,7 +9,7 @@ async function aWorld(): Promise<InProcess> {
   world.account();
   world.apply('ContactPoint', 'on-call', email);
   await world.run(5_000);
-  expect(world.get('ContactPoint', 'on-call')?.status).toHaveProperty('contactPointId');
+  expect(world.get('ContactPoint', 'on-call')?.status).toHaveProperty('externalId');
   return world;
 }
 

@@ -32,7 +32,7 @@ const kinds = async (world: InProcess) => (await world.ledger()).map(({ kind }) 
 describe('a deletion whose account cannot be used', () => {
   it('waits, and names the annotation that lets go and what stays behind', async () => {
     const world = await aWorld();
-    const { contactPointId: id } = (world.get('ContactPoint', 'ops')?.status ?? {}) as { contactPointId?: string };
+    const { externalId: id } = (world.get('ContactPoint', 'ops')?.status ?? {}) as { externalId?: string };
     removeSecret(world);
     await world.run(2_000);
 
@@ -129,7 +129,7 @@ describe('an account that is deleted', () => {
     expect(world.get('HostingAccount', 'default')).toBeUndefined();
   });
 
-  const shared = { accountId: 'acc_demo', credentialsRef: { name: 'shared' } };
+  const shared = { externalId: 'acc_demo', credentialsRef: { name: 'shared' } };
   const used = { ...email, accountRef: { kind: 'ClusterHostingAccount', name: 'shared' } };
 
   async function aSharedWorld(): Promise<InProcess> {

@@ -234,7 +234,7 @@ describe('an alert whose creation is in doubt', () => {
     await world.run(900_000);
 
     expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
-    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ appEnvId: 'env_web_staging' });
+    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ environmentId: 'env_web_staging' });
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
   });
 

@@ -25,7 +25,7 @@ async function drifting(): Promise<InProcess> {
 
 async function renameAll(world: InProcess, suffix: string): Promise<void> {
   for (let n = 0; n < count; n += 1) {
-    const { contactPointId } = statusOf(world, 'ContactPoint', `cp-${n}`);
+    const { externalId: contactPointId } = statusOf(world, 'ContactPoint', `cp-${n}`);
     await world.request('PATCH', '/contact-point', { contactPointId, name: `${n}-${suffix}` });
   }
 }
@@ -84,7 +84,7 @@ describe('while Kubernetes does not answer', () => {
     expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       'warn Kubernetes does not answer: no answer',
       'warn Kubernetes refuses the operator: no',
-      'info Kubernetes refuses the operator nothing any more',
+      'info Kubernetes accepts the operator again',
       'info Kubernetes answers again',
     ]);
   });
@@ -105,7 +105,7 @@ describe('what Kubernetes forbids', () => {
       world.apply('ContactPoint', name, { webhook: { url: { valueFrom: { secretKeyRef: { name, key: 'url' } } } } });
     await world.run(3_600_000);
 
-    const errors = logged(world, from).filter((line) => line.startsWith('error a pass failed'));
+    const errors = logged(world, from).filter((line) => line.startsWith('error a reconcile failed'));
     expect(errors.map((line) => /getting secret \w+/.exec(line)?.[0] ?? line).toSorted()).toEqual([
       'getting secret one',
       'getting secret two',
@@ -148,7 +148,7 @@ describe('a pass that keeps failing by a mistake of ours', () => {
     fails('bang');
     await world.run(3_600_000);
 
-    const errors = logged(world, from).filter((line) => line.startsWith('error a pass failed'));
+    const errors = logged(world, from).filter((line) => line.startsWith('error a reconcile failed'));
     // The contact point, and the account that reads the same Secret store.
     expect(errors.map((line) => /boom|bang/.exec(line)?.[0])).toEqual(['boom', 'boom', 'bang', 'bang']);
   });

@@ -9,7 +9,7 @@ describe('a status that somebody else was faster to write', () => {
     world.account({ pollSeconds: 10 });
     world.apply('ContactPoint', 'ops', spec);
     await world.run(200_000);
-    const { contactPointId } = statusOf(world, 'ContactPoint', 'ops');
+    const { externalId: contactPointId } = statusOf(world, 'ContactPoint', 'ops');
     world.kube.watchLagMs = 40_000;
     world.apply('ContactPoint', 'ops', spec, { 'example.com/note': 'seen late' });
     await world.request('PATCH', '/contact-point', { contactPointId, name: 'renamed' });
@@ -53,7 +53,7 @@ describe('an edit that comes while a call for the spec before it is under way', 
 
     expect(said).toEqual([1]);
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
-    const { alertId, ...status } = statusOf(world, 'MetricAlert', 'cpu');
+    const { externalId: alertId, ...status } = statusOf(world, 'MetricAlert', 'cpu');
     expect(status).toMatchObject({ observedGeneration: 2, internal: { applied: { generation: 2 } } });
     const { body } = await world.request('GET', '/app-env/alerts?appEnvId=env_web_prod');
     const shown = (body as { alerts: readonly { alertId: string }[] }).alerts.find((one) => one.alertId === alertId);

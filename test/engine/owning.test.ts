@@ -39,7 +39,9 @@ describe('an owned object', () => {
     await world.run(5_000);
     world.apply('ContactPoint', 'young', mail);
     await world.run(5_000);
-    const { contactPointId } = (world.get('ContactPoint', 'young')?.status ?? {}) as { contactPointId?: string };
+    const { externalId: contactPointId } = (world.get('ContactPoint', 'young')?.status ?? {}) as {
+      externalId?: string;
+    };
 
     world.apply('ContactPoint', 'old', { ...mail, externalId: contactPointId, lifecycle: { adoption: 'Never' } });
     await world.run(120_000);

@@ -53,7 +53,7 @@ describe('an object whose pass always throws', () => {
     await world.run(3_600_000);
     expect(writes()).toBe(before);
     const passes = world.trace.lines.filter(
-      (line) => line.startsWith('error a pass failed') && line.includes('poison-0'),
+      (line) => line.startsWith('error a reconcile failed') && line.includes('poison-0'),
     );
     expect(passes.length).toBeLessThan(40);
   });
@@ -63,18 +63,18 @@ describe('an object whose pass always throws', () => {
     const world = await aWorld({ kinds: breaking('ContactPoint', 'step', () => isBroken) });
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
-    const { contactPointId } = statusOf(world, 'ContactPoint', 'on-call');
+    const { externalId: contactPointId } = statusOf(world, 'ContactPoint', 'on-call');
     isBroken = true;
     world.apply('ContactPoint', 'on-call', { ...mail, name: 'renamed' });
     await world.run(60_000);
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/InternalError');
-    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ contactPointId });
+    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ externalId: contactPointId });
 
     isBroken = false;
     await world.run(600_000);
 
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
-    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ contactPointId });
+    expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({ externalId: contactPointId });
   });
 
   it('does not close the account to its resources when it is the account', async () => {
@@ -98,7 +98,7 @@ describe('an object whose pass always throws', () => {
     await world.run(10_000);
     expect(world.get('ContactPoint', 'on-call')?.status).toMatchObject({
       internal: { ownership: 'Created' },
-      contactPointId: expect.any(String),
+      externalId: expect.any(String),
     });
 
     isBroken = false;

@@ -54,7 +54,7 @@ describe('an object whose list the service refuses while it answers otherwise', 
     { status: 200, text: '<html>', because: 'it cannot be read' },
   ])('is not called Ready for long when it has gone meanwhile: $because', async ({ status, text }) => {
     const world = await withAlert();
-    const { alertId } = statusOf(world, 'MetricAlert', 'cpu');
+    const { externalId: alertId } = statusOf(world, 'MetricAlert', 'cpu');
     answerLists(world, ['/app-env/alerts'], { status, text });
 
     await world.request('DELETE', `/alert?alertId=${String(alertId)}`);

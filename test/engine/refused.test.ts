@@ -21,7 +21,7 @@ describe('what the service refused', () => {
     const world = await aWorld();
     await fromSource(world);
     const build = (more: object) => ({ externalId: 'env_src', deploy: { build: { revision: 'a', ...more } } });
-    world.apply('AppEnvironment', 'e', build({ rebuildFrom: 'nope' }));
+    world.apply('AppEnvironment', 'e', build({ fromContentId: 'nope' }));
     await world.run(10_000);
     expect(conditionOf(world, 'AppEnvironment', 'e')).toBe('False/Rejected');
     const from = await newest(world);

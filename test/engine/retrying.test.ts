@@ -92,7 +92,7 @@ const drifted: Arrange = async (world) => {
     contactPointRefs: [{ name: 'cp' }],
   });
   await world.run(60_000);
-  const { alertId } = statusOf(world, 'MetricAlert', 'cpu');
+  const { externalId: alertId } = statusOf(world, 'MetricAlert', 'cpu');
   return async () => void (await world.request('PATCH', '/alert', { alertId, threshold: 3 }));
 };
 
@@ -326,7 +326,7 @@ describe('the pause after a call that failed', () => {
     await world.run(305_000);
 
     expect(world.sent.map(({ path }) => path).filter((path) => path.endsWith('/configure'))).toHaveLength(1);
-    expect(statusOf(world, 'DisasterProtection', 'prot')).toHaveProperty('configurationId');
+    expect(statusOf(world, 'DisasterProtection', 'prot')).toHaveProperty('externalId');
   });
 
   it('takes nothing from others: fifty that fail leave a new one its place', async () => {

@@ -15,7 +15,7 @@ async function aSharedWorld(value: string): Promise<InProcess> {
   const world = await aWorld();
   world.secret('shared', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-admin' }, 'apphosting-system');
   world.apply('ClusterHostingAccount', 'shared', {
-    accountId: 'acc_demo',
+    externalId: 'acc_demo',
     credentialsRef: { name: 'shared' },
     lifecycle: { adoption: 'ById' },
     allowedNamespaces: { names: ['team', 'other'] },

@@ -30,7 +30,7 @@ describe('a contact point', () => {
 
     expect(await contactPoints(world)).toHaveLength(1);
     expect(before?.status).toMatchObject({
-      contactPointId: expect.any(String),
+      externalId: expect.any(String),
       internal: { ownership: 'Created' },
       observedGeneration: 1,
     });

@@ -54,13 +54,13 @@ describe('an account', () => {
 
   it('names what carries our mark and has no resource, and no longer when it is gone or has one again', async () => {
     const world = await aUsedAccount();
-    const { alertId } = statusOf(world, 'MetricAlert', 'lost') as { alertId: string };
+    const { externalId: alertId } = statusOf(world, 'MetricAlert', 'lost') as { externalId: string };
 
     tearOff(world, 'lost');
     await world.run(60_000);
     expect(accountOf(world)['orphans']).toBeUndefined();
     await world.run(600_000);
-    expect(accountOf(world)['orphans']).toEqual([{ type: 'alert', id: alertId, name: 'lost' }]);
+    expect(accountOf(world)['orphans']).toEqual([{ type: 'alert', externalId: alertId, name: 'lost' }]);
     expect(world.operator.engine.metricsSnapshot().accounts).toEqual([
       { account: 'team/default', resources: 3, orphans: 1 },
     ]);
@@ -74,7 +74,7 @@ describe('an account', () => {
   it('leaves the marks of other operators alone', async () => {
     const world = await aUsedAccount();
     const theirs = new OperatorKey(new Secret('a key of somebody else')).marker('127.0.0.1:8088', 'acc_demo', 'uid');
-    const { contactPointId } = statusOf(world, 'ContactPoint', 'ops') as { contactPointId: string };
+    const { externalId: contactPointId } = statusOf(world, 'ContactPoint', 'ops') as { externalId: string };
     await world.request('POST', '/app-env/alert', {
       appEnvId: 'env_web_prod',
       name: 'theirs',

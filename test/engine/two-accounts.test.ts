@@ -72,7 +72,7 @@ describe('two account resources for one account of the service', () => {
     await world.run(600_000);
 
     const ids = [statusOf(world, 'ContactPoint', 'on-call'), inOther(world, 'ContactPoint', 'on-call')].map(
-      ({ contactPointId }) => contactPointId,
+      ({ externalId }) => externalId,
     );
     expect(new Set(ids).size).toBe(2);
     expect(ids).not.toContain(undefined);
@@ -123,7 +123,7 @@ describe('two account resources for one account of the service', () => {
     const world = await twoAccounts();
     world.apply('ContactPoint', 'ops', mail);
     await world.run(10_000);
-    const { contactPointId } = statusOf(world, 'ContactPoint', 'ops') as { contactPointId: string };
+    const { externalId: contactPointId } = statusOf(world, 'ContactPoint', 'ops') as { externalId: string };
     world.apply('MetricAlert', 'cpu', { ...cpu, contactPointRefs: [{ externalId: contactPointId }] }, {}, 'other');
     await world.run(60_000);
 

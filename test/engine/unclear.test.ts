@@ -6,7 +6,7 @@ describe('an object that cannot be seen for a while', () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] }, lifecycle: { drift: 'Report' } });
     await world.run(5_000);
-    const { contactPointId } = statusOf(world, 'ContactPoint', 'ops') as { contactPointId: string };
+    const { externalId: contactPointId } = statusOf(world, 'ContactPoint', 'ops') as { externalId: string };
     await world.request('PATCH', '/contact-point', { contactPointId, name: 'renamed' });
     await world.run(70_000);
     const shown = { conditions: ['Drifted', 'Propagated'], drift: [{ field: 'name' }] };

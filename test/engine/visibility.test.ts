@@ -9,7 +9,7 @@ async function anAlert() {
   world.apply('ContactPoint', 'ops', mail);
   world.apply('MetricAlert', 'cpu', { ...alert, contactPointRefs: [{ name: 'ops' }] });
   await world.run(200_000);
-  const { alertId } = statusOf(world, 'MetricAlert', 'cpu') as { alertId: string };
+  const { externalId: alertId } = statusOf(world, 'MetricAlert', 'cpu') as { externalId: string };
   return { world, remove: () => world.request('DELETE', `/alert?alertId=${alertId}`) };
 }
 
@@ -88,7 +88,7 @@ describe('an account that has lost sight of what it owns', () => {
     await world.run(70_000);
 
     expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
-    expect(statusOf(world, 'HostingAccount', 'default')).toMatchObject({ acceptedMissing: 'we know' });
+    expect(statusOf(world, 'HostingAccount', 'default')).toMatchObject({ lastHandledAcceptMissing: 'we know' });
     expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
   });
 

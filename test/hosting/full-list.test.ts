@@ -23,7 +23,7 @@ function page(ids: readonly string[], nextCursor?: string | null): Seen {
 }
 
 /** Walks over pages by cursor; a list of pages is given out one after the other. */
-async function walked(
+async function listed(
   pages: Readonly<Record<string, Seen | Seen[]>>,
   read: Read = drSourcesOf('acc'),
 ): Promise<{ readonly result: Listed<unknown>; readonly asked: readonly string[] }> {
@@ -42,13 +42,13 @@ function idsOf(result: Listed<unknown>): readonly string[] | string {
   return result.complete ? [...(result.items?.keys() ?? ['unchanged'])] : result.why;
 }
 
-describe('a walk', () => {
+describe('a full list', () => {
   it.each([
     { end: undefined, because: 'it is absent' },
     { end: null, because: 'it is null' },
     { end: '', because: 'it is empty' },
   ])('reads all pages, and takes a cursor for the end when $because', async ({ end }) => {
-    const { result, asked } = await walked({ first: page(['a'], 'p2'), p2: page(['b'], 'p3'), p3: page(['c'], end) });
+    const { result, asked } = await listed({ first: page(['a'], 'p2'), p2: page(['b'], 'p3'), p3: page(['c'], end) });
 
     expect(idsOf(result)).toEqual(['a', 'b', 'c']);
     expect(asked).toEqual(['first', 'p2', 'p3']);
@@ -56,13 +56,13 @@ describe('a walk', () => {
   });
 
   it('counts an item once that shows up on two pages', async () => {
-    const { result } = await walked({ first: page(['a', 'b'], 'p2'), p2: page(['b', 'c']) });
+    const { result } = await listed({ first: page(['a', 'b'], 'p2'), p2: page(['b', 'c']) });
 
     expect(idsOf(result)).toEqual(['a', 'b', 'c']);
   });
 
   it('fails when the pages go round in a circle', async () => {
-    const { result, asked } = await walked({ first: page(['a'], 'p2'), p2: page(['b'], 'p3'), p3: page(['c'], 'p2') });
+    const { result, asked } = await listed({ first: page(['a'], 'p2'), p2: page(['b'], 'p3'), p3: page(['c'], 'p2') });
 
     expect(idsOf(result)).toBe('malformed');
     expect(asked).toHaveLength(3);
@@ -77,14 +77,14 @@ describe('a walk', () => {
   });
 
   it('starts over once when a cursor has expired', async () => {
-    const { result, asked } = await walked({ first: page(['a'], 'p2'), p2: [seen(410), page(['b'])] });
+    const { result, asked } = await listed({ first: page(['a'], 'p2'), p2: [seen(410), page(['b'])] });
 
     expect(idsOf(result)).toEqual(['a', 'b']);
     expect(asked).toEqual(['first', 'p2', 'first', 'p2']);
   });
 
   it('gives up when the cursor expires again', async () => {
-    const { result, asked } = await walked({ first: page(['a'], 'p2'), p2: seen(400) });
+    const { result, asked } = await listed({ first: page(['a'], 'p2'), p2: seen(400) });
 
     expect(idsOf(result)).toBe('refused');
     expect(asked).toHaveLength(4);
@@ -100,7 +100,7 @@ describe('a walk', () => {
     { second: seen(200, { items: 'many' }), why: 'malformed' },
     { second: seen(200, []), why: 'malformed' },
   ])('is $why when its second page is so, and no half list', async ({ second, why }) => {
-    const { result } = await walked({ first: page(['a'], 'p2'), p2: second });
+    const { result } = await listed({ first: page(['a'], 'p2'), p2: second });
 
     expect(idsOf(result)).toBe(why);
   });
@@ -119,8 +119,8 @@ describe('a walk', () => {
   });
 
   it('takes a 404 for proof of absence where the read says so, and nowhere else', async () => {
-    const one = await walked({ first: seen(404) }, alertOf('alert_1'));
-    const list = await walked({ first: seen(404) }, appsOf('acc'));
+    const one = await listed({ first: seen(404) }, alertOf('alert_1'));
+    const list = await listed({ first: seen(404) }, appsOf('acc'));
 
     expect(idsOf(one.result)).toEqual([]);
     expect(idsOf(list.result)).toBe('refused');

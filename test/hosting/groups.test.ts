@@ -9,21 +9,21 @@ interface Item {
 
 const read = { groupOf: ({ owner }: Item) => owner };
 
-function walk(...items: readonly Item[]): ReadonlyMap<string, Item> {
+function snapshot(...items: readonly Item[]): ReadonlyMap<string, Item> {
   return new Map(items.map((item) => [item.id, item]));
 }
 
-describe('the groups of a walk', () => {
+describe('the groups of a list', () => {
   it.each([
-    { because: 'an item came', before: walk(), after: walk({ id: 'a', owner: 'x' }), groups: ['x'] },
-    { because: 'an item went', before: walk({ id: 'a', owner: 'x' }), after: walk(), groups: ['x'] },
+    { because: 'an item came', before: snapshot(), after: snapshot({ id: 'a', owner: 'x' }), groups: ['x'] },
+    { because: 'an item went', before: snapshot({ id: 'a', owner: 'x' }), after: snapshot(), groups: ['x'] },
     {
       because: 'an item moved',
-      before: walk({ id: 'a', owner: 'x' }),
-      after: walk({ id: 'a', owner: 'y' }),
+      before: snapshot({ id: 'a', owner: 'x' }),
+      after: snapshot({ id: 'a', owner: 'y' }),
       groups: ['x', 'y'],
     },
-    { because: 'an item belongs to nothing', before: walk(), after: walk({ id: 'a' }), groups: [] },
+    { because: 'an item belongs to nothing', before: snapshot(), after: snapshot({ id: 'a' }), groups: [] },
   ])('change when $because', ({ before, after, groups }) => {
     const changed = withGroups(new Set(['a']), read, [before, after]);
 
@@ -31,7 +31,7 @@ describe('the groups of a walk', () => {
   });
 
   it('stay as they are when nothing changed', () => {
-    const changed = withGroups(new Set(), read, [walk({ id: 'a', owner: 'x' }), walk({ id: 'a', owner: 'x' })]);
+    const changed = withGroups(new Set(), read, [snapshot({ id: 'a', owner: 'x' }), snapshot({ id: 'a', owner: 'x' })]);
 
     expect(changed.size).toBe(0);
   });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressKind } from '../../src/hosting/wire/addresses.ts';
-import { openHosts, type HostRules } from '../../src/hosting/wire/hosts.ts';
+import { openHosts, type HostRules, addressKind } from '../../src/hosting/wire/hosts.ts';
 
 const strict: HostRules = {
   allowedHosts: [],

@@ -52,14 +52,14 @@ function sorted(value: unknown): unknown {
   return ['object', ...entries.map(([name, inner]) => [name, sorted(inner)])];
 }
 
-describe('a walk taken over', () => {
+describe('a list taken over', () => {
   it('changes everything that the first one holds', () => {
     const { changed } = merged(undefined, byId({ id: 'a' }, { id: 'b' }), []);
 
     expect([...changed]).toEqual(['a', 'b']);
   });
 
-  it('keeps map and items of an equal walk, in whatever order it came', () => {
+  it('keeps map and items of an equal list, in whatever order it came', () => {
     const before = merged(undefined, byId({ id: 'a', name: 'x' }, { id: 'b' }), []).items;
 
     const { items, changed } = merged(before, byId({ id: 'b' }, { id: 'a', name: 'x' }), []);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorTextOf, wordsFrom } from '../../src/hosting/wire/message.ts';
-import { retryAfterMs } from '../../src/hosting/wire/retry-after.ts';
+import { retryAfterMs } from '../../src/hosting/wire/outcome.ts';
 
 describe('the short text of an error body', () => {
   it.each([

@@ -7,7 +7,7 @@ import { mirrorOfSmallWorld } from './support/small-world.ts';
 const points = contactPointsOf('acc');
 
 describe('the mirror', () => {
-  it('walks what is followed at once and then at its interval, until nobody follows it', async () => {
+  it('lists what is followed at once and then at its interval, until nobody follows it', async () => {
     const { clock, mirror, requests, heard } = mirrorOfSmallWorld();
 
     const leave = mirror.follow(points);
@@ -38,12 +38,11 @@ describe('the mirror', () => {
     const third = mirror.snapshot(points);
 
     expect(second?.items).toBe(first?.items);
-    expect([first?.walk, second?.walk, third?.walk]).toEqual([1, 2, 3]);
     expect(third?.items.get('cp_1')).toBe(first?.items.get('cp_1'));
     expect(heard.at(-1)?.changed).toEqual(['cp_2']);
   });
 
-  it('serves any number of demands with one walk begun after the newest of them', async () => {
+  it('serves any number of demands with one list begun after the newest of them', async () => {
     const { clock, mirror, requests } = mirrorOfSmallWorld();
     await clock.advance(1000);
 
@@ -68,7 +67,7 @@ describe('the mirror', () => {
     expect(urgencies).toEqual(['wait', 'edit', 'wait']);
   });
 
-  it('does not take a walk under way for a fresh one', async () => {
+  it('does not take a list under way for a fresh one', async () => {
     const { clock, mirror, requests, world } = mirrorOfSmallWorld();
     world.latencyMs = 100;
     mirror.want(points, 0, 'edit');
@@ -85,7 +84,7 @@ describe('the mirror', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('never counts a walk as begun after a write that ended in the same tick', async () => {
+  it('never counts a list as begun after a write that ended in the same tick', async () => {
     const { clock, mirror, world } = mirrorOfSmallWorld();
     world.latencyMs = 10;
     await clock.advance(500);
@@ -153,7 +152,7 @@ describe('the mirror', () => {
     expect(mirror.snapshot(appOf('a'))?.items.size).toBe(1);
   });
 
-  it('takes a 404 on one object for an empty walk', async () => {
+  it('takes a 404 on one object for an empty list', async () => {
     const { clock, mirror, world } = mirrorOfSmallWorld();
     world.fail = () => answer(404, { error: 'not found' });
 
@@ -166,7 +165,7 @@ describe('the mirror', () => {
     expect(mirror.problem(points)?.why).toBe('refused');
   });
 
-  it('keeps the snapshot through failures, backs off, and reports them until a walk completes', async () => {
+  it('keeps the snapshot through failures, backs off, and reports them until a list completes', async () => {
     const { clock, mirror, world, requests } = mirrorOfSmallWorld({ pollMs: 10_000 });
     mirror.follow(points);
     await clock.advance(1000);
@@ -234,7 +233,7 @@ describe('the mirror', () => {
     expect(mirror.schedule.forecastPerHour()).toBe(3600);
   });
 
-  it('runs no more walks at once than it may, the wanted ones first', async () => {
+  it('runs no more lists at once than it may, the wanted ones first', async () => {
     const { clock, mirror, requests, world } = mirrorOfSmallWorld({ listsAtOnce: 2, requestsPerSecond: 100 });
     world.latencyMs = 1000;
     for (let index = 0; index < 10; index += 1) mirror.follow(alertsOf(`env_${index}`));

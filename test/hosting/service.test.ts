@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Service, ServiceSettings, WalkListener } from '../../src/engine/ports.ts';
+import type { Service, ServiceSettings, ListListener } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import { appsOf, contactPointsOf, deleteContactPoint, postContactPoint } from '../../src/hosting/requests.ts';
 import { Secret } from '../../src/base/secret.ts';
@@ -38,8 +38,8 @@ function opened(script: Script) {
     callMs: 30_000,
     wire: scripted.wire,
   });
-  const open = (change: Partial<ServiceSettings> = {}, onWalk: WalkListener = () => undefined): Service => {
-    const service = hosting.open({ ...settings, ...change }, onWalk);
+  const open = (change: Partial<ServiceSettings> = {}, onList: ListListener = () => undefined): Service => {
+    const service = hosting.open({ ...settings, ...change }, onList);
     if ('refused' in service) throw new Error(service.refused);
     return service;
   };

@@ -79,12 +79,12 @@ describe.each(Object.keys(spoils))('an answer that is spoiled: %s', (name) => {
 
   it('keeps a list from being taken for a whole one, and the next one is', async () => {
     const read = contactPointsOf('acc_demo');
-    const before = service.snapshot(read)?.walk ?? 0;
+    const before = service.snapshot(read)?.begunAt ?? 0;
     let spoiled = 0;
     proxy.spoil = () => (spoiled++ === 0 ? name : undefined);
 
     service.want(read, hurried.monotonic(), 'edit');
-    await eventually('a whole list has come', () => (service.snapshot(read)?.walk ?? 0) > before, 60_000);
+    await eventually('a whole list has come', () => (service.snapshot(read)?.begunAt ?? 0) > before, 60_000);
 
     const listed = [...(service.snapshot(read)?.items.values() ?? [])].map((point) => point.name).toSorted();
     expect(listed).toEqual(await there());

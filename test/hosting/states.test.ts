@@ -8,7 +8,7 @@ import { mirrorOfSmallWorld } from './support/small-world.ts';
 function alertThat(state: 'Firing' | 'Normal', id: string): Reading {
   const reading = newReading(alertStateOf(id, 1_000), 0);
   const items = new Map([[id, { state }]]);
-  return Object.assign(reading, { snapshot: { items, begunAt: 0, walk: 1, dateMs: undefined } });
+  return Object.assign(reading, { snapshot: { items, begunAt: 0, dateMs: undefined } });
 }
 
 describe('the share of states', () => {
@@ -40,7 +40,7 @@ describe('the states of alerts', () => {
     const refreshes = requests.slice(before).filter((request) => pathOf(request) === '/alert/refresh').length;
     expect(refreshes / 600).toBeGreaterThan(0.8);
     expect(refreshes / 600).toBeLessThanOrEqual(1.1);
-    expect(mirror.schedule.roundMs()).toBe(200_000);
+    expect(mirror.schedule.rateLimitedMs()).toBe(200_000);
   });
 
   it('take no more than that in any ten seconds, also while they come one by one', async () => {
@@ -67,11 +67,11 @@ describe('the states of alerts', () => {
     const other = another();
 
     const unfollow = other.follow(alertStateOf('al_1', 1_000));
-    const whileFollowed = [mirror.schedule.roundMs(), other.schedule.roundMs()];
+    const whileFollowed = [mirror.schedule.rateLimitedMs(), other.schedule.rateLimitedMs()];
     unfollow();
 
     expect(whileFollowed).toEqual([undefined, 1_000]);
-    expect(other.schedule.roundMs()).toBeUndefined();
+    expect(other.schedule.rateLimitedMs()).toBeUndefined();
   });
 
   it('are part of what an account is expected to ask in an hour: what they wish for, or their share', () => {
@@ -105,7 +105,7 @@ describe('the states of alerts', () => {
 
       expect(requests.length - before).toBeGreaterThanOrEqual(least);
       expect(requests.length - before).toBeLessThanOrEqual(most);
-      expect(mirror.schedule.roundMs()).toBe(to);
+      expect(mirror.schedule.rateLimitedMs()).toBe(to);
       expect(mirror.schedule.forecastPerHour()).toBe(Math.round(3_600_000 / to));
     },
   );
@@ -119,6 +119,6 @@ describe('the states of alerts', () => {
 
     other.close();
 
-    expect(mirror.schedule.roundMs()).toBe(1_000);
+    expect(mirror.schedule.rateLimitedMs()).toBe(1_000);
   });
 });

@@ -5,7 +5,7 @@ import { inShort, settledStep, shows } from './support/pass.ts';
 
 const bindings: readonly Row[] = [
   { because: 'its id', spec: byId, shown: shown(), comesTo: 'ready InSync' },
-  { because: 'its cliEnvName', spec: { cliEnvName: 'mine-prod' }, shown: shown(), comesTo: 'ready InSync' },
+  { because: 'its cliEnvName', spec: { cliEnvironmentName: 'mine-prod' }, shown: shown(), comesTo: 'ready InSync' },
   {
     because: 'its name in an app',
     spec: { appRef: { externalId: 'app_1' }, environmentName: 'prod' },
@@ -24,7 +24,7 @@ const bindings: readonly Row[] = [
     because: 'a component of a solution',
     spec: { solutionRef: { name: 'workers' }, component: 'api' },
     referred: {
-      'SolutionInstallation/workers': { id: '', facts: { components: [{ name: 'api', appEnvId: 'env_1' }] } },
+      'SolutionInstallation/workers': { id: '', facts: { components: [{ name: 'api', environmentId: 'env_1' }] } },
     },
     shown: shown(),
     comesTo: 'ready InSync',

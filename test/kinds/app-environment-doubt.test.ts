@@ -234,7 +234,7 @@ function refused(memory: Sent): Sent {
 }
 
 describe('what a deployment carries whose answer was lost', () => {
-  const spec = { ...spec2, env: [{ name: 'A', value: '2' }], startup: { command: 'new' } };
+  const spec = { ...spec2, env: [{ name: 'A', value: '2' }], startupConfig: { command: 'new' } };
   const before = deployed({ ...oneSent, 'env.A': '1' });
   const call = callIn(settledStep(appEnvironment, { spec, memory: before, shown: shown() }));
   const memory = sent(before, call);
@@ -278,7 +278,7 @@ describe('what a deployment carries whose answer was lost', () => {
   });
 
   it.each([
-    ['a roll-back', { ...byId, deploy: { contentId: 'c_1' } }, {}],
+    ['a roll-back', { ...byId, deploy: { rollbackContentId: 'c_1' } }, {}],
     ['a redeployment', { ...spec2, env: [{ name: 'A', value: '1' }] }, { 'apphosting.dev/redeploy-at': 'b' }],
     ['another deployment', { ...byId, deploy: { image: 'r/x:3' }, env: [{ name: 'A', value: '3' }] }, {}],
   ])('stays in doubt after it was given up though %s is answered with a conflict', (_what, next, annotations) => {

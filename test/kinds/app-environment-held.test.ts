@@ -171,18 +171,18 @@ describe('a startup override that waits for the next build', () => {
     const git = { git: { namespace: 'n', repo: 'r', installationId: 'i' } };
     world.apply('HostedApp', 'built', { name: 'built', port: 3000, source: git });
     await world.run(10_000);
-    const { appId } = statusOf(world, 'HostedApp', 'built');
+    const { externalId: appId } = statusOf(world, 'HostedApp', 'built');
     await world.control('POST', '/environments', { appEnvId: 'env_b', appId, name: 'b', region: 'eu-west' });
-    const build = { externalId: 'env_b', deploy: { build: { revision: 'one' } }, startup: { command: 'a' } };
+    const build = { externalId: 'env_b', deploy: { build: { revision: 'one' } }, startupConfig: { command: 'a' } };
     world.apply(kind, 'b', build);
     await world.run(120_000);
-    world.apply(kind, 'b', { ...build, startup: { command: 'b' } });
+    world.apply(kind, 'b', { ...build, startupConfig: { command: 'b' } });
     await world.run(60_000);
     world.key = 'another key';
     await world.crash();
     await world.run(120_000);
     const held = conditionOf(world, kind, 'b');
-    world.apply(kind, 'b', { ...build, deploy: { build: { revision: 'two' } }, startup: { command: 'b' } });
+    world.apply(kind, 'b', { ...build, deploy: { build: { revision: 'two' } }, startupConfig: { command: 'b' } });
     await world.run(120_000);
 
     expect(held).toBe('True/PendingNextBuild');

@@ -34,7 +34,7 @@ describe('a redeployment that an annotation asks for', () => {
 
   it('is of the content version that the spec names', async () => {
     const { world, first } = await twoVersions();
-    const back = { ...spec, deploy: { contentId: first } };
+    const back = { ...spec, deploy: { rollbackContentId: first } };
     world.apply(kind, name, back);
     await world.run(60_000);
 
@@ -100,7 +100,7 @@ describe('a roll-back that an annotation asks for', () => {
     expect(deploy).toMatchObject({
       revision: 'r/x:1',
       contentId: first,
-      rollback: { from: 3, to: 2 },
+      rollback: { fromVersion: 3, toVersion: 2 },
       outcome: 'Running',
     });
     expect(statusOf(world, kind, name)['deploy']).toMatchObject({ revision: 'r/x:3', outcome: 'Running' });

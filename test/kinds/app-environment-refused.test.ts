@@ -68,7 +68,7 @@ describe('a deployment that the service refuses', () => {
 describe('a roll-back to the version that runs', () => {
   it('does not stand in the way of a redeployment where it was only assumed', async () => {
     const world = await aWorld();
-    const spec = { externalId: appEnvId, deploy: { contentId: await current(world) } };
+    const spec = { externalId: appEnvId, deploy: { rollbackContentId: await current(world) } };
     world.apply(kind, name, spec);
     await world.run(60_000);
     world.apply(kind, name, spec, { 'apphosting.dev/redeploy-at': 'now' });
@@ -80,7 +80,7 @@ describe('a roll-back to the version that runs', () => {
 
   it('does not keep an environment down that was stopped when its status was lost', async () => {
     const world = await aWorld();
-    const spec = { externalId: appEnvId, deploy: { contentId: await current(world) } };
+    const spec = { externalId: appEnvId, deploy: { rollbackContentId: await current(world) } };
     world.apply(kind, name, { ...spec, powerState: 'Stopped' });
     await world.run(60_000);
     world.delete(kind, name);

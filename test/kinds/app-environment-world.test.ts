@@ -67,15 +67,15 @@ describe('an AppEnvironment in a world', () => {
     const first = (statusOf(world, kind, name)['deploy'] as { contentId: string }).contentId;
     const steps = [
       { deploy: { image: 'r/x:2' }, env: [{ name: 'A', value: '1' }] },
-      { deploy: { contentId: first } },
-      { deploy: { contentId: first }, powerState: 'Stopped' },
-      { deploy: { contentId: first }, powerState: 'Running' },
+      { deploy: { rollbackContentId: first } },
+      { deploy: { rollbackContentId: first }, powerState: 'Stopped' },
+      { deploy: { rollbackContentId: first }, powerState: 'Running' },
     ];
     for (const step of steps) {
       world.apply(kind, name, { ...spec, ...step });
       await world.run(20_000);
     }
-    world.apply(kind, name, { ...spec, deploy: { contentId: first } }, { 'apphosting.dev/redeploy-at': 'now' });
+    world.apply(kind, name, { ...spec, deploy: { rollbackContentId: first } }, { 'apphosting.dev/redeploy-at': 'now' });
     await world.run(20_000);
 
     expect(await writesSince(world, 0)).toEqual([
@@ -336,7 +336,7 @@ describe('an AppEnvironment in a world', () => {
 
     expect(gone).toBe('False/EnvironmentNotFound');
     expect(statusOf(world, kind, name)).toMatchObject({
-      appEnvId: 'env_new',
+      externalId: 'env_new',
       deploy: { revision: 'r/x:1', outcome: 'Running' },
     });
   });
@@ -468,12 +468,14 @@ describe('an AppEnvironment in a world', () => {
     world.apply('AppEnvironment', 'job', {
       externalId: 'env_job_prod',
       deploy: { image: 'r/x:1', onBind: 'Deploy' },
-      startup: { command: 'run' },
+      startupConfig: { command: 'run' },
     });
     await world.run(60_000);
 
     expect(conditionOf(world, 'AppEnvironment', 'job')).toBe('False/Rejected');
-    expect(messageOf(world, 'AppEnvironment', 'job')).toContain('spec.startup is not taken for jobs: take it out');
+    expect(messageOf(world, 'AppEnvironment', 'job')).toContain(
+      'spec.startupConfig is not taken for jobs: take it out',
+    );
     expect(world.sent.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 });

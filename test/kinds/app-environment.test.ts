@@ -82,7 +82,7 @@ const deployments: readonly Row[] = [
   },
   {
     because: 'startup is declared: it is the whole override',
-    spec: { ...one, startup: { command: 'node', args: ['x.js'], shell: false } },
+    spec: { ...one, startupConfig: { command: 'node', args: ['x.js'], shell: false } },
     memory: deployed(oneSent),
     shown: shown(),
     comesTo:
@@ -91,13 +91,13 @@ const deployments: readonly Row[] = [
   {
     because: 'startup that we set is wanted no longer: it is cleared',
     spec: one,
-    memory: deployed({ ...oneSent, startup: { command: 'node' } }),
+    memory: deployed({ ...oneSent, startupConfig: { command: 'node' } }),
     shown: shown(),
     comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:1","clearStartupConfig":true}',
   },
   {
     because: 'a new revision to build, with startup',
-    spec: { ...byId, deploy: { build: { revision: 'b', forceNewBuild: true } }, startup: { command: 'node' } },
+    spec: { ...byId, deploy: { build: { revision: 'b', forceNewBuild: true } }, startupConfig: { command: 'node' } },
     memory: deployed({ deploy: { build: 'a' } }),
     shown: shown(),
     comesTo:
@@ -112,28 +112,28 @@ const deployments: readonly Row[] = [
   },
   {
     because: 'startup changed and the revision did not: it waits',
-    spec: { ...byId, deploy: { build: { revision: 'a' } }, startup: { command: 'node' } },
+    spec: { ...byId, deploy: { build: { revision: 'a' } }, startupConfig: { command: 'node' } },
     memory: deployed({ deploy: { build: 'a' } }),
     shown: shown(),
     comesTo: 'ready PendingNextBuild',
   },
   {
     because: 'a rebuild of an older version',
-    spec: { ...byId, deploy: { build: { revision: 'b', rebuildFrom: 'c_1' } } },
+    spec: { ...byId, deploy: { build: { revision: 'b', fromContentId: 'c_1' } } },
     memory: deployed({ deploy: { build: 'a' } }),
     shown: shown(),
     comesTo: 'POST /app-env/build {"appEnvId":"env_1","isRebuild":true,"fromContentId":"c_1"}',
   },
   {
     because: 'an older version',
-    spec: { ...byId, deploy: { contentId: 'c_1' } },
+    spec: { ...byId, deploy: { rollbackContentId: 'c_1' } },
     memory: deployed(oneSent, { deploy: { revision: 'r/x:1', contentId: 'c_2' } }),
     shown: shown(),
     comesTo: 'POST /app-env/rollback {"appEnvId":"env_1","targetContentId":"c_1"}',
   },
   {
     because: 'the version that we deployed last: nothing',
-    spec: { ...byId, deploy: { contentId: 'c_2' } },
+    spec: { ...byId, deploy: { rollbackContentId: 'c_2' } },
     memory: deployed(oneSent, { deploy: { revision: 'r/x:1', contentId: 'c_2' } }),
     shown: shown(),
     comesTo: 'ready InSync',
@@ -248,7 +248,12 @@ describe('an environment', () => {
   });
 
   it('says which variables and settings are left over', () => {
-    const memory = deployed({ ...oneSent, 'env.A': '1', 'functionConfig.minScale': 1, startup: { command: 'x' } });
+    const memory = deployed({
+      ...oneSent,
+      'env.A': '1',
+      'functionConfig.minScale': 1,
+      startupConfig: { command: 'x' },
+    });
 
     expect(appEnvironment.show(aPass(appEnvironment, { spec: one, memory, shown: shown() })).leftover).toEqual([
       'env.A',
@@ -257,14 +262,14 @@ describe('an environment', () => {
     expect(appEnvironment.show(aPass(appEnvironment, { spec: byId, memory, shown: shown() })).leftover).toEqual([
       'env.A',
       'functionConfig.minScale',
-      'startup',
+      'startupConfig',
     ]);
   });
 
   it('does not take a refused rollback for a reason to deploy anything else', () => {
     const call = callIn(
       settledStep(appEnvironment, {
-        spec: { ...byId, deploy: { contentId: 'c_1' } },
+        spec: { ...byId, deploy: { rollbackContentId: 'c_1' } },
         memory: deployed(oneSent),
         shown: shown(),
       }),

@@ -61,10 +61,7 @@ describe('what belongs to another account of the same token', () => {
 
     world.apply('ContactPoint', 'taken', { ...mail, externalId: id, lifecycle: { onDelete: 'Delete' } });
     await world.run(180_000);
-    const seen = [
-      conditionOf(world, 'ContactPoint', 'taken'),
-      statusOf(world, 'ContactPoint', 'taken')['contactPointId'],
-    ];
+    const seen = [conditionOf(world, 'ContactPoint', 'taken'), statusOf(world, 'ContactPoint', 'taken')['externalId']];
     world.delete('ContactPoint', 'taken');
     await world.run(180_000);
 

@@ -94,7 +94,7 @@ describe('a no', () => {
       await world.run(70_000);
       await world.request('POST', '/app-env/rollback', { appEnvId: spec.externalId, targetContentId: contentId });
       await world.run(70_000);
-      world.apply(kind, name, { ...spec, deploy: { contentId } });
+      world.apply(kind, name, { ...spec, deploy: { rollbackContentId: contentId } });
       await bustle(world, 100_000);
 
       expect(conditionOf(world, kind, name)).toBe('False/RollbackRefused');

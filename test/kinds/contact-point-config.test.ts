@@ -30,7 +30,7 @@ describe('a contact point whose settings are verified', () => {
 
   it('sets right what somebody else changed, and says it without showing a secret', async () => {
     const world = await aVerifiedWorld();
-    const { contactPointId } = statusOf(world, kind, 'hook');
+    const { externalId: contactPointId } = statusOf(world, kind, 'hook');
     const config = { url: 'https://elsewhere.example.com/planted-other', httpMethod: 'PUT' };
     await world.request('PATCH', '/contact-point', { contactPointId, config });
     await world.run(130_000);

@@ -9,7 +9,7 @@ function statusWrites(world: InProcess, object: string): number {
 }
 
 async function urlOf(world: InProcess, name: string): Promise<unknown> {
-  const { contactPointId } = statusOf(world, 'ContactPoint', name);
+  const { externalId: contactPointId } = statusOf(world, 'ContactPoint', name);
   const { body } = await world.request(
     'GET',
     `/contact-point?contactPointId=${String(contactPointId)}&showSecrets=true`,

@@ -7,7 +7,6 @@ import { aConfiguration, aPoint, aSource } from './support/disaster-pass.ts';
 const points = (items: readonly PointItem[]): Shown['points'] => ({
   items: new Map(items.map((item) => [item.pointId, item])),
   begunAt: 0,
-  walk: 1,
   dateMs: undefined,
 });
 
@@ -15,7 +14,7 @@ const points = (items: readonly PointItem[]): Shown['points'] => ({
 function shown(configuration: object, more: Partial<Shown> = {}): Shown {
   const settled = { readiness: { state: 'ready' }, ...configuration };
   return {
-    appEnvId: 'env_1',
+    environmentId: 'env_1',
     configuration: aConfiguration(settled),
     source: aSource,
     points: points([aPoint]),

@@ -28,7 +28,7 @@ describe('the operations of a protection', () => {
     const facts = protectionFacts(
       aProtectionPass([{ operationId: ours.operationId, startedTime: hour(0), requestId: 'r1' }]),
       {
-        appEnvId: 'env_1',
+        environmentId: 'env_1',
         configuration: shown,
         source: undefined,
         points: undefined,
@@ -53,7 +53,7 @@ describe('the storage of a protection', () => {
     const configuration = aConfiguration({ settings: settings as never });
 
     const facts = protectionFacts(aProtectionPass([]), {
-      appEnvId: 'env_1',
+      environmentId: 'env_1',
       configuration,
       source: undefined,
       points: undefined,

@@ -41,7 +41,7 @@ function apply(world: InProcess, { kind, metadata, spec = {}, stringData }: Mani
 /** The console of the service: an environment for each of our apps, some time after the app. */
 async function createEnvironments(world: InProcess, status: 'running' | 'stopped' = 'stopped'): Promise<void> {
   for (const name of ['shop', 'shop-db']) {
-    const { appId } = (world.get('HostedApp', name)?.status ?? {}) as { appId?: string };
+    const { externalId: appId } = (world.get('HostedApp', name)?.status ?? {}) as { externalId?: string };
     if (appId === undefined) continue;
     const appEnvId = `env_${name}`;
     await world
@@ -65,7 +65,7 @@ function orderOf(seed: number): { readonly order: readonly Manifest[]; readonly 
 }
 
 /** The whole folder in some order with pauses between; the world when all is at rest. */
-async function walked(seed: number, disturb?: Disturb): Promise<InProcess> {
+async function listed(seed: number, disturb?: Disturb): Promise<InProcess> {
   const { order, entropy } = orderOf(seed);
   const world = new InProcess({ seed });
   await world.start();
@@ -174,7 +174,7 @@ describe('the golden path', () => {
     const [method, path] = row.call.split(' ');
     const seed = 1 + (disturbed.indexOf(row) % seeds.length);
     const match = { method, path, count: 1, skip: row.call === 'POST /app' ? seed % 2 : 0 };
-    const world = await walked(seed, (each) => each.control('POST', '/faults', { match, effect: row.effect }));
+    const world = await listed(seed, (each) => each.control('POST', '/faults', { match, effect: row.effect }));
 
     expect(notReady(world)).toEqual([]);
     expect(await madeIn(world)).toEqual(made);
@@ -197,7 +197,7 @@ describe('the golden path', () => {
       (world: InProcess) => world.control('POST', '/faults', { match: { count: 100_000 }, effect: { delayMs: 4_000 } }),
     ],
   ])('comes to rest with no call repeated while the service %s', async (_how, disturb) => {
-    const world = await walked(7, disturb);
+    const world = await listed(7, disturb);
 
     expect(notReady(world)).toEqual([]);
     expect((await callsOf(world)).filter((line) => !line.endsWith(' 429'))).toEqual(
@@ -207,7 +207,7 @@ describe('the golden path', () => {
   });
 
   it.each(drawnFrom(seeds))('comes to rest in any order, with no call repeated (order %i)', async (seed) => {
-    const world = await walked(seed);
+    const world = await listed(seed);
 
     expect(notReady(world)).toEqual([]);
     for (const { kind, metadata } of resources) statusOf(world, kind, metadata.name);
@@ -229,7 +229,7 @@ describe('the golden path', () => {
   it.each(drawnFrom(seeds))(
     'comes to rest with calls disturbed, with nothing lost or doubled (order %i)',
     async (seed) => {
-      const world = await walked(seed, (each, entropy) => {
+      const world = await listed(seed, (each, entropy) => {
         let left = 6;
         each.interference = () => {
           if (left === 0 || entropy.fraction() > 0.3) return undefined;

@@ -28,8 +28,8 @@ const creations: readonly Row[] = [
         contextDir: './web',
         dockerfilePath: 'deploy/Dockerfile',
         buildArgs: 'A=1',
+        builder: 'NIXPACKS',
       },
-      builder: 'NIXPACKS',
     },
     body: {
       name: 'Mine',
@@ -88,7 +88,7 @@ const creations: readonly Row[] = [
     spec: {
       preset: 'JOB',
       image: { reference: 'r/mine:1' },
-      job: {
+      jobConfig: {
         command: 'migrate',
         shell: true,
         backoffLimit: 2,

@@ -8,12 +8,12 @@ describe('HostedApp in a world', () => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', image);
     await world.run(5_000);
-    const { appId } = statusOf(world, 'HostedApp', 'api');
+    const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
     await world.control('POST', '/environments', { appEnvId: 'env_api', appId, name: 'prod', region: 'eu-west' });
     await world.run(70_000);
 
     expect(statusOf(world, 'HostedApp', 'api')['environments']).toEqual([
-      { id: 'env_api', name: 'prod', region: 'eu-west', status: 'stopped' },
+      { externalId: 'env_api', name: 'prod', region: 'eu-west', state: 'stopped' },
     ]);
     expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({
       createdTime: expect.stringMatching(/Z$/u) as string,
@@ -58,7 +58,7 @@ describe('HostedApp in a world', () => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', image);
     await world.run(70_000);
-    const { appId } = statusOf(world, 'HostedApp', 'api');
+    const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
     await world.request('PATCH', '/app', { appId, port: 1 });
     await world.run(70_000);
 
@@ -107,7 +107,7 @@ describe('HostedApp in a world', () => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });
     await world.run(5_000);
-    const { appId } = statusOf(world, 'HostedApp', 'api');
+    const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
     await world.control('POST', '/environments', {
       appEnvId: 'env_api',
       appId,
@@ -130,7 +130,7 @@ describe('HostedApp in a world', () => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });
     await world.run(5_000);
-    const { appId } = statusOf(world, 'HostedApp', 'api');
+    const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
     await world.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination });
     world.delete('HostedApp', 'api');
     await world.run(40_000);
@@ -181,7 +181,7 @@ describe('HostedApp in a world', () => {
 
     expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({
       internal: { ownership: 'Presumed' },
-      appId: expect.any(String),
+      externalId: expect.any(String),
     });
     expect((await commits(world)).map(({ kind }) => kind)).toEqual(['app.created', 'app.updated']);
   });
@@ -206,7 +206,7 @@ describe('HostedApp in a world', () => {
   });
 
   it.each([
-    { cliEnvName: 'web-staging' },
+    { cliEnvironmentName: 'web-staging' },
     { externalId: 'env_web_staging' },
     { appRef: { externalId: 'app_web' }, environmentName: 'staging' },
   ])(
@@ -259,7 +259,7 @@ describe('HostedApp in a world', () => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', image);
     await world.run(70_000);
-    const { appId } = statusOf(world, 'HostedApp', 'api');
+    const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
     await world.request('PATCH', '/app', { appId, dockerPreset: 'FUNCTION' });
     await world.request('PATCH', '/app', { appId, port: 1 });
     await world.run(300_000);

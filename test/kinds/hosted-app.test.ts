@@ -27,20 +27,28 @@ const changes: readonly Row[] = [
   },
   {
     because: 'a builder',
-    spec: { ...image, builder: 'NIXPACKS' },
-    memory: bound(imageApplied),
+    spec: { ...source, source: { ...source.source, builder: 'NIXPACKS' } },
+    shown: shownApp(git),
+    memory: bound({ port: 8080 }),
     body: { builder: 'NIXPACKS' },
   },
   {
-    because: 'registry credentials',
-    spec: { ...image, image: { ...image.image, pullSecretId: 'cred_1' }, buildPullSecretId: 'cred_2' },
+    because: 'the registry credential of the image',
+    spec: { ...image, image: { ...image.image, pullSecretId: 'cred_1' } },
     memory: bound(imageApplied),
-    body: { imagePullAccountSecretId: 'cred_1', buildPullAccountSecretId: 'cred_2' },
+    body: { imagePullAccountSecretId: 'cred_1' },
+  },
+  {
+    because: 'the registry credential of base images',
+    spec: { ...source, source: { ...source.source, pullSecretId: 'cred_2' } },
+    shown: shownApp(git),
+    memory: bound({ port: 8080 }),
+    body: { buildPullAccountSecretId: 'cred_2' },
   },
   {
     because: 'registry credentials that are wanted no longer are cleared with the empty string',
     spec: image,
-    memory: bound({ ...imageApplied, 'image.pullSecretId': 'cred_1', buildPullSecretId: 'cred_2' }),
+    memory: bound({ ...imageApplied, 'image.pullSecretId': 'cred_1', 'source.pullSecretId': 'cred_2' }),
     body: { imagePullAccountSecretId: '', buildPullAccountSecretId: '' },
   },
   {
@@ -116,9 +124,9 @@ const changes: readonly Row[] = [
   },
   {
     because: 'one setting of a job: the settings go as a whole',
-    spec: { preset: 'JOB', image: { reference: 'r/mine:1' }, job: { command: 'migrate', backoffLimit: 3 } },
+    spec: { preset: 'JOB', image: { reference: 'r/mine:1' }, jobConfig: { command: 'migrate', backoffLimit: 3 } },
     shown: shownApp({ dockerPreset: 'JOB', port: undefined }),
-    memory: bound({ 'image.reference': 'r/mine:1', 'job.command': 'migrate', 'job.backoffLimit': 2 }),
+    memory: bound({ 'image.reference': 'r/mine:1', 'jobConfig.command': 'migrate', 'jobConfig.backoffLimit': 2 }),
     body: { jobConfig: { command: 'migrate', backoffLimit: 3 } },
   },
   {
@@ -181,7 +189,10 @@ const other: readonly (PassOptions<HostedAppFacts> & { because: string; comesTo:
   {
     because: 'the answer to a change was lost, and the record was read before',
     spec: image,
-    shown: shownApp().map((walk) => ({ ...walk, begunAt: walk.read.key.startsWith('appAsOf') ? 1_000 : 3_000 })),
+    shown: shownApp().map((snapshot) => ({
+      ...snapshot,
+      begunAt: snapshot.read.key.startsWith('appAsOf') ? 1_000 : 3_000,
+    })),
     memory: bound(imageApplied),
     with: { notes: { doubtAt: 2_000 } },
     comesTo: 'read appAsOf/app_1/5',
@@ -233,7 +244,7 @@ const other: readonly (PassOptions<HostedAppFacts> & { because: string; comesTo:
   },
 ];
 
-const reported = { ...imageApplied, builder: 'DOCKER' };
+const reported = { ...imageApplied, 'source.builder': 'DOCKER' };
 const related = {
   name: 'AppEnvironment team/prod',
   namespace: 'team',
@@ -258,7 +269,12 @@ describe('an app', () => {
   });
 
   it.each([
-    ['what creation does not take', { ...image, builder: 'NIXPACKS' }, imageApplied, { builder: 'NIXPACKS' }],
+    [
+      'what creation does not take',
+      { ...image, healthCheck: { path: '/up' } },
+      imageApplied,
+      { healthCheckPath: '/up' },
+    ],
     ['an edit, and leaves the drift beside it', { ...image, port: 9090 }, reported, { port: 9090 }],
     ['what it never shows, and leaves the drift beside it', otherImage, reported, { image: 'r/mine:2' }],
   ])('is sent, though drift is only reported: %s', (_what, spec, applied, body) => {
@@ -275,12 +291,12 @@ describe('an app', () => {
   });
 
   it('has not applied its spec as a whole before what creation does not take was sent', () => {
-    const spec = { ...image, builder: 'NIXPACKS', lifecycle: { drift: 'Report' } };
+    const spec = { ...image, healthCheck: { path: '/up' }, lifecycle: { drift: 'Report' } };
     const made = callIn(settledStep(hostedApp, { spec, shown: [shows(appsOf('acc_1'), []), ...presets] }));
     const memory = { ...made.committed({ appId: 'app_1' }) };
 
     expect(inShort(settledStep(hostedApp, { spec, shown: shownApp(), memory }))).toBe(
-      'PATCH /app {"appId":"app_1","builder":"NIXPACKS"}',
+      'PATCH /app {"appId":"app_1","healthCheckPath":"/up"}',
     );
   });
 
@@ -302,7 +318,7 @@ describe('an app', () => {
       { appRef: { name: 'mine' }, environmentName: 'next' },
     ],
     ['names the app and the environment', { appRef: { externalId: 'app_1' }, environmentName: anEnvironment().name }],
-    ['names the environment alone', { cliEnvName: anEnvironment().cliEnvName }],
+    ['names the environment alone', { cliEnvironmentName: anEnvironment().cliEnvName }],
     ['names its id', { externalId: anEnvironment().appEnvId }],
   ])('counts its image as sent where an AppEnvironment deploys one of its own that %s', (_which, names) => {
     const options = {
@@ -417,11 +433,16 @@ describe('an app', () => {
   });
 
   it('keeps what cannot be cleared, and says so', () => {
-    const memory = bound({ ...imageApplied, 'healthCheck.port': 1, builder: 'NIXPACKS', 'job.command': 'x' });
+    const memory = bound({
+      ...imageApplied,
+      'healthCheck.port': 1,
+      'source.builder': 'NIXPACKS',
+      'jobConfig.command': 'x',
+    });
 
     const { leftover } = hostedApp.show(aPass(hostedApp, { spec: image, shown: shownApp(), memory }));
 
-    expect(leftover.toSorted()).toEqual(['builder', 'healthCheck.port', 'job.command']);
+    expect(leftover.toSorted()).toEqual(['healthCheck.port', 'jobConfig.command', 'source.builder']);
   });
 
   it('trusts its own write over a record that was read before it', () => {

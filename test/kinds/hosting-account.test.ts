@@ -88,7 +88,7 @@ describe('an account', () => {
   it('says which Secret is missing, and goes on when it appears', async () => {
     const world = new InProcess();
     await world.start();
-    world.apply('HostingAccount', 'default', { accountId: 'acc_demo', credentialsRef: { name: 'late' } });
+    world.apply('HostingAccount', 'default', { externalId: 'acc_demo', credentialsRef: { name: 'late' } });
     await world.run(2_000);
     expect(conditionOf(world, 'HostingAccount', 'default', 'Ready')).toMatchObject({
       reason: 'SecretMissing',

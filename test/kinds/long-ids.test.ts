@@ -22,7 +22,7 @@ describe('an id of the service that is as long as ids may be', () => {
     await world.run(300_000);
 
     expect(conditionOf(world, 'AppEnvironment', 'e')).toBe('True/InSync');
-    expect(statusOf(world, 'AppEnvironment', 'e')['appEnvId']).toBe(appEnvId);
+    expect(statusOf(world, 'AppEnvironment', 'e')['externalId']).toBe(appEnvId);
   });
 
   it.each([

@@ -39,7 +39,10 @@ describe('MemberAccess in a world', () => {
     await world.run(200_000);
 
     expect(await writesSince(world, 0)).toEqual(['PATCH /member/env-access 200']);
-    expect(statusOf(world, 'MemberAccess', 'm')).toMatchObject({ access: 'Restricted', appEnvIds: ['env_web_prod'] });
+    expect(statusOf(world, 'MemberAccess', 'm')).toMatchObject({
+      access: 'Restricted',
+      environmentIds: ['env_web_prod'],
+    });
     expect(conditionOf(world, 'MemberAccess', 'm', 'Enforced')).toBe('Unknown/FeatureNotShown');
   });
 
@@ -77,7 +80,7 @@ describe('MemberAccess in a world', () => {
 
     const last = (await commits(world)).findLast(({ kind }) => kind === 'memberAccess.updated');
     expect(last?.detail['allowedAppEnvIds']).toEqual(['env_own', 'env_web_staging']);
-    expect(statusOf(world, 'MemberAccess', 'm')['serviceAddedAppEnvIds']).toEqual(['env_own']);
+    expect(statusOf(world, 'MemberAccess', 'm')['serviceAddedEnvironmentIds']).toEqual(['env_own']);
   });
 
   it('stays restricted while it is paused, while its environment goes, and when it is deleted', async () => {
@@ -255,7 +258,7 @@ describe('a MemberAccess that is edited while its answer is lost', () => {
 
       expect(await reach(world)).toEqual(['env_web_staging']);
       expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
-      expect(statusOf(world, 'MemberAccess', 'm')).not.toHaveProperty('serviceAddedAppEnvIds');
+      expect(statusOf(world, 'MemberAccess', 'm')).not.toHaveProperty('serviceAddedEnvironmentIds');
     },
   );
 
@@ -367,10 +370,10 @@ describe('a MemberAccess after another', () => {
     await world.run(70_000);
     const kept = statusOf(world, 'MemberAccess', 'm');
     const condition = conditionOf(world, 'MemberAccess', 'm', 'AddedByOthers');
-    world.apply('MemberAccess', 'm', { ...less, serviceAdds: 'Remove' });
+    world.apply('MemberAccess', 'm', { ...less, onServiceAdd: 'Remove' });
     await world.run(10_000);
 
-    expect(kept['serviceAddedAppEnvIds']).toEqual(['env_web_staging']);
+    expect(kept['serviceAddedEnvironmentIds']).toEqual(['env_web_staging']);
     expect(condition).toBe('True/AddedByOthers');
     expect(eventsOf(world).filter((event) => event.includes('Warning AddedByOthers'))).toHaveLength(1);
     expect(await reach(world)).toEqual(['env_web_prod']);
@@ -390,7 +393,7 @@ describe('a MemberAccess whose reference changes', () => {
     world.apply('AppEnvironment', 'web', { externalId: 'env_db_prod' });
     await world.run(130_000);
     const held = [conditionOf(world, 'MemberAccess', 'm'), await reach(world)];
-    world.apply('MemberAccess', 'm', { ...spec, serviceAdds: 'Keep' });
+    world.apply('MemberAccess', 'm', { ...spec, onServiceAdd: 'Keep' });
     await world.run(10_000);
 
     expect(held).toEqual(['False/EnvironmentChanged', ['env_web_staging']]);

@@ -184,7 +184,7 @@ const shorterByEdit: readonly Row[] = [
   },
   {
     because: 'what the service added by itself is removed where the spec says so',
-    spec: { ...restricted('a'), serviceAdds: 'Remove' },
+    spec: { ...restricted('a'), onServiceAdd: 'Remove' },
     shown: [environments('a', 'c'), allowed('a', 'c')],
     memory: applied(1, 'a'),
     comesTo: patch('a'),

@@ -69,7 +69,7 @@ describe('a metric alert', () => {
 
   it('carries its mark in the description, and is found by it when status is lost', async () => {
     const world = await aReadyAlert();
-    const before = statusOf(world) as { alertId: string };
+    const before = statusOf(world) as { externalId: string };
     const alert = world.get('MetricAlert', 'cpu');
     if (alert === undefined) throw new Error('the alert is gone');
     const resource = { group: 'apphosting.dev', version: 'v1alpha1', plural: 'metricalerts', namespaced: true };
@@ -77,8 +77,8 @@ describe('a metric alert', () => {
 
     await world.run(30_000);
 
-    expect(statusOf(world)).toMatchObject({ alertId: before.alertId, internal: { ownership: 'Created' } });
-    expect(await life?.made(world)).toEqual([before.alertId]);
+    expect(statusOf(world)).toMatchObject({ externalId: before.externalId, internal: { ownership: 'Created' } });
+    expect(await life?.made(world)).toEqual([before.externalId]);
   });
 
   it('tells that the description of an alert that it took over stays there without the spec', async () => {
@@ -111,7 +111,7 @@ describe('a metric alert', () => {
 
   it('corrects what somebody changed in the service, within a poll', async () => {
     const world = await aReadyAlert();
-    const { alertId } = statusOf(world) as { alertId: string };
+    const { externalId: alertId } = statusOf(world) as { externalId: string };
     await world.request('PATCH', '/alert', { alertId, threshold: 12 });
 
     await world.run(70_000);

@@ -58,7 +58,7 @@ describe('the state of an alert', () => {
     const world = await anAlert({ refreshSeconds: 600 });
     await world.run(600_000);
     const before = stateOf(world);
-    const { alertId } = statusOf(world, 'MetricAlert', 'cpu');
+    const { externalId: alertId } = statusOf(world, 'MetricAlert', 'cpu');
 
     await measured(world, 99);
     await world.run(120_000);
@@ -83,7 +83,7 @@ describe('the state of an alert', () => {
     const world = await anAlert({ refreshSeconds: 30, lifecycle: { onMissing: 'Stall' } });
     await measured(world, 99);
     await world.run(300_000);
-    const { alertId, state } = statusOf(world, 'MetricAlert', 'cpu');
+    const { externalId: alertId, state } = statusOf(world, 'MetricAlert', 'cpu');
 
     await world.request('DELETE', `/alert?alertId=${String(alertId)}`);
     await world.run(600_000);
@@ -194,13 +194,16 @@ describe('an alert whose description holds a text like a mark', () => {
 
   it('is found again when status is lost', async () => {
     const world = await anAlert({ description });
-    const { alertId } = statusOf(world, 'MetricAlert', 'cpu');
+    const { externalId: alertId } = statusOf(world, 'MetricAlert', 'cpu');
 
     world.tamper('MetricAlert', 'cpu', () => ({}));
     await world.crash();
     await world.run(600_000);
 
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
-    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ alertId, internal: { ownership: 'Created' } });
+    expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({
+      externalId: alertId,
+      internal: { ownership: 'Created' },
+    });
   });
 });

@@ -375,7 +375,7 @@ describe('the status of a protection', () => {
         related: () => [],
       } as unknown as ProtectionPass;
       const configuration = aConfiguration(shown);
-      facts = protectionFacts(pass, { appEnvId: 'env_1', configuration, source: undefined, points: undefined });
+      facts = protectionFacts(pass, { environmentId: 'env_1', configuration, source: undefined, points: undefined });
     }
     return facts;
   }

@@ -9,7 +9,7 @@ async function anAppInUse(spec: object = image): Promise<InProcess> {
   const world = await aWorld();
   world.apply('HostedApp', 'api', spec);
   await world.run(5_000);
-  const { appId } = statusOf(world, 'HostedApp', 'api');
+  const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
   await world.control('POST', '/environments', { appEnvId: 'env_api', appId, name: 'prod', region: 'eu-west' });
   await world.run(70_000);
   return world;
@@ -71,7 +71,10 @@ describe('what waits in the environments of an app', () => {
     await world.run(130_000);
 
     expect(before).toEqual(['port']);
-    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({ appId, internal: { ownership: 'Adopted' } });
+    expect(statusOf(world, 'HostedApp', 'api')).toMatchObject({
+      externalId: appId,
+      internal: { ownership: 'Adopted' },
+    });
     expect(pending(world)).toBeUndefined();
   });
 
@@ -79,13 +82,13 @@ describe('what waits in the environments of an app', () => {
     const world = await anAppInUse({ ...image, lifecycle: { onMissing: 'Recreate' } });
     world.apply('HostedApp', 'api', { ...image, port: 9090, lifecycle: { onMissing: 'Recreate' } });
     await world.run(10_000);
-    const { appId: before, pendingChanges } = statusOf(world, 'HostedApp', 'api');
+    const { externalId: before, pendingChanges } = statusOf(world, 'HostedApp', 'api');
     await world.request('DELETE', `/app?appId=${String(before)}`);
     await world.run(400_000);
 
     expect(pendingChanges).toEqual(['port']);
     expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
-    expect(statusOf(world, 'HostedApp', 'api')['appId']).not.toBe(before);
+    expect(statusOf(world, 'HostedApp', 'api')['externalId']).not.toBe(before);
     expect(pending(world)).toBeUndefined();
   });
 });

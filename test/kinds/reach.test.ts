@@ -35,9 +35,9 @@ const bound = { from: 'status' } as const;
 const account = { from: 'account' } as const;
 const byId = { rule: 'ownership.md#calls-name-objects-by-id' } as const;
 const startup = {
-  startupConfig: 'AppEnvironment startup',
-  replaceStartupConfig: 'AppEnvironment startup',
-  clearStartupConfig: 'AppEnvironment startup',
+  startupConfig: 'AppEnvironment startupConfig',
+  replaceStartupConfig: 'AppEnvironment startupConfig',
+  clearStartupConfig: 'AppEnvironment startupConfig',
 };
 
 /** The tables of the interface's own text. */
@@ -58,7 +58,7 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     dockerfilePath: 'HostedApp source.dockerfilePath',
     customDockerfileContent: 'HostedApp source.dockerfile',
     isCliDeployment: 'HostedApp source.cliDeployment',
-    jobConfig: 'HostedApp job',
+    jobConfig: 'HostedApp jobConfig',
     containers: 'HostedApp atCreation.database.containers',
     disk: 'HostedApp atCreation.database.disk',
     withPersistence: 'HostedApp atCreation.database.withPersistence',
@@ -70,7 +70,7 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     customDockerfileContent: 'HostedApp source.dockerfile',
     dockerPreset: 'HostedApp preset',
     port: 'HostedApp port',
-    builder: 'HostedApp builder',
+    builder: 'HostedApp source.builder',
     contextDir: 'HostedApp source.contextDir',
     buildArgs: 'HostedApp source.buildArgs',
     useImage: 'HostedApp image',
@@ -79,8 +79,8 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     healthCheckPort: 'HostedApp healthCheck.port',
     healthCheckHeaders: 'HostedApp healthCheck.headers',
     imagePullAccountSecretId: 'HostedApp image.pullSecretId',
-    buildPullAccountSecretId: 'HostedApp buildPullSecretId',
-    jobConfig: 'HostedApp job',
+    buildPullAccountSecretId: 'HostedApp source.pullSecretId',
+    jobConfig: 'HostedApp jobConfig',
     applyImmediately: 'HostedApp applyImmediately',
   },
   'POST /app-env/deploy-image': {
@@ -95,12 +95,16 @@ const places: Readonly<Record<string, Readonly<Record<string, Place>>>> = {
     appEnvId: bound,
     envName: byId,
     forceNewBuild: 'AppEnvironment deploy.build.forceNewBuild',
-    isRebuild: 'AppEnvironment deploy.build.rebuildFrom',
-    fromContentId: 'AppEnvironment deploy.build.rebuildFrom',
+    isRebuild: 'AppEnvironment deploy.build.fromContentId',
+    fromContentId: 'AppEnvironment deploy.build.fromContentId',
     ...startup,
   },
   'POST /app-env/redeploy': { appEnvId: bound, envName: byId, contentId: byId },
-  'POST /app-env/rollback': { appEnvId: bound, envName: byId, targetContentId: 'AppEnvironment deploy.contentId' },
+  'POST /app-env/rollback': {
+    appEnvId: bound,
+    envName: byId,
+    targetContentId: 'AppEnvironment deploy.rollbackContentId',
+  },
   'POST /app-env/stop': { appEnvId: bound, envName: byId },
   'POST /app-env/start': { appEnvId: bound, envName: byId },
   'POST /solutions': {

@@ -33,7 +33,7 @@ async function manyOfOneName(count: number): Promise<{ readonly perObject: numbe
   world.secret('shared', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-admin' }, 'apphosting-system');
   const names = Array.from({ length: count }, (_, at) => `ns-${at}`);
   const budget = { requestsPerSecond: 200, concurrency: 16 };
-  const account = { accountId: 'acc_demo', credentialsRef: { name: 'shared' }, allowedNamespaces: { names }, budget };
+  const account = { externalId: 'acc_demo', credentialsRef: { name: 'shared' }, allowedNamespaces: { names }, budget };
   world.apply('ClusterHostingAccount', 'shared', account);
   await world.run(10_000);
   const accountRef = { kind: 'ClusterHostingAccount', name: 'shared' };

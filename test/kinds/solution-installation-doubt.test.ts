@@ -60,9 +60,9 @@ async function imagesOf(world: InProcess, appEnvId: string): Promise<readonly st
 /** The environment that the agent image is about, as status shows it. */
 function controlOf(world: InProcess): string {
   const { components = [] } = statusOf(world, kind, 'agent') as {
-    components?: readonly { name: string; appEnvId: string }[];
+    components?: readonly { name: string; environmentId: string }[];
   };
-  return components.find(({ name }) => name === 'control')?.appEnvId ?? '';
+  return components.find(({ name }) => name === 'control')?.environmentId ?? '';
 }
 
 /** What was done to installations, in the words of the ledger. */

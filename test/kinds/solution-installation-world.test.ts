@@ -256,7 +256,7 @@ describe('SolutionInstallation in a world', () => {
     await world.run(200_000);
 
     expect(conditionOf(world, 'AppEnvironment', 'api')).toBe('True/InSync');
-    const { appId } = await environmentOf(world, String(statusOf(world, 'AppEnvironment', 'api')['appEnvId']));
+    const { appId } = await environmentOf(world, String(statusOf(world, 'AppEnvironment', 'api')['externalId']));
     expect(await appNamed(world, String(appId))).toBe('jobs-api');
   });
 
@@ -318,7 +318,7 @@ describe('SolutionInstallation whose status is lost', () => {
 
   it('makes nothing of a complete installation that the spec names anew', async () => {
     const world = await installed(() => undefined);
-    const { installationId } = statusOf(world, 'SolutionInstallation', 's');
+    const { externalId: installationId } = statusOf(world, 'SolutionInstallation', 's');
     world.tamper('SolutionInstallation', 's', () => ({}));
     world.apply('SolutionInstallation', 's', { ...queue, externalId: installationId });
     await world.run(60_000);
@@ -391,21 +391,21 @@ describe('SolutionInstallation beside others', () => {
     world.apply('SolutionInstallation', 'eu', { ...queue, appName: 'jobs-eu' });
     world.apply('SolutionInstallation', 's', queue);
     await world.run(60_000);
-    const { installationId: other } = statusOf(world, 'SolutionInstallation', 'eu');
-    const { installationId: own } = statusOf(world, 'SolutionInstallation', 's');
+    const { externalId: other } = statusOf(world, 'SolutionInstallation', 'eu');
+    const { externalId: own } = statusOf(world, 'SolutionInstallation', 's');
     world.delete('SolutionInstallation', 'eu');
     const before = (await writesSince(world, 0)).length;
     world.apply('SolutionInstallation', 's', { ...queue, externalId: other });
     await world.run(60_000);
 
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/Immutable');
-    expect(statusOf(world, 'SolutionInstallation', 's')['installationId']).toBe(own);
+    expect(statusOf(world, 'SolutionInstallation', 's')['externalId']).toBe(own);
     expect(await writesSince(world, 0)).toHaveLength(before);
   });
 
   it('says that the installation which the spec names is not known, and goes on when the id is put right', async () => {
     const world = await installed(() => undefined);
-    const { installationId } = statusOf(world, 'SolutionInstallation', 's');
+    const { externalId: installationId } = statusOf(world, 'SolutionInstallation', 's');
     world.delete('SolutionInstallation', 's');
     world.apply('SolutionInstallation', 't', { ...queue, externalId: 'inst_mistyped' });
     await world.run(60_000);
@@ -425,8 +425,8 @@ describe('a component of a SolutionInstallation', () => {
   it('that is gone is told, and made again only where the spec says so', async () => {
     const world = await installed(() => undefined);
     const { components } = statusOf(world, 'SolutionInstallation', 's');
-    const [gone] = components as readonly { name: string; appEnvId: string }[];
-    await world.control('DELETE', `/environments/${gone?.appEnvId}`);
+    const [gone] = components as readonly { name: string; environmentId: string }[];
+    await world.control('DELETE', `/environments/${gone?.environmentId}`);
     await world.run(400_000);
     const stalled = [conditionOf(world, 'SolutionInstallation', 's'), messageOf(world, 'SolutionInstallation', 's')];
     world.apply('SolutionInstallation', 's', { ...queue, lifecycle: { onMissing: 'Recreate' } });
@@ -570,7 +570,7 @@ describe('the id that comes with a failure of a SolutionInstallation', () => {
     await world.crash(120_000);
     await world.run(200_000);
 
-    expect(written).toMatchObject({ complete: false, installationId: expect.any(String) as string });
+    expect(written).toMatchObject({ complete: false, externalId: expect.any(String) as string });
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
     expect(await installations(world)).toBe(3);
   });

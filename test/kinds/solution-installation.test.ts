@@ -47,7 +47,7 @@ function complete(
     id: 'inst_1',
     ownership: 'Created',
     applied: { generation: 1, prints },
-    facts: { complete: true, components: [{ name: 'api', appId: 'app_worker-api', appEnvId: 'env_1' }] },
+    facts: { complete: true, components: [{ name: 'api', appId: 'app_worker-api', environmentId: 'env_1' }] },
     ...more,
   };
 }
@@ -380,7 +380,7 @@ describe('an installation', () => {
         spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
         memory: {
           id: 'inst_1',
-          facts: { complete: false, components: [{ name: 'queue', appId: 'a', appEnvId: 'e' }, { appId: 'b' }] },
+          facts: { complete: false, components: [{ name: 'queue', appId: 'a', environmentId: 'e' }, { appId: 'b' }] },
         },
         shown: calm,
       }),
@@ -389,25 +389,25 @@ describe('an installation', () => {
     const learned = call.committed({ components: [{ name: 'api', appId: 'b', appEnvId: 'f' }, { appId: 'c' }] });
 
     expect(learned?.facts?.components).toEqual([
-      { name: 'queue', appId: 'a', appEnvId: 'e' },
-      { name: 'api', appId: 'b', appEnvId: 'f' },
-      { name: undefined, appId: 'c', appEnvId: undefined },
+      { name: 'queue', appId: 'a', environmentId: 'e' },
+      { name: 'api', appId: 'b', environmentId: 'f' },
+      { name: undefined, appId: 'c', environmentId: undefined },
     ]);
   });
 
   it('puts a component that was made anew in the place of the one of that name', () => {
-    const facts = { complete: false, components: [{ name: 'queue', appId: 'a', appEnvId: 'e' }] };
+    const facts = { complete: false, components: [{ name: 'queue', appId: 'a', environmentId: 'e' }] };
     const call = callIn(settledStep(solutionInstallation, { spec, memory: { id: 'inst_1', facts }, shown: calm }));
 
     const learned = call.committed({ components: [{ name: 'queue', appId: 'b', appEnvId: 'f' }] });
 
-    expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', appEnvId: 'f' }]);
+    expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', environmentId: 'f' }]);
   });
 
   it('names components that an answer showed by id only, and corrects what does not belong together', () => {
     const components = [
-      { appId: 'app_worker-queue', appEnvId: 'env_api' },
-      { appId: 'app_worker-api', appEnvId: 'env_queue' },
+      { appId: 'app_worker-queue', environmentId: 'env_api' },
+      { appId: 'app_worker-api', environmentId: 'env_queue' },
       { appId: 'app_worker-extra' },
     ];
     const environments = ['queue', 'api', 'extra'].map(
@@ -421,9 +421,9 @@ describe('an installation', () => {
     const step = solutionInstallation.step(pass);
 
     expect(step.is === 'again' && step.remember.facts?.components).toEqual([
-      { name: 'queue', appId: 'app_worker-queue', appEnvId: 'env_queue' },
-      { name: 'api', appId: 'app_worker-api', appEnvId: 'env_api' },
-      { name: 'worker-extra', appId: 'app_worker-extra', appEnvId: 'env_extra' },
+      { name: 'queue', appId: 'app_worker-queue', environmentId: 'env_queue' },
+      { name: 'api', appId: 'app_worker-api', environmentId: 'env_api' },
+      { name: 'worker-extra', appId: 'app_worker-extra', environmentId: 'env_extra' },
     ]);
   });
 });

@@ -29,15 +29,15 @@ const rows: readonly Row[] = [
   {
     because: 'a setting of a job, which nothing takes back',
     first: job,
-    next: { ...job, job: { command: 'migrate' } },
+    next: { ...job, jobConfig: { command: 'migrate' } },
     holds: { jobConfig: { command: 'migrate' } },
-    leftover: ['job.command'],
+    leftover: ['jobConfig.command'],
   },
 ];
 
 /** The app as the service holds it, with what it never shows. */
 async function held(world: InProcess): Promise<Readonly<Record<string, unknown>>> {
-  const { appId } = statusOf(world, 'HostedApp', 'api');
+  const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
   const { collections } = (await world.control('GET', '/world')) as {
     collections: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
   };

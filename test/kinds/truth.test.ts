@@ -31,7 +31,7 @@ interface AppSpec {
 interface EnvironmentSpec {
   readonly deploy: { readonly image: string };
   readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly startup?: { readonly command: string };
+  readonly startupConfig?: { readonly command: string };
 }
 
 function anApp(draw: Draw): AppSpec {
@@ -49,7 +49,7 @@ function anEnvironment(draw: Draw): EnvironmentSpec {
   return {
     deploy: { image: draw.of(['r/env:1', 'r/env:2', 'r/env:3']) },
     env: value === '' ? [] : [{ name: 'A', value }],
-    ...(command !== '' && { startup: { command } }),
+    ...(command !== '' && { startupConfig: { command } }),
   };
 }
 
@@ -66,7 +66,7 @@ async function live(seed: number): Promise<{ world: InProcess; app: AppSpec; env
   const world = await aWorld({ seed });
   world.apply('HostedApp', 'api', anApp(draw));
   await world.run(5_000);
-  const { appId } = statusOf(world, 'HostedApp', 'api');
+  const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
   await world.control('POST', '/environments', { appEnvId: 'env_api', appId, name: 'prod', region: 'eu-west' });
   world.interference = ({ method }) => {
     if (method === 'GET' || draw.below(3) > 0) return undefined;
@@ -88,7 +88,7 @@ async function live(seed: number): Promise<{ world: InProcess; app: AppSpec; env
 }
 
 async function heldApp(world: InProcess): Promise<Readonly<Record<string, unknown>>> {
-  const { appId } = statusOf(world, 'HostedApp', 'api');
+  const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
   const { collections } = (await world.control('GET', '/world')) as {
     collections: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
   };
@@ -117,6 +117,8 @@ describe('an app and its environment, edited while everything goes wrong', () =>
     );
     const [variable] = environment.env;
     if (variable !== undefined) expect(shown['envVars']).toMatchObject({ A: variable.value });
-    expect((shown['startupConfig'] as { command?: string } | undefined)?.command).toBe(environment.startup?.command);
+    expect((shown['startupConfig'] as { command?: string } | undefined)?.command).toBe(
+      environment.startupConfig?.command,
+    );
   });
 });

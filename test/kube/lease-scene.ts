@@ -1,5 +1,4 @@
-import { LeaseElection } from '../../src/kube/lease/lease.ts';
-import type { LeaseOptions } from '../../src/kube/lease/lease-options.ts';
+import { LeaseElection, type LeaseOptions } from '../../src/kube/lease/lease.ts';
 import { leaseResource, leaseSpecOf } from '../../src/kube/lease/lease-spec.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MachineClock } from '../support/machine-clock.ts';

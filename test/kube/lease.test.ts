@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leasePaceOf } from '../../src/kube/lease/lease-options.ts';
+import { leasePaceOf } from '../../src/kube/lease/lease.ts';
 import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';

@@ -119,7 +119,7 @@ describe('committing an id', () => {
     const committed = writer.commitStatus(made, () => ({ id: 'env-1' })).catch(String);
     await clock.advance(120_000);
 
-    expect(await committed).toMatch(/^Error: an id cannot be written to status: .*invalid/);
+    expect(await committed).toMatch(/^Error: an answer cannot be written to status: .*invalid/);
   });
 
   it('is waited for when the process ends, and abandoned only then', async () => {

@@ -146,7 +146,7 @@ export const everydayLives: readonly Life[] = [
       externalId: 'env_web_staging',
       powerState: 'Running',
       deploy: { image: 'registry.example.com/shop:2' },
-      startup: { command: 'node server.js' },
+      startupConfig: { command: 'node server.js' },
     },
     made: (world) => deployed(world, 'env_web_staging', 'registry.example.com/shop'),
     stays: true,

@@ -37,7 +37,7 @@ function isEnrolled(world: InProcess): boolean {
 /** An activation of that database that somebody asked for, and that keeps failing until it may be discarded. */
 async function failingActivation(world: InProcess): Promise<void> {
   await protectedDatabase(world);
-  const { configurationId, generation, recoveryPoints } = protectionOf(world);
+  const { externalId: configurationId, configurationGeneration: generation, recoveryPoints } = protectionOf(world);
   const [point] = recoveryPoints;
   await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
   const { status } = await world.request('POST', '/disaster-readiness/activate', {
@@ -115,9 +115,9 @@ export const recoveryLives: readonly Life[] = [
     arrange: failingActivation,
     spec: (world) => ({
       protectionRef: { name: 'orders' },
-      configurationId: protectionOf(world).configurationId,
+      configurationId: protectionOf(world).externalId,
       operationId: protectionOf(world).activeOperation?.operationId,
-      configurationGeneration: protectionOf(world).generation,
+      configurationGeneration: protectionOf(world).configurationGeneration,
       acknowledgements: ['DiscardsRecoveredData'],
       validUntil: validUntil(world),
     }),
@@ -131,8 +131,8 @@ export const recoveryLives: readonly Life[] = [
     spec: (world) => ({
       scope: 'Environment',
       environmentRef: { externalId: 'env_db_prod' },
-      configurationId: protectionOf(world).configurationId,
-      configurationGeneration: protectionOf(world).generation,
+      configurationId: protectionOf(world).externalId,
+      configurationGeneration: protectionOf(world).configurationGeneration,
       confirmation: 'production',
       acknowledgements: ['DeletesProtectionAndLeftovers'],
       validUntil: validUntil(world),

@@ -40,7 +40,7 @@ export const accessSubjects: readonly Subject[] = [
 
 /** Where an installation that is called complete is not, or runs another image than its spec says. */
 export function differencesOfSolution(object: KubeObject, service: Service, isRewound: boolean): readonly string[] {
-  const { installationId } = (object.status ?? {}) as { installationId?: string };
+  const { externalId: installationId } = (object.status ?? {}) as { externalId?: string };
   const row = service['installations']?.find((one) => one['installationId'] === installationId);
   if (row === undefined) return [`${installationId} is not in the service`];
   const { solution, inputs } = object.spec as { solution: string; inputs?: readonly { name: string; value: string }[] };
@@ -85,8 +85,10 @@ export function differencesOfAccess(object: KubeObject, service: Service): reado
   const row = service['memberships']?.find(({ membershipId }) => membershipId === spec.externalId);
   const has = (row?.['allowedAppEnvIds'] ?? []) as readonly string[];
   const wanted = spec.environmentRefs.map(({ externalId }) => externalId);
-  const { serviceAddedAppEnvIds = [] } = (object.status ?? {}) as { serviceAddedAppEnvIds?: readonly string[] };
-  const untold = has.filter((id) => !wanted.includes(id) && !serviceAddedAppEnvIds.includes(id));
+  const { serviceAddedEnvironmentIds = [] } = (object.status ?? {}) as {
+    serviceAddedEnvironmentIds?: readonly string[];
+  };
+  const untold = has.filter((id) => !wanted.includes(id) && !serviceAddedEnvironmentIds.includes(id));
   return [
     ...(wanted.every((id) => has.includes(id)) ? [] : [`the member may reach ${has.join(', ')}`]),
     ...(untold.length === 0 ? [] : [`the member may also reach ${untold.join(', ')}`]),

@@ -98,8 +98,7 @@ function ofObject(
 }
 
 function idOf(object: KubeObject): string | undefined {
-  const { contactPointId, alertId, appId } = (object.status ?? {}) as Readonly<Record<string, string | undefined>>;
-  return object.kind === 'ContactPoint' ? contactPointId : object.kind === 'MetricAlert' ? alertId : appId;
+  return (object.status as { externalId?: string } | undefined)?.externalId;
 }
 
 const places: Readonly<Record<string, readonly [string, string]>> = {

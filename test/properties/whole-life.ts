@@ -9,9 +9,7 @@ import { disturbances, Draw, secrets, subjects, type Subject } from './whole-sub
 
 /** What a status names. */
 interface Seen {
-  readonly contactPointId?: string;
-  readonly alertId?: string;
-  readonly appId?: string;
+  readonly externalId?: string;
   readonly conditions?: readonly { readonly message: string }[];
 }
 
@@ -56,8 +54,8 @@ export class WholeLife {
     if (text.includes('planted-') || text.includes('demo-admin'))
       this.leaks.push(`${object.kind} ${object.metadata.name}`);
     if (object.kind === 'Event') this.said.add(String(object['note']));
-    const { contactPointId, alertId, appId, conditions = [] } = (object.status ?? {}) as Seen;
-    for (const id of [contactPointId, alertId, appId]) if (id !== undefined) this.bound.add(id);
+    const { externalId, conditions = [] } = (object.status ?? {}) as Seen;
+    if (externalId !== undefined) this.bound.add(externalId);
     for (const { message } of conditions) this.said.add(message);
   }
 

@@ -22,7 +22,11 @@ describe('the whole with recoveries', () => {
     world.account();
     readiness.begin();
     await world.run(200_000);
-    const { configurationId, generation } = statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
+    const { externalId: configurationId, configurationGeneration: generation } = statusOf<ProtectionStatus>(
+      world,
+      'DisasterProtection',
+      'orders',
+    );
     const body = { accountId: 'acc_demo', configurationId, expectedGeneration: generation, requestId: 'unasked' };
 
     const { status } = await world.request('POST', '/disaster-readiness/validate', body);

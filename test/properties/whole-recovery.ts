@@ -209,7 +209,7 @@ export class Readiness {
     const object = this.#life.world.get(kind, name, within);
     if (object === undefined) return [];
     const where = `${kind} ${name}`;
-    const { operationId } = (object.status ?? {}) as { operationId?: string };
+    const { externalId: operationId } = (object.status ?? {}) as { externalId?: string };
     const succeeded = conditionOf(object, 'Succeeded');
     const ready = conditionOf(object, 'Ready');
     const came = (what: string) => ledger.some((commit) => commit.kind === what && commit.id === operationId);

@@ -121,9 +121,9 @@ describe.concurrent('the page about a region that is down', slow, () => {
       await eventually('it is promoting', async () => printed().includes('promoting'), 60_000);
       await protection.tell({ setPhase: 'succeeded' });
     });
-    const shown = JSON.parse(await follow(person, result)) as { targetAppEnvId: string };
+    const shown = JSON.parse(await follow(person, result)) as { targetEnvironmentId: string };
 
-    const recovered = await service.control('GET', `/environments/${shown.targetAppEnvId}`);
+    const recovered = await service.control('GET', `/environments/${shown.targetEnvironmentId}`);
     expect(recovered).toMatchObject({ name: 'recovered', region: 'us-east' });
     expect(await protection.activations()).toBe(1);
     await expect(shell.run('kubectl create -f activation.yaml')).rejects.toThrow('AlreadyExists');

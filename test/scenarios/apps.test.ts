@@ -42,7 +42,7 @@ async function anEnvironment(tenant: Tenant, name = 'prod', more: object = {}): 
     await tenant.apply('HostedApp', 'web', deletable);
   }
   await tenant.becomes('HostedApp', 'web', 'True/InSync', patience);
-  const appId = await tenant.status('HostedApp', 'web', 'appId');
+  const appId = await tenant.status('HostedApp', 'web', 'externalId');
   const made = await service.control('POST', '/environments', { appId, name, region: 'eu-west', ...more });
   return (made as { appEnvId: string }).appEnvId;
 }
@@ -75,7 +75,7 @@ describe.concurrent('an app', () => {
   it('stays while something protects it from deletion, and goes when nothing does', async () => {
     const tenant = await aTenant();
     const appEnvId = await anEnvironment(tenant, 'prod', { preventDestroy: true });
-    const appId = await tenant.status('HostedApp', 'web', 'appId');
+    const appId = await tenant.status('HostedApp', 'web', 'externalId');
 
     await tenant.delete('HostedApp', 'web');
     await tenant.becomes('HostedApp', 'web', 'False/DeletionBlocked', patience);
@@ -171,10 +171,10 @@ describe.concurrent('a solution', () => {
     expect(await tenant.commits('app.created')).toBe(3);
     expect([await tenant.commits('solution.created'), await tenant.commits('solution.resumed')]).toEqual([1, 1]);
     const components = (await tenant.status('SolutionInstallation', 'jobs', 'components')) as readonly {
-      appEnvId: string;
+      environmentId: string;
     }[];
-    expect(components.map(({ appEnvId }) => appEnvId)).toContain(
-      await tenant.status('AppEnvironment', 'worker', 'appEnvId'),
+    expect(components.map(({ environmentId }) => environmentId)).toContain(
+      await tenant.status('AppEnvironment', 'worker', 'externalId'),
     );
     expect(await done(tenant, 'deploy-image')).toBe(1);
   });

@@ -125,7 +125,7 @@ describe('the operator', () => {
     await tenant.becomes('ContactPoint', 'restored', 'True/InSync', 120_000);
     await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 120_000);
     await made('forgotten');
-    const alertId = await tenant.status('MetricAlert', 'restored', 'alertId');
+    const alertId = await tenant.status('MetricAlert', 'restored', 'externalId');
 
     await stage().plane.restoreEtcd(copy);
     await answering(stage());
@@ -134,7 +134,7 @@ describe('the operator', () => {
     await tenant.becomes('ContactPoint', 'forgotten', 'False/AlreadyExists', 200_000);
     await tenant.becomes('ContactPoint', 'restored', 'False/AlreadyExists', 200_000);
     await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 200_000);
-    expect(await tenant.status('MetricAlert', 'restored', 'alertId')).toBe(alertId);
+    expect(await tenant.status('MetricAlert', 'restored', 'externalId')).toBe(alertId);
     await made('after-restore');
   });
 

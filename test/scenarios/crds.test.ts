@@ -186,7 +186,7 @@ describe('two appliers', () => {
   }
 
   const from = (key: string) => ({ valueFrom: { secretKeyRef: { name: 'values', key } } });
-  const environment = { cliEnvName: 'web-prod', deploy: { image: 'r/web:1' } };
+  const environment = { cliEnvironmentName: 'web-prod', deploy: { image: 'r/web:1' } };
   const app = { port: 80, image: { reference: 'r/web:1' } };
 
   it.each([

@@ -15,7 +15,8 @@ let operator: OperatorProcess;
 
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
-  operator = await startOperator(post, ...withoutLease);
+  // Calls are counted: none must be lost because a machine is slow.
+  operator = await startOperator(post, ...withoutLease, '--call-deadline-seconds', '30');
 });
 
 afterAll(async () => {
@@ -54,7 +55,7 @@ async function madeByHand(tenant: Tenant, name: string): Promise<string> {
 const patches = (tenant: Tenant) => tenant.commits('contactPoint.updated');
 
 /** The id of a contact point in status. */
-const idOf = (tenant: Tenant, name: string) => tenant.status('ContactPoint', name, 'contactPointId');
+const idOf = (tenant: Tenant, name: string) => tenant.status('ContactPoint', name, 'externalId');
 
 describe('a contact point', () => {
   it.concurrent('of each of the six types is created once and becomes Ready', async () => {
@@ -260,7 +261,7 @@ describe('a metric alert', () => {
     expect(await tenant.becomes('MetricAlert', 'cpu', 'False/ReferenceNotReady')).toContain('ContactPoint ops');
     await tenant.apply('ContactPoint', 'ops', email);
     await tenant.becomes('MetricAlert', 'cpu', 'True/InSync');
-    const alertId = await tenant.status('MetricAlert', 'cpu', 'alertId');
+    const alertId = await tenant.status('MetricAlert', 'cpu', 'externalId');
 
     await tenant.apply('MetricAlert', 'cpu', { ...alert(tenant.appEnvId), threshold: 95, enabled: false });
     await tenant.becomes('MetricAlert', 'cpu', 'True/InSync');
@@ -334,7 +335,7 @@ describe('an account', () => {
       await other.control('POST', '/accounts', { accountId: tenant.accountId, name: 'moved' });
       const memberships = [{ accountId: tenant.accountId, role: 'admin' }];
       await other.control('POST', '/tokens', { token: tenant.token, memberships });
-      const spec = { accountId: tenant.accountId, credentialsRef: { name: 'hosting-credentials' } };
+      const spec = { externalId: tenant.accountId, credentialsRef: { name: 'hosting-credentials' } };
       await tenant.apply('HostingAccount', 'default', spec, { 'apphosting.dev/accept-endpoint': other.endpoint });
 
       await tenant.becomes('HostingAccount', 'default', 'True/InSync');

@@ -59,7 +59,7 @@ it('getting started leads from a cluster and a token to an app that runs and is 
     'not here': async () => undefined,
     'the operator starts': () => startDeployed(plane, api, 'apphosting-system'),
     'the environment is created': async () => {
-      const appId = (await run("kubectl -n shop get hostedapp shop -o jsonpath='{.status.appId}'")).trim();
+      const appId = (await run("kubectl -n shop get hostedapp shop -o jsonpath='{.status.externalId}'")).trim();
       const body = JSON.stringify({ appId, name: 'production', region: 'eu-west' });
       const { statusCode } = await request(`${simulator.url}/_sim/environments`, {
         method: 'POST',

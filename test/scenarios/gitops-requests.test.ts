@@ -23,7 +23,7 @@ async function protectedTeam(): Promise<{ team: Team; protection: Manifest; push
   if (protection === undefined) throw new Error('there is no sample of a protection');
   // The service takes minutes for what it does; here it is told to go on.
   const pushOn = async () => {
-    const id = (await team.get(protection))?.status?.['configurationId'];
+    const id = (await team.get(protection))?.status?.['externalId'];
     if (typeof id === 'string') await team.control('PATCH', `/configurations/${id}`, { nextPhase: true });
   };
   await team.until('True/', [protection], pushOn);
@@ -43,8 +43,8 @@ const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 describe.concurrent('a request that is synced for ever', () => {
   it('does nothing more once it came to its end, and waits are over for it', async () => {
     const { team, protection, pushOn } = await protectedTeam();
-    const { configurationId = '', generation = 1 } = ((await team.get(protection))?.status ?? {}) as {
-      configurationId?: string;
+    const { externalId: configurationId = '', generation = 1 } = ((await team.get(protection))?.status ?? {}) as {
+      externalId?: string;
       generation?: number;
     };
     const samples = await team.manifests('deploy/samples-more');
@@ -96,15 +96,15 @@ async function finalStatuses(): Promise<ReadonlyMap<string, object>> {
   const world = await aProtectedWorld();
   const protection = () => statusOf<ProtectionStatus>(world, 'DisasterProtection', 'orders');
   const pinned = () => ({
-    configurationId: protection().configurationId,
-    configurationGeneration: protection().generation,
+    configurationId: protection().externalId,
+    configurationGeneration: protection().configurationGeneration,
     validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
   });
   const status = (kind: string) => statusOf<object>(world, kind, 'now');
-  await world.control('PATCH', `/configurations/${protection().configurationId}`, { failSteps: 1_000 });
+  await world.control('PATCH', `/configurations/${protection().externalId}`, { failSteps: 1_000 });
   world.apply('RecoveryActivation', 'failing', anActivation(world));
   await world.run(1_500_000);
-  const { operationId } = statusOf<{ operationId: string }>(world, 'RecoveryActivation', 'failing');
+  const { externalId: operationId } = statusOf<{ externalId: string }>(world, 'RecoveryActivation', 'failing');
   world.apply('ActivationDiscard', 'now', {
     protectionRef: { name: 'orders' },
     operationId,

@@ -21,7 +21,7 @@ async function goldenPathOf(team: Team): Promise<readonly Manifest[]> {
   const apps = manifests.filter(({ kind }) => kind === 'HostedApp');
   await team.until('True/', apps);
   for (const app of apps) {
-    const appId = (await team.get(app))?.status?.['appId'];
+    const appId = (await team.get(app))?.status?.['externalId'];
     await team.control('POST', '/environments', { appId, name: 'production', region: 'eu-west' });
   }
   for (const environment of manifests.filter(({ kind }) => kind === 'AppEnvironment'))

@@ -99,7 +99,7 @@ class Team {
 
   /** What people do in the service's console once an app is there. */
   async createEnvironment(app: string): Promise<void> {
-    const appIdOf = () => this.tenant.status('HostedApp', app, 'appId');
+    const appIdOf = () => this.tenant.status('HostedApp', app, 'externalId');
     await eventually(`${app} is created`, async () => (await appIdOf()) !== undefined, patience);
     await service.control('POST', '/environments', { appId: await appIdOf(), name: 'production', region: 'eu-west' });
   }

@@ -9,7 +9,7 @@ import type { KubeClient } from '../../src/kube/client/client.ts';
 import { LeaseElection } from '../../src/kube/lease/lease.ts';
 import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
 import { Reflector } from '../../src/kube/watch/reflector.ts';
-import type { ListReason } from '../../src/kube/watch/reflector-options.ts';
+import type { ListReason } from '../../src/kube/watch/watch-deadline.ts';
 import type { Limits } from '../../src/kube/client/transport.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';

@@ -60,7 +60,7 @@ const specs: Readonly<Record<string, object>> = {
     acknowledgements: ['DeletesProtectionAndLeftovers'],
     validUntil: later,
   },
-  hostingaccounts: { accountId: 'acc_1', credentialsRef: { name: 'credentials' } },
+  hostingaccounts: { externalId: 'acc_1', credentialsRef: { name: 'credentials' } },
   memberaccesses: { externalId: 'mem_1', access: 'Full' },
   contactpoints: { email: { addresses: ['ops@example.com'] } },
 };
@@ -337,7 +337,7 @@ describe('the policy for references to Secrets', () => {
   const from = (name: string) => ({ valueFrom: { secretKeyRef: { name, key: 'token' } } });
   /** Each kind with a Secret, and the same with another one. */
   const using: readonly (readonly [plural: string, spec: (secret: string) => object, without: object | undefined])[] = [
-    ['hostingaccounts', (name) => ({ accountId: 'acc_1', credentialsRef: { name } }), undefined],
+    ['hostingaccounts', (name) => ({ externalId: 'acc_1', credentialsRef: { name } }), undefined],
     ['hostingaccounts', (name) => ({ ...specs['hostingaccounts'], dangerousCredentialsRef: { name } }), undefined],
     [
       'contactpoints',

@@ -58,7 +58,7 @@ async function endOf({ tenant, tell }: Runs, name: string, wanted: string): Prom
     { everyMs: 500, deadlineMs: 90_000 },
   );
   if (ended === undefined) throw new Error(`${name} does not end as ${wanted}: ${last}`);
-  return tenant.status(validation, name, 'operationId');
+  return tenant.status(validation, name, 'externalId');
 }
 
 type Runs = Pick<Protection, 'tenant'> & { readonly tell: (what: object) => Promise<void> };

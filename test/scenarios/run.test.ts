@@ -124,7 +124,7 @@ describe('apphosting run', () => {
     const [leader, standby] = first.output().includes('this replica acts') ? [first, second] : [second, first];
     leader.signal('SIGTERM');
     expect(await leader.ended).toBe(0);
-    const idAtTheEnd = await tenant.status('ContactPoint', 'ops', 'contactPointId');
+    const idAtTheEnd = await tenant.status('ContactPoint', 'ops', 'externalId');
     await eventually('the other takes over', async () => standby.output().includes('this replica acts'));
 
     expect(idAtTheEnd).toEqual(expect.any(String));

@@ -96,13 +96,13 @@ describe('an activation that reaches a second cluster', slow, () => {
     const refused = await other.becomes(activation, 'now', 'False/AlreadyActivated', 60_000);
     await protection.promote();
     await tenant.becomes(activation, 'now', 'True/Succeeded', 60_000);
-    const operationId = await tenant.status(activation, 'now', 'operationId');
+    const operationId = await tenant.status(activation, 'now', 'externalId');
     await other.delete(activation, 'now');
     await restore(tenant, other, activation, 'now');
 
     await other.becomes(activation, 'now', 'True/Succeeded', 60_000);
     expect(refused).toContain(operationId);
-    expect(await other.status(activation, 'now', 'operationId')).toBe(operationId);
+    expect(await other.status(activation, 'now', 'externalId')).toBe(operationId);
     expect(await other.status(activation, 'now', 'result')).toEqual(await tenant.status(activation, 'now', 'result'));
     expect((await other.condition('DisasterProtection', name, 'ActivationAvailable'))?.reason).toBe('AlreadyActivated');
     expect(await protection.activations()).toBe(1);
@@ -124,7 +124,7 @@ describe('an activation that reaches a second cluster', slow, () => {
     const other = tenant.elsewhere(there.api, tenant.namespace);
     await eventually('the namespace is there', async () => (await other.get(activation, 'now')) !== undefined, 60_000);
     expect(await other.internal(activation, 'now', 'journal')).toBeDefined();
-    expect(await other.status(activation, 'now', 'operationId')).toBeUndefined();
+    expect(await other.status(activation, 'now', 'externalId')).toBeUndefined();
     await anOperator(await postIn(there.plane, there.api, tenant.namespace));
     await protection.tell({ setPhase: 'succeeded' });
 

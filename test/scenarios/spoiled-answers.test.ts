@@ -56,7 +56,7 @@ describe('answers that are spoiled on their way in every way', () => {
     const budget = { requestsPerSecond: 50, concurrency: 8 };
     const credentialsRef = { name: 'hosting-credentials' };
     await tenant.apply('HostingAccount', 'default', {
-      accountId: tenant.accountId,
+      externalId: tenant.accountId,
       credentialsRef,
       pollSeconds: 10,
       budget,

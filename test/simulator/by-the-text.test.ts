@@ -1,57 +1,33 @@
 import { describe, expect, it } from 'vitest';
 
-import { any, ask, type Check, holds, type More } from './by-the-text.ts';
-import type { Json } from './box.ts';
-
-const account = { accountId: 'acc_demo' };
-const minute = 60_000;
-const day = 1440 * minute;
-
-const email = { ...account, name: 'mail', type: 'email', config: { addresses: ['a@example.com'] } };
-const makePoint = (changes: object = {}) =>
-  ask('POST /contact-point', { ...email, ...changes }, 200, { keep: { cp: 'contactPoint.contactPointId' } });
-const rule = { appEnvId: 'env_web_prod', name: 'busy', metric: 'cpu_percent', operator: 'gt', threshold: 80 };
-const alertBody = { ...rule, duration: '5m', contactPointIds: ['$cp'] };
-const makeAlert = (changes: object = {}, status: number | '4xx' | 'error' = 200, more: More = {}) =>
-  ask('POST /app-env/alert', { ...alertBody, ...changes }, status, { keep: { al: 'alert.alertId' }, ...more });
-const token = (name: string, more: object = {}, membership: object = {}) =>
-  ask(
-    'POST /_sim/tokens',
-    { token: name, memberships: [{ ...account, role: 'admin', ...membership }], currentAccountId: 'acc_demo', ...more },
-    200,
-  );
-const hidden = (appEnvId: string, shows: Json) => ask(`GET /_sim/environments/${appEnvId}`, undefined, 200, { shows });
-const configure = (item: object, status: number | '4xx' | 'error' = 200, more: More = {}, common: object = {}) =>
-  ask(
-    'POST /disaster-readiness/configure',
-    {
-      ...account,
-      common,
-      items: [{ sourceAppEnvId: 'env_web_prod', requestId: 'r1', expectedGeneration: 0, ...item }],
-    },
-    status,
-    more,
-  );
-const succeeds = { shows: { items: [{ success: true }] }, keep: { dr: 'items.0.configurationId' } };
-const fails = { shows: { items: [{ sourceAppEnvId: any('string'), success: false, error: any('string') }] } };
-const points = ask('GET /disaster-readiness/points?accountId=acc_demo&configurationId=$dr', undefined, 200, {
-  keep: { point: 'items.0.pointId', op: 'items.0.selectedOperationId', cut: 'items.0.cutoffAt' },
-});
-const activation = {
-  ...account,
-  configurationId: '$dr',
-  expectedGeneration: 1,
-  requestId: 'a1',
-  selectedOperationId: '$op',
-  pointId: '$point',
-  cutoffAt: '$cut',
-  target: { envName: 'recovered', createNewApp: false },
-};
-const activate = (changes: object, status: number | '4xx' | 'error', more: More = {}) =>
-  ask('POST /disaster-readiness/activate', { ...activation, ...changes }, status, more);
-const protectedWeb = [configure({}, 200, succeeds), minute, points] as const;
-const reset = (changes: object, status: number | '4xx' | 'error', more: More = {}) =>
-  ask('POST /disaster-readiness/reset', { ...account, ...changes }, status, more);
+import { any, ask, type Check, holds } from './by-the-text.ts';
+import {
+  account,
+  minute,
+  day,
+  email,
+  makePoint,
+  makeAlert,
+  token,
+  hidden,
+  configure,
+  succeeds,
+  fails,
+  activate,
+  protectedWeb,
+  reset,
+  app,
+  git,
+  makeApp,
+  deploy,
+  restrict,
+  asMember,
+  web,
+  tell,
+  install,
+  key,
+  agent,
+} from './demo-steps.ts';
 
 // The table stays one line for each check.
 // oxfmt-ignore
@@ -84,10 +60,6 @@ const access: readonly Check[] = [
   ['members cannot create solutions', ask('POST /solutions', { ...account, solutionSlug: 'queue-worker', appName: 'q', region: 'eu-west' }, 403, { as: 'demo-member' })],
   ['an environment token does not count', ask('GET /apps', undefined, '4xx', { as: 'demo-environment' })],
 ];
-
-const app = { ...account, name: 'x', port: 80 };
-const git = { gitNamespace: 'n', gitRepo: 'r', gitInstallationId: 'i' };
-const makeApp = (changes: object = {}) => ask('POST /app', { ...app, ...changes }, 200, { keep: { app: 'appId' } });
 
 // The table stays one line for each check.
 // oxfmt-ignore
@@ -180,9 +152,6 @@ const appsChecks: readonly Check[] = [
   ['CouchDB is a single node', ask('GET /database-presets', undefined, 200, { shows: { presets: expect.arrayContaining([expect.objectContaining({ name: 'COUCHDB', limits: { maxDisk: any('number'), maxReplicas: 1 } })]) } })],
 ];
 
-const deploy = (body: object, status: number | '4xx' | 'error', more: More = {}) =>
-  ask('POST /app-env/deploy-image', { appEnvId: 'env_web_prod', image: 'i:1', ...body }, status, more);
-
 // The table stays one line for each check.
 // oxfmt-ignore
 const lifecycle: readonly Check[] = [
@@ -243,12 +212,6 @@ const lifecycle: readonly Check[] = [
   ],
   ['a Function needs a region that supports it', ask('POST /_sim/environments', { appId: 'app_fn', name: 'p', region: 'ap-south' }, '4xx')],
 ];
-
-const restrict = [
-  ask('PATCH /_sim/accounts/acc_demo', { memberEnvAccess: true }, 200),
-  ask('PATCH /member/env-access', { ...account, membershipId: 'mem_demo', allowedAppEnvIds: ['env_fn_prod'] }, 200),
-] as const;
-const asMember = { as: 'demo-member' } as const;
 
 // The table stays one line for each check.
 // oxfmt-ignore
@@ -441,9 +404,6 @@ const alertsChecks: readonly Check[] = [
   ['members do not write alerts', makePoint(), makeAlert({}, 403, asMember), makeAlert(), ask('DELETE /alert?alertId=$al', undefined, 403, asMember), ask('GET /alert?alertId=$al', undefined, 200, asMember)],
 ];
 
-const web = { scope: 'environment', sourceAppEnvId: 'env_web_prod', confirmationName: 'production' };
-const tell = (body: object) => ask('PATCH /_sim/configurations/$dr', body, 200);
-
 // The table stays one line for each check.
 // oxfmt-ignore
 const disaster: readonly Check[] = [
@@ -602,15 +562,6 @@ const disaster: readonly Check[] = [
     ask('GET /disaster-readiness/configurations?accountId=acc_demo', undefined, 200, { shows: { items: [{ readiness: { state: 'needsAttention', reason: 'rpoExceeded' } }] } }),
   ],
 ];
-
-const install = { ...account, solutionSlug: 'queue-worker', appName: 'jobs', region: 'eu-west' };
-const key = ask('POST /_sim/credentials', { credentialId: 'llm', ...account, kind: 'llm' }, 200);
-const inputs = { llmProviderKeyId: 'llm', agentPrimaryModel: 'a', agentSecondaryModel: 'b' };
-const agent = (changes: object = {}) => ({
-  ...install,
-  solutionSlug: 'sandbox-agent',
-  inputs: { ...inputs, ...changes },
-});
 
 // The table stays one line for each check.
 // oxfmt-ignore

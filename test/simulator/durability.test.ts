@@ -179,6 +179,8 @@ describe('--state', () => {
     for (const path of ['/proc/x', '/dev/null', folder]) {
       const { code, stderr } = await ended('--listen', '127.0.0.1:0', '--state', path);
       expect([code, stderr.trim().split('\n').length], path).toEqual([2, 1]);
+      expect(stderr).toContain(`--state ${path} `);
+      expect(stderr).not.toContain('.lock');
     }
   });
 

@@ -79,6 +79,24 @@ describe('the ledger', () => {
   });
 });
 
+describe('a long log over a socket', () => {
+  it('arrives whole, a piece at a time', async () => {
+    const on = await startSimulator({ clock: 'virtual' });
+    for (let n = 0; n < 5500; n += 1) {
+      on.simulator.store.transact(0, undefined, (world) =>
+        world.record({ kind: 'contactPoint.created', id: `cp_${n}`, accountId: 'acc_demo' }),
+      );
+    }
+
+    const answer = await fetch(`${on.url}/_sim/ledger?after=100`);
+    const { items } = (await answer.json()) as Json;
+    await on.close();
+
+    expect(answer.headers.get('content-length')).toBe(null);
+    expect(items.map(({ seq }: Json) => seq)).toEqual(Array.from({ length: 5400 }, (_, n) => 101 + n));
+  });
+});
+
 describe('the request log under --state', () => {
   const headers = { authorization: 'demo-admin', 'content-type': 'application/json' };
 

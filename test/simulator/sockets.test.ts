@@ -347,6 +347,14 @@ describe('the command', () => {
     expect(clock).toEqual({ now: '2026-01-01T00:00:00.000Z', mode: 'virtual' });
   });
 
+  it('says of a negative number that it is too small', async () => {
+    const said = { err: '' };
+
+    await simulator(['--latency', '-1'], { out: () => undefined, err: (text) => (said.err += text) });
+
+    expect(said.err).toBe('apphosting simulator: --latency is a whole number between 0 and 600000, not "-1"\n');
+  });
+
   it('refuses a bad flag with exit code 2 and one clear line', async () => {
     const broken = join(tmpdir(), `no-world-${process.pid}.json`);
     writeFileSync(broken, '{"format":"something else"}');

@@ -1,3 +1,4 @@
+import { sameJson } from '../../src/base/json.ts';
 import type { KubeObject, Resource } from '../../src/engine/ports.ts';
 import { group } from '../../src/engine/objects/names.ts';
 import { schemaFlaws, statusSchemas } from './crd-schema.ts';
@@ -5,7 +6,7 @@ import { MemoryKube } from './memory-kube.ts';
 import { statusFlaws } from './status-checker.ts';
 
 const schemas = statusSchemas();
-const times: ReadonlySet<string> = new Set(['lastTransitionTime', 'startedAt', 'sentTime']);
+const times = ['lastTransitionTime', 'startedAt', 'sentTime'];
 
 /** A connection that looks at every status the operator writes; what is wrong with one stays in `flaws`. */
 export class CheckedKube extends MemoryKube {
@@ -36,19 +37,10 @@ export class CheckedKube extends MemoryKube {
 /** What is wrong with a status that is written over an object, one sentence each. */
 export function writtenFlaws(before: KubeObject, status: unknown): readonly string[] {
   const schema = schemas.get(before.kind) ?? {};
-  const isTimeOnly = timeless(before.status) === timeless(status);
+  const isTimeOnly = sameJson(before.status, status, times);
   return [
     ...statusFlaws(status, before.metadata.generation ?? 0, before.kind),
     ...schemaFlaws(schema, status),
     ...(isTimeOnly ? ['nothing but a time is new'] : []),
   ];
-}
-
-/** A status without its times, keys sorted. */
-function timeless(status: unknown): string {
-  return JSON.stringify(status, (key, value: unknown) => {
-    if (times.has(key)) return undefined;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-    return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }

@@ -215,7 +215,7 @@ export class InProcess {
   /** An account `default` with the admin's token. */
   account(spec: object = {}, within = namespace): void {
     this.secret('hosting-credentials', { baseUrl, token: 'demo-admin' }, within);
-    const usual = { accountId: 'acc_demo', credentialsRef: { name: 'hosting-credentials' } };
+    const usual = { externalId: 'acc_demo', credentialsRef: { name: 'hosting-credentials' } };
     this.apply('HostingAccount', 'default', { ...usual, ...spec }, {}, within);
   }
 

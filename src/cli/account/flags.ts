@@ -1,4 +1,4 @@
-/** The flags by which every command that reads the service is told which account, and how it is opened. */
+/** The flags with which commands open an account of the service. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { hostFlags, wholeEnvironment, wholeNumber } from '../../config.ts';
@@ -41,7 +41,7 @@ export const accountFlags = {
   },
 };
 
-/** What these flags came to. */
+/** The account that the flags name, or why there is none. */
 export interface AccountSettings {
   readonly baseUrl: string | undefined;
   readonly tokenFile: string | undefined;
@@ -53,13 +53,13 @@ export interface AccountSettings {
   readonly requestsPerSecond: number;
 }
 
-/** A problem that ends a command: the line, and how it ends. */
+/** A problem that ends a command: its message and exit code. */
 export interface Trouble {
   readonly trouble: string;
   readonly isUsage: boolean;
 }
 
-/** What a reader is told while it reads, and what ends it. */
+/** Callbacks of a reader, and the signal that ends it. */
 export interface Reports {
   readonly onRead?: (count: number) => void;
   readonly signal?: AbortSignal;
@@ -95,7 +95,7 @@ export async function openNamedAccount(
   return openWith(credential, settings, reports);
 }
 
-/** Opens an account with a credential from wherever. */
+/** Opens an account with a given credential. */
 export function openWith(
   credential: GivenCredential,
   settings: Omit<AccountSettings, 'baseUrl' | 'tokenFile' | 'accountId' | 'caFile'>,

@@ -11,21 +11,21 @@ import { openHosting } from '../../hosting/open.ts';
 import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';
 import { openReadingWire } from './reads-only.ts';
 
-/** What a read came to. */
+/** The result of a read. */
 export type AccountReading =
   | { readonly is: 'answered'; readonly status: number; readonly body: unknown }
-  /** There is no answer to go by; `why` is one word, `message` a sentence. */
+  /** No usable answer; `why` is one word, `message` a sentence. */
   | { readonly is: 'failed'; readonly why: ReadFailure; readonly message: string };
 
-/** Why a read has no answer to go by. */
+/** Why a read has no usable answer. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
-/** Where the answers about an account come from: the service itself, or a snapshot of it. */
+/** The source of an account's data: the service, or a snapshot. */
 export interface AccountReader {
   readonly accountId: string;
-  /** Host and port. */
+  /** The host and port of the service. */
   readonly endpoint: string;
-  /** When what it tells was so, in milliseconds since the epoch. */
+  /** The time of the data, in milliseconds since the epoch. */
   readonly asOfMs: number;
   read(request: Request): Promise<AccountReading>;
   /** Everything that was asked so far, in the order of its addresses. */
@@ -106,7 +106,7 @@ export function openAccount(access: AccountAccess, around: Around): AccountReade
   };
 }
 
-/** A service that asks to slow down is asked again after the pause it names; what is lost on the way, too. */
+/** Repeats a read that was throttled, after the pause that the service names, or that failed on the way. */
 async function persistently(service: Service, request: Request, around: Around): Promise<AccountReading> {
   for (let tries = 1; ; tries += 1) {
     const outcome = await service.send(request, { urgency: 'edit', mayDispatch: () => stopped(around) });

@@ -5,7 +5,7 @@ import { openNames } from '../../hosting/wire/names.ts';
 import { openUndiciWire, type OpenWire } from '../../hosting/wire/undici-wire.ts';
 import type { Wire } from '../../hosting/wire/wire.ts';
 
-/** The same wire, which sends nothing but reads: for everything else not even a connection is opened. */
+/** Restricts a wire to reads: any other request fails before a connection is opened. */
 function readsOnly(wire: Wire): Wire {
   return async (request) => {
     if (request.method === 'GET' && request.body === undefined && !request.writes) return wire(request);
@@ -13,7 +13,7 @@ function readsOnly(wire: Wire): Wire {
   };
 }
 
-/** Opens such a wire to wherever the host rules allow. */
+/** Opens a wire for reads only, within the host rules. */
 export function openReadingWire(hosts: Hosts, clock: Clock): OpenWire {
   const open = openUndiciWire(hosts, openNames({ clock }));
   return { wire: readsOnly(open.wire), close: () => open.close() };

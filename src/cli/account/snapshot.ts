@@ -34,7 +34,7 @@ export function snapshotOf(reader: AccountReader): string {
   return `${JSON.stringify({ format, version: formatVersion, accountId, endpoint, takenAt, answers }, null, 1)}\n`;
 }
 
-/** A snapshot as a place to read from; a sentence says why the text is none. */
+/** Opens a snapshot for reading; returns a sentence if the text is not one. */
 export function openSnapshot(
   text: string,
   accountId: string | undefined,

@@ -1,4 +1,4 @@
-/** What a cluster shows of our kinds: read once, and the same for everything that is said of it. */
+/** All objects of our kinds, read once and used for every question. */
 import { isRecord } from '../../base/json.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
@@ -13,7 +13,7 @@ export interface ObjectsRead {
   readonly problems: readonly string[];
 }
 
-/** A condition, as far as people are told of it. */
+/** The fields of a condition that commands print. */
 export interface ShownCondition {
   readonly type: string;
   readonly status: string;
@@ -69,7 +69,7 @@ export function conditionOf(object: Pick<KubeObject, 'status'>, type: string): S
   return conditionsOf(object).find((condition) => condition.type === type);
 }
 
-/** True where the spec's newest generation is what status speaks of. */
+/** True if status is about the newest generation of the spec. */
 export function isCurrent({ metadata, status }: KubeObject): boolean {
   return isRecord(status) && status['observedGeneration'] === metadata.generation;
 }

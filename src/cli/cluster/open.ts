@@ -1,4 +1,4 @@
-/** A cluster as the commands for people see it: the one of a context, as whoever calls. */
+/** Opens the cluster of a kubeconfig context, with the caller's own credentials. */
 import { z } from 'zod';
 import { wholeEnvironment } from '../../config.ts';
 import { KubeError, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';

@@ -89,7 +89,7 @@ export function complete(args: readonly string[], speaks: Speaks = standard): Pr
 
 type Candidate = readonly [value: string, description: string];
 
-/** What may stand where the last word is. */
+/** The candidates for the last word. */
 export function candidatesFor(words: readonly string[]): {
   readonly found: readonly Candidate[];
   readonly files: boolean;

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { parseFlags, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
-import { kinds } from '../../kinds/index.ts';
 import { accountFlags, openNamedAccount, type AccountSettings } from '../account/flags.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { readObjects } from '../cluster/objects.ts';
@@ -108,10 +107,8 @@ async function managersIn({
   api,
 }: OpenCluster): Promise<{ readonly byId: ReadonlyMap<string, string>; readonly problems: readonly string[] }> {
   const { objects, problems } = await readObjects(api, undefined);
-  const fields = new Map(kinds.map(({ kind, idField }) => [kind, idField]));
   const rows = objects.flatMap(({ kind, metadata, status }) => {
-    const field = fields.get(kind);
-    const id = field === undefined || !isRecord(status) ? undefined : status[field];
+    const id = isRecord(status) ? status['externalId'] : undefined;
     return typeof id === 'string' ? [[id, `${kind}/${metadata.namespace ?? ''}/${metadata.name}`] as const] : [];
   });
   return { byId: new Map(rows), problems };

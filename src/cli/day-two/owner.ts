@@ -1,7 +1,7 @@
-/** Who owns an object besides the cluster: a tool that writes back what stands in Git. */
+/** Finds the GitOps tool that manages an object and would undo an edit. */
 import type { KubeObject } from '../../engine/ports.ts';
 
-/** The tool and what it calls the thing that the object came with. */
+/** The tool, and the name of its application or release. */
 export interface GitOwner {
   readonly tool: 'Argo CD' | 'Flux';
   readonly name: string;
@@ -16,7 +16,7 @@ export function gitOwnerOf({ metadata }: KubeObject): GitOwner | undefined {
     const name = labels[label];
     if (name !== undefined) return { tool: 'Flux', name: `${kind} ${name}` };
   }
-  // Argo CD without annotations marks what it applies with this label, and says so where it is asked to.
+  // Argo CD marks its objects with this label when it does not use annotations.
   const instance = labels['argocd.argoproj.io/instance'];
   return instance === undefined ? undefined : { tool: 'Argo CD', name: `Application ${instance}` };
 }

@@ -1,4 +1,4 @@
-/** `apphosting reconcile, pause, resume, redeploy, rollback, stop, start`: what people do to one resource, and waiting for what comes of it. */
+/** `apphosting reconcile, pause, resume, redeploy, rollback, stop, start`: change one resource and wait for the result. */
 import { z } from 'zod';
 import { parseFlags, wholeNumber, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
@@ -12,21 +12,21 @@ import { exitCodes } from '../output/exit-codes.ts';
 import { standard, type Speaks } from '../output/speaks.ts';
 import { gitOwnerOf } from './owner.ts';
 
-/** What is done to a resource. */
+/** An action on a resource. */
 export type Steering = 'reconcile' | 'pause' | 'resume' | 'redeploy' | 'rollback' | 'stop' | 'start';
 
 interface Way {
   readonly summary: string;
-  /** Only of this kind. */
+  /** The only kind it applies to. */
   readonly kind?: 'AppEnvironment';
   readonly operations: (object: KubeObject, at: string) => readonly PatchOperation[];
-  /** The change as it would stand in Git, where it is one of the spec. */
+  /** The same change in the manifest in Git, if it is a change of the spec. */
   readonly inGit?: string;
-  /** Whether what was asked for has been taken up. */
+  /** True once the operator has handled the request. */
   readonly isTakenUp: (object: KubeObject, at: string) => boolean;
 }
 
-/** How each of them is done. */
+/** The actions by name. */
 export const ways: Readonly<Record<Steering, Way>> = {
   reconcile: {
     summary: 'Lets the operator look at a resource now, and read anew what it otherwise reads in turns.',
@@ -92,7 +92,7 @@ const flags = {
   dryRun: { help: 'say what would be changed, and change nothing', schema: z.boolean() },
 };
 
-/** The command line of one of them. */
+/** The command line of one action. */
 export function steeringCommand(name: Steering) {
   const { summary, kind } = ways[name];
   return {
@@ -106,7 +106,7 @@ export function steeringCommand(name: Steering) {
   } satisfies CommandLine<Flags>;
 }
 
-/** The clock of a command that waits. */
+/** The clock of a waiting command. */
 export interface Waiting {
   readonly nowMs: () => number;
   readonly pause: (ms: number) => Promise<void>;
@@ -117,7 +117,7 @@ const real: Waiting = {
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** Runs one of them. */
+/** Runs one action. */
 export async function steer(
   name: Steering,
   args: readonly string[],

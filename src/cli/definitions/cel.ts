@@ -15,7 +15,7 @@ type Check = (self: CelValue) => boolean;
 const environment = new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn: true });
 const compiled = new Map<string, Check>();
 
-/** A rule as a function; undefined where it compares with the object before a change. An error while evaluating is a no. */
+/** A CEL rule as a function; undefined for a transition rule. An error while evaluating counts as false. */
 export function compileRule(rule: string): Check | undefined {
   if (/\boldSelf\b/.test(rule)) return undefined;
   const known = compiled.get(rule);

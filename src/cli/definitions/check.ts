@@ -1,4 +1,4 @@
-/** Says of an object what the API server would say when it is created: the schema of its definition first, then its CEL rules. */
+/** Validates an object as the API server would on create: schema first, then CEL rules. */
 import { celName, rulesKey, type CelRule } from '../../engine/kind/schema/rules.ts';
 import { isRecord } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';

@@ -1,4 +1,4 @@
-/** Checks of an installation. Each stands on its own: what one may not read is said of that one, and the others go on. */
+/** Checks of an installation. Each is independent: a read that is denied fails only its own check. */
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
@@ -29,7 +29,7 @@ export interface Patient {
   /** The only namespace that is looked at; undefined for all. */
   readonly namespace: string | undefined;
   readonly nowMs: number;
-  /** Only what must be so before the operator is installed. */
+  /** Only the checks that make sense before the installation. */
   readonly isBefore: boolean;
 }
 
@@ -68,7 +68,7 @@ export async function examine(patient: Patient): Promise<readonly CheckFinding[]
   return found;
 }
 
-/** A read that may be denied: then the verb that is missing is the finding. */
+/** Reads something; a denied read becomes a finding that names the missing permission. */
 async function reading<T>(
   code: string,
   verb: string,
@@ -168,7 +168,7 @@ async function checkLease({ api, operatorNamespace, nowMs }: Patient): Promise<r
 async function checkKey({ api, operatorNamespace }: Patient): Promise<readonly CheckFinding[]> {
   const object = `${operatorNamespace}/apphosting-operator-key`;
   const verb = `get secrets in namespace ${operatorNamespace}`;
-  // Its metadata is all that is looked at.
+  // Only its metadata is read.
   const secret = await reading('OperatorKey', verb, object, async () => {
     return (await api.get(secretResource, operatorNamespace, 'apphosting-operator-key'))?.metadata.name;
   });

@@ -38,7 +38,7 @@ interface Unreadable {
 export interface Documents {
   readonly loaded: readonly Loaded[];
   readonly unreadable: readonly Unreadable[];
-  /** What was done besides, worth a line. */
+  /** Remarks to print. */
   readonly notes: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export async function loadDocuments(path: string, input: NodeJS.ReadableStream =
   return kustomized(path, await files(sources, inside, []));
 }
 
-/** What `kustomize` makes of a folder, each object with its place in the sources where it is found there. */
+/** The objects that `kustomize` builds from a folder, each with its place in the source files if it is found there. */
 async function kustomized(path: string, sources: Documents): Promise<Documents> {
   const rendered = await render(path);
   if (rendered.is === 'missing') {

@@ -13,7 +13,7 @@ import { group, version } from '../../engine/objects/names.ts';
 import { identities } from '../../kinds/identities.ts';
 import type { Draft } from './manifests.ts';
 
-/** A file as it shall be; `before` is undefined for a new one. */
+/** A file to write; `before` is undefined for a new one. */
 export interface FileChange {
   readonly path: string;
   readonly before: string | undefined;
@@ -66,7 +66,7 @@ function idIn(kind: unknown, spec: Readonly<Record<string, unknown>>): string | 
   return typeof externalId === 'string' && typeof kind === 'string' ? externalId : undefined;
 }
 
-/** What the folder becomes. */
+/** Computes the new contents of the folder. */
 export function changesOf(
   found: FolderContent,
   drafts: readonly Draft[],
@@ -205,7 +205,7 @@ function accountFile({
     apiVersion: `${group}/${version}`,
     kind: 'HostingAccount',
     metadata: metadataOf('default', namespace),
-    spec: { credentialsRef: { name: 'hosting-credentials' }, accountId },
+    spec: { credentialsRef: { name: 'hosting-credentials' }, externalId: accountId },
   };
   return {
     path: 'account.yaml',

@@ -1,4 +1,4 @@
-/** From what an account has to resources: references in the place of ids, nothing that is a default, and no secret. */
+/** Turns the objects of an account into resources: references instead of ids, no defaults, no secrets. */
 import type { Json } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
@@ -22,7 +22,7 @@ export interface Draft {
   readonly own: readonly string[];
   /** Secrets that have to be filled in, with what each key is. */
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
-  /** Why it is only observed, if it is. */
+  /** Why the resource is imported with Observe, if it is. */
   readonly observed?: { readonly code: string; readonly reason: string };
 }
 
@@ -73,7 +73,7 @@ export function draftsOf(
     if (app.record === undefined) continue;
     const name = appNames.get(app.appId) ?? '';
     const spec = appSpec(app, app.record, name);
-    const own = ['preset', 'port', 'builder', ...sourceFields.map((field) => `source.${field}`)];
+    const own = ['preset', 'port', ...sourceFields.map((field) => `source.${field}`)];
     drafts.push({ kind: 'HostedApp', name, id: app.appId, folder: 'apps', spec, own, secrets: [] });
   }
   for (const { appEnvId, appId } of environments) {
@@ -182,7 +182,7 @@ function wordOf(words: Readonly<Record<string, string>>, theirs: string): string
   return Object.entries(words).find(([, word]) => word === theirs)?.[0] ?? theirs;
 }
 
-/** A spec whose closed choices are any text yet: the definitions check them. */
+/** A spec whose enum fields may be any text; the definitions check them later. */
 type Loose<Spec> = {
   readonly [Field in keyof Spec]: Spec[Field] extends string | undefined ? string | undefined : Spec[Field];
 };
@@ -194,6 +194,7 @@ const sourceFields = [
   'cliDeployment',
   'contextDir',
   'dockerfilePath',
+  'builder',
 ];
 
 type AppContent = NonNullable<AccountContent['apps']>[number];
@@ -206,7 +207,6 @@ function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, nam
     ...(preset !== 'CUSTOM' && { preset }),
     ...(record.port !== undefined && { port: record.port }),
     ...(source !== undefined && { source }),
-    ...(record.builder !== undefined && record.builder !== 'DOCKER' && { builder: record.builder }),
     externalId: app.appId,
   };
 }
@@ -214,13 +214,14 @@ function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, nam
 function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): HostedAppSpec['source'] {
   const namespace = app.gitNamespace ?? record.gitNamespace;
   const repo = app.gitRepo ?? record.gitRepo;
-  const { gitInstallationId, contextDir, dockerfilePath } = record;
+  const { builder, gitInstallationId, contextDir, dockerfilePath } = record;
   const hasGit = namespace !== undefined && namespace !== '' && repo !== undefined && repo !== '';
   if (!hasGit && record.isCliDeployment !== true) return undefined;
   const git = hasGit ? { namespace, repo, ...(gitInstallationId && { installationId: gitInstallationId }) } : undefined;
   return {
     ...(git === undefined ? { cliDeployment: true } : { git }),
     ...(contextDir !== undefined && contextDir !== './' && { contextDir }),
+    ...(builder !== undefined && builder !== 'DOCKER' && { builder }),
     ...(dockerfilePath &&
       record.customDockerfileContentInUse !== true &&
       dockerfilePath !== 'Dockerfile' && { dockerfilePath }),
@@ -302,7 +303,7 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
   };
 }
 
-/** A user name is told where it is no secret; it comes wrapped with everything that is not known to be open. */
+/** A user name may be shown; it arrives wrapped because every unknown setting is. */
 function userOf(config: PointContent['config']): { readonly username?: string } {
   const user = config?.['username'];
   const text = user instanceof Secret ? user.reveal() : user;

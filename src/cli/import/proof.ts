@@ -1,4 +1,4 @@
-/** The proof of an import: what applying the resources would send is nothing, object by object. */
+/** Proves that applying the imported resources sends nothing, object by object. */
 import type { Actor } from '../plan/scene.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import type { AccountReader } from '../account/reader.ts';
@@ -6,9 +6,9 @@ import { flawsOf, pathInWords } from '../definitions/check.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';
 import type { Draft, Skipped } from './manifests.ts';
 
-/** What came of it. */
+/** The result. */
 export interface Proof {
-  /** Resources that send nothing: some only because they just observe. */
+  /** Resources that send nothing, including those that only observe. */
   readonly drafts: readonly Draft[];
   readonly skipped: readonly Skipped[];
   /** How many calls are left; none unless something is wrong. */
@@ -16,7 +16,7 @@ export interface Proof {
   readonly problems: readonly string[];
 }
 
-/** Plays the resources; what would send something is only observed. */
+/** Rehearses the resources; those that would send something get `Observe`. */
 export async function proved(
   drafts: readonly Draft[],
   reader: AccountReader,
@@ -28,7 +28,7 @@ export async function proved(
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
   let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
-  // What loses its reference to something that was skipped is looked at again: twice is enough for three floors.
+  // Try again without the skipped objects, whose references are now missing: two rounds are enough for three levels.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = sendersIn(played);
@@ -67,7 +67,7 @@ function play(drafts: readonly Draft[], reader: AccountReader, namespace: string
     namespace,
     name: 'default',
     metadata: {},
-    spec: { accountId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } },
+    spec: { externalId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } },
   };
   const actors = drafts.map((draft): Actor => {
     return { kind: draft.kind, namespace, name: draft.name, metadata: {}, spec: objectOf(draft).spec };
@@ -76,7 +76,7 @@ function play(drafts: readonly Draft[], reader: AccountReader, namespace: string
   return rehearse({ before: undefined, after, readers: [reader] });
 }
 
-/** Who sends something, and what. */
+/** The objects that would send something, and what. */
 function sendersIn({ calls }: Played): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const { object, request } of calls) found.set(object, [...(found.get(object) ?? []), request.endpoint]);

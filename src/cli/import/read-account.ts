@@ -89,7 +89,7 @@ export async function readAccount(reader: AccountReader, wanted: Wanted): Promis
   };
 }
 
-/** Settings as far as the token may see them: after the first no nobody is asked again. Secrets in them stay wrapped. */
+/** The settings that the token may read; after the first refusal no more are asked for. Secrets stay wrapped. */
 async function settingsOf(
   reader: AccountReader,
   points: readonly ContactPointItem[],

@@ -1,4 +1,4 @@
-import { isRecord } from '../../base/json.ts';
+import { isRecord, sameJson } from '../../base/json.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
@@ -46,12 +46,14 @@ export class MemoryCluster {
     return this.#version;
   }
 
-  /** How far the API server knows that this resource is: like a real one on a plain etcd it may have to be asked to know. */
+  /**
+   * The newest version that the API server knows for this resource. On a plain etcd it learns a newer one only from a list.
+   */
   knownOf(resource: string): number {
     return this.isDrowsy ? (this.#known.get(resource) ?? 0) : this.#version;
   }
 
-  /** The API server lists this resource, and so learns how far it is. */
+  /** A list teaches the API server the newest version. */
   asked(resource: Resource): void {
     this.#known.set(keyOf(resource), this.#version);
   }
@@ -102,7 +104,7 @@ export class MemoryCluster {
     return this.#store(resource, undefined, { ...rest, metadata });
   }
 
-  /** A write of the whole object: `part` says whose business it is. */
+  /** Replaces an object: its status only, or everything else, by `part`. */
   update(resource: Resource, namespace: string | undefined, name: string, body: unknown, part: 'object' | 'status') {
     const given = inputOf(body);
     const before = this.get(resource, namespace, name);
@@ -192,10 +194,10 @@ export class MemoryCluster {
   #store(resource: Resource, before: KubeObject | undefined, next: Record<string, unknown>): KubeObject {
     const candidate = frozen(next);
     // A write that changes nothing is not a write.
-    if (before !== undefined && isDeepStrictEqual(JSON.parse(JSON.stringify(before)), candidate)) return before;
+    if (before !== undefined && sameJson(before, candidate)) return before;
     const version = ++this.#version;
-    const metadata = { ...candidate.metadata, resourceVersion: String(version) };
-    const object = frozen({ ...candidate, metadata });
+    const metadata = Object.freeze({ ...candidate.metadata, resourceVersion: String(version) });
+    const object = Object.freeze({ ...candidate, metadata });
     this.#of(resource).set(placeOf(metadata.namespace, metadata.name), object);
     this.#tell({ version, resource: keyOf(resource), before, after: object, object });
     return object;

@@ -51,7 +51,7 @@ export class KubeInMemory implements KubeApi {
     // Nothing is kept of it here.
   }
 
-  /** True where watches are accepted and nothing is heard on them. */
+  /** True if watches are accepted but deliver nothing. */
   protected get deaf(): boolean {
     return false;
   }

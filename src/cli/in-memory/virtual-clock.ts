@@ -81,7 +81,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Everything that promises alone can do is done when this ends. */
+/** Resolves after all promise callbacks that are ready have run. */
 export async function settle(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -41,7 +41,7 @@ export class MemoryWatch {
     if (options.signal.aborted) this.end();
   }
 
-  /** While it is muted nothing is heard; a stream that lost something meanwhile is broken when it is heard again. */
+  /** While muted, events are not delivered; a stream that missed some breaks when unmuted. */
   set isMuted(isMuted: boolean) {
     this.#isMuted = isMuted;
     if (!isMuted && this.#missed) this.end(new KubeError('unavailable', 'the connection was reset'));
@@ -105,7 +105,7 @@ export class MemoryWatch {
     const cancel = this.#cluster.clock.after(bookmarkMs, () => {
       if (this.#ended !== undefined) return;
       const version = this.#cluster.knownOf(this.#resource);
-      // One that is no further than where the watch began is not told.
+      // Skip a bookmark that is not newer than the start of the watch.
       if (version >= this.#newest && (!this.#cluster.isDrowsy || version > Number(this.#options.resourceVersion))) {
         this.#newest = version;
         this.push({ type: 'BOOKMARK', resourceVersion: String(version) });

@@ -1,5 +1,5 @@
 import type { V1Secret } from '@kubernetes/client-node';
-import type { KubeWire } from '../../kube/client/wire.ts';
+import type { KubeWire } from '../../kube/client/parse.ts';
 import { randomBytes } from 'node:crypto';
 import { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';

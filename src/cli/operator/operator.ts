@@ -41,7 +41,7 @@ export interface OperatorOptions {
   readonly horizonMs: number;
   /** How long a call that changes something may take before it counts as lost. */
   readonly callMs: number;
-  /** How often an account is read that does not say. */
+  /** The default poll interval, for accounts without spec.pollSeconds. */
   readonly pollMs: number;
   readonly workers: number;
 }
@@ -78,7 +78,7 @@ export function createOperator(options: OperatorOptions): Operator {
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
-  /** Who notices that the cluster went back in time tells all others: their lists may look like new ones. */
+  /** Tell all other watches of a restored cluster: their own lists may look newer. */
   const rewound = (by?: string): void => {
     engine.rewound();
     for (const listener of listeners) if (listener.name !== by) listener.rewound();

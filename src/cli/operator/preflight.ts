@@ -5,7 +5,7 @@ import { leaseResource } from '../../kube/lease/lease-spec.ts';
 import { configMapResource, secretResource } from '../../kube/material/material.ts';
 import { namespaceResource, resourceOf } from './operator.ts';
 
-/** What the operator is about to do in a cluster. */
+/** The cluster and settings that the operator starts with. */
 export interface Plans {
   readonly kinds: readonly AnyKind[];
   /** The only namespace that is watched; undefined for all. */
@@ -15,7 +15,7 @@ export interface Plans {
   readonly operatorNamespace: string;
 }
 
-/** Why the operator cannot work in this cluster, with what to do; undefined when it can. */
+/** The reason why the operator cannot work in this cluster, and what to do; undefined when it can. */
 export async function preflight(
   api: KubeApi & Pick<KubeClient, 'serverVersion'>,
   plans: Plans,
@@ -39,7 +39,7 @@ export async function preflight(
   return undefined;
 }
 
-/** A version that is hidden, or said in words that we do not know, proves nothing: what is asked next says what is wrong. */
+/** Go on without a readable version: the next requests show what is wrong. */
 async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
   try {
     const { text, supported } = await api.serverVersion();

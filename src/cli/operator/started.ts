@@ -7,8 +7,8 @@ export interface StartMoment {
 }
 
 /**
- * When a moment was, by the later of our wall clock and the API server's. Creation times are the API server's: by a wall clock that is
- * behind, what was created before this process started would seem to be younger.
+ * The time of a moment by the later of our wall clock and the API server's. Creation times are the API server's, so with a
+ * slow wall clock an older object would look younger than this process.
  */
 export function laterOf(
   { wall, monotonic }: StartMoment,

@@ -1,12 +1,12 @@
-/** How every command ends, whatever it prints. */
+/** The exit codes of all commands. */
 export const exitCodes = {
   fine: 0,
-  /** Something could not be told, such as an incomplete read; it goes before every other. */
+  /** The answer is incomplete, such as after a failed read; this code wins over all others. */
   unknown: 1,
   /** Changes or findings. */
   found: 2,
-  /** A gate was hit. */
+  /** A condition of `--fail-on` is met. */
   gate: 3,
-  /** The command line makes no sense. */
+  /** The command line is not valid. */
   usage: 64,
 } as const;

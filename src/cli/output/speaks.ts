@@ -1,4 +1,4 @@
-/** Where a command speaks: its result alone goes to `out`. */
+/** The streams of a command: only its result goes to `out`. */
 export interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

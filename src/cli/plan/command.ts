@@ -195,7 +195,7 @@ async function openReaders(
   actors: readonly Actor[],
 ): Promise<{ readonly readers: readonly AccountReader[] } | Trouble> {
   const inDocuments = actors.filter(({ kind }) => kind.endsWith('HostingAccount'));
-  const ids = [...new Set(inDocuments.map(({ spec }) => String(spec['accountId'])))];
+  const ids = [...new Set(inDocuments.map(({ spec }) => String(spec['externalId'])))];
   const accountId = settings.accountId ?? (ids.length === 1 ? ids[0] : undefined);
   if (settings.snapshot !== undefined) {
     const reader = await openSnapshotFile(settings.snapshot, accountId);
@@ -209,7 +209,7 @@ async function openReaders(
   }
   const readers: AccountReader[] = [];
   for (const { kind, namespace, name, spec } of inDocuments) {
-    if (readers.some((reader) => reader.accountId === spec['accountId']) || kind !== 'HostingAccount') continue;
+    if (readers.some((reader) => reader.accountId === spec['externalId']) || kind !== 'HostingAccount') continue;
     const credential = await credentialIn(cluster, namespace, spec);
     if ('trouble' in credential)
       return { ...credential, trouble: `HostingAccount ${namespace}/${name}: ${credential.trouble}` };
@@ -234,7 +234,7 @@ async function credentialIn(
       return { trouble: `Secret ${ref} has no baseUrl and token`, isUsage: false };
     const caBundle = text('caBundle');
     return {
-      accountId: String(spec['accountId']),
+      accountId: String(spec['externalId']),
       baseUrl: text('baseUrl'),
       token: new Secret(text('token')),
       ...(caBundle !== '' && { caBundle }),
@@ -266,7 +266,7 @@ const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {
   unknown: ['unknown'],
 };
 
-/** How the command ends: what could not be told goes before everything else. */
+/** The exit code: an incomplete plan wins over everything else. */
 export function exitCodeOf(
   made: Plan,
   settings: { readonly failOn?: readonly Gate[] | undefined; readonly detailedExitcode: boolean },

@@ -1,4 +1,4 @@
-/** Makes a plan: from documents, what the cluster shows where it is asked, and one account of the service. */
+/** Makes a plan from documents, the state of the cluster if given, and one account of the service. */
 import type { Actor, Scene } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import type { AccountReader } from '../account/reader.ts';
@@ -21,16 +21,16 @@ export interface PlanInput {
   readonly name: string;
   /** What stands in the documents that shall be applied. */
   readonly documents: Documents;
-  /** What stood in them before; undefined where nobody says. */
+  /** The documents before the change; undefined if not given. */
   readonly base: Documents | undefined;
-  /** What the cluster shows of the namespaces concerned; undefined where it is not asked. */
+  /** The state of the namespaces in the cluster; undefined if no cluster is read. */
   readonly live: readonly Actor[] | undefined;
   /** Why the cluster could not be read whole. */
   readonly liveProblems: readonly string[];
   readonly readers: readonly AccountReader[];
   readonly namespace: string;
   readonly requestsPerSecond: number;
-  /** Only these resources are told, as `Kind/name`. */
+  /** Only these resources are printed, as `Kind/name`. */
   readonly only: readonly string[];
   /** How the documents are called in messages. */
   readonly from: string;
@@ -99,7 +99,7 @@ interface Cast {
   readonly notes: readonly string[];
 }
 
-/** Who takes part before and after. */
+/** The objects before and after the change. */
 function castOf(input: PlanInput, wanted: Sorted, base: Sorted | undefined, accountId: string | undefined): Cast {
   const { live } = input;
   const withAccounts = (actors: readonly Actor[], others: readonly Actor[]) => {
@@ -107,7 +107,7 @@ function castOf(input: PlanInput, wanted: Sorted, base: Sorted | undefined, acco
     return [...actors, ...standIns];
   };
   if (live === undefined && base === undefined) {
-    // Nobody knows what the resources are bound to: what has their name is taken for theirs.
+    // Without a cluster, an object of the service with a resource's name counts as its own.
     const actors = permissive(presumed(withAccounts(wanted.scene.actors, [])));
     return { before: undefined, after: { ...wanted.scene, actors }, notes: notesOf(actors, wanted) };
   }
@@ -122,7 +122,7 @@ function castOf(input: PlanInput, wanted: Sorted, base: Sorted | undefined, acco
   );
   const beforeByKey = new Map(before.map((actor) => [keyOfActor(actor), actor]));
   const after = wanted.scene.actors.map((actor) => {
-    // What may be bound by its name before may be so afterwards.
+    // A resource that may bind by name before the change may do so after it.
     const known = beforeByKey.get(keyOfActor(actor));
     return known?.presumed === true ? (presumed([actor])[0] ?? actor) : actor;
   });
@@ -156,11 +156,11 @@ function notesOf(actors: readonly Actor[], wanted: Sorted): readonly string[] {
   const standIns = actors.filter((actor) => actor.kind.endsWith('HostingAccount') && !isOurs(actor));
   return standIns.map(
     ({ kind, name, spec }) =>
-      `${kind}/${name} is not among the documents: it is taken to be account ${String(spec['accountId'])}`,
+      `${kind}/${name} is not among the documents: it is taken to be account ${String(spec['externalId'])}`,
   );
 }
 
-/** What was taken for a resource's own because it has its name. */
+/** Objects of the service that count as a resource's own by their name. */
 function boundByName({ objects }: Played, { actors }: Known): readonly string[] {
   const free = new Set(actors.filter(({ presumed: isFree }) => isFree === true).map(keyOfActor));
   const count = objects.filter(({ kind, metadata: { namespace = '', name }, status }) => {
@@ -181,14 +181,14 @@ function isAdopted(status: unknown): boolean {
 function unreadAccounts({ actors }: Scene, readers: readonly AccountReader[]): readonly Finding[] {
   const known = new Set(readers.map(({ accountId }) => accountId));
   return actors.flatMap(({ kind, namespace, name, spec }): Finding[] => {
-    const accountId = spec['accountId'];
+    const accountId = spec['externalId'];
     if (!kind.endsWith('HostingAccount') || typeof accountId !== 'string' || known.has(accountId)) return [];
     const message = `account ${accountId} is not read: ${readers.length === 0 ? 'nothing is' : `only ${[...known].join(', ')} is`}`;
     return [{ code: 'NoCredential', incomplete: true, message, kind, namespace, name }];
   });
 }
 
-/** Of what was there before, everything that it was given is known. */
+/** The hidden fields of resources that existed before are known from the documents. */
 function hiddenKnownOf(before: Scene | undefined): ReadonlySet<string> {
   return new Set((before?.actors ?? []).map(keyOfActor));
 }

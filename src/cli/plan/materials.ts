@@ -1,4 +1,4 @@
-/** The Secrets and ConfigMaps of a plan: those that are given, and for what is only named a value that stands for it. */
+/** The Secrets and ConfigMaps of a plan: the given ones, and placeholders for those that are only named. */
 import type { Actor, Scene } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Needs } from '../../engine/kind/contract/define.ts';
@@ -13,19 +13,19 @@ interface Material {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** What an object asks for besides itself; nothing where its spec is not valid. */
+/** The Secrets, ConfigMaps and references of an object; none if its spec is not valid. */
 export function needsOf({ kind, spec }: Pick<Actor, 'kind' | 'spec'>): Needs {
   const found = kinds.find((one) => one.kind === kind);
   const parsed = found?.spec.safeParse(spec);
   return found === undefined || parsed?.success !== true ? {} : found.needs(parsed.data);
 }
 
-/** A value nobody knows: it is an address, since some fields take nothing else. */
+/** The placeholder for an unknown value: an address, because some fields accept nothing else. */
 function standIn(kind: string, namespace: string, name: string, key: string): string {
   return `https://unknown.invalid/${kind}/${namespace}/${name}/${encodeURIComponent(key)}`;
 }
 
-/** Everything that the objects of a scene ask for. */
+/** All Secrets and ConfigMaps that the objects of a scene need. */
 export function materialsOf(
   { actors, secrets, configMaps }: Scene,
   readers: readonly AccountReader[],
@@ -57,7 +57,7 @@ export function materialsOf(
       add('Secret', namespace, name, { [key]: standIn('Secret', namespace, name, key) }, false);
     for (const { name, key } of needs.configMaps ?? [])
       add('ConfigMap', namespace, name, { [key]: standIn('ConfigMap', namespace, name, key) }, false);
-    const accountId = actor.spec['accountId'];
+    const accountId = actor.spec['externalId'];
     if (typeof accountId !== 'string' || !actor.kind.endsWith('HostingAccount')) continue;
     const where = actor.kind === 'HostingAccount' ? namespace : operatorNamespace;
     const endpoint = readers.find((reader) => reader.accountId === accountId)?.endpoint ?? 'unknown.invalid';

@@ -53,7 +53,7 @@ function headline(plan: Plan): string {
   return countsInWords(plan).replace(/\d+ deletes?/, (words) => `**${words}**`);
 }
 
-/** What a reader must not overlook. */
+/** The warnings at the top. */
 function warnings(plan: Plan): readonly string[] {
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
   const listed = (rows: readonly PlanRow[]) => {
@@ -72,7 +72,7 @@ function warnings(plan: Plan): readonly string[] {
   return lines.map((line) => `> ${line}  `);
 }
 
-/** What runs and is touched: `**Deploys, restarts** web/production.` */
+/** The running environments that change: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const targets = new Map<string, string[]>();
   for (const { note = '' } of rows) {

@@ -1,9 +1,9 @@
 /**
- * The operator as it is, run until quiet: on a cluster in memory, on a service in memory on top of what was read, and on a
- * clock of its own. What it would have sent is written down.
+ * Runs the real operator on a cluster in memory, a service in memory and a virtual clock until nothing more is sent, and
+ * records what it would have sent.
  *
- * First it comes to rest with the objects that are there before, then with those that shall be there: only what the second part
- * sends is caused by the change.
+ * It settles first with the objects before the change, then with those after it: only the calls of the second part are
+ * caused by the change.
  */
 import { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { group, keyOf, version } from '../../engine/objects/names.ts';
@@ -23,7 +23,7 @@ import type { Actor, Scene } from './scene.ts';
 import { materialsOf } from './materials.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
 
-/** What is to be played. */
+/** The input of a rehearsal. */
 export interface Play {
   /** Undefined where nothing is known of what is there. */
   readonly before: Scene | undefined;
@@ -38,27 +38,30 @@ export interface PlannedCall {
   readonly object: string;
   readonly words: string;
   readonly request: Request;
-  /** What the service shows of its item right before. */
+  /** The item in the service right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
-  /** Since the beginning of its part. */
+  /** Time since the beginning of its part. */
   readonly afterMs: number;
 }
 
-/** What came of it. */
+/** The result. */
 export interface Played {
   readonly calls: readonly PlannedCall[];
-  /** Our objects as they stand in the end. */
+  /** Our objects at the end. */
   readonly objects: readonly KubeObject[];
   readonly failures: readonly Extract<AccountReading, { is: 'failed' }>[];
-  /** False where something still went on when time was up. */
+  /** False if something was still going on when the time was up. */
   readonly isQuiet: boolean;
 }
 
 const operatorNamespace = 'apphosting-system';
-/** Nothing is sent for so long: it is quiet. Longer than a poll, and than the pause between two looks for what is gone. */
+/**
+ * How long nothing must be sent to count as settled: longer than a poll, and than the pause between two reads that prove an
+ * absence.
+ */
 const quietMs = 150_000;
-/** What waits for something is given longer. */
+/** Objects that wait for something get more time. */
 const patienceMs = 420_000;
 const longestMs = 6 * 3_600_000;
 const tokenPrefix = 'the-credential-of-a-plan-for-';
@@ -66,7 +69,7 @@ const tokenPrefix = 'the-credential-of-a-plan-for-';
 const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
 
-/** Plays it. */
+/** Runs the rehearsal. */
 export async function rehearse(play: Play): Promise<Played> {
   const stage = new Stage(play.readers);
   await stage.start();
@@ -177,7 +180,7 @@ class Stage {
     for (const actor of scene.actors) this.#enter(actor);
   }
 
-  /** What was bound by its name is taken for what the resource made itself: that is what it usually is. */
+  /** Treat an object that was bound by name as created by the resource, which it usually is. */
   own(actors: readonly Actor[]): void {
     for (const actor of actors.filter(({ presumed }) => presumed === true)) {
       const resource = resourceOf(kindOf(actor.kind));
@@ -202,7 +205,7 @@ class Stage {
     }
   }
 
-  /** Everything that follows from now has happened, and every read has its answer. */
+  /** Waits until all callbacks have run and every read has its answer. */
   async #rest(): Promise<void> {
     await settle();
     for (;;) {
@@ -230,8 +233,8 @@ class Stage {
   /** The same hosting layer, with every call written down. */
   #watched(hosting: Hosting): Hosting {
     return {
-      open: (settings, onWalk, onThrottled) => {
-        const service = hosting.open(settings, (event) => onWalk({ ...event, service: outer }), onThrottled);
+      open: (settings, onList, onThrottled) => {
+        const service = hosting.open(settings, (event) => onList({ ...event, service: outer }), onThrottled);
         if ('refused' in service) return service;
         const outer: Service = {
           ...service,

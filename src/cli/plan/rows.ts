@@ -1,4 +1,4 @@
-/** From what the operator would have sent to the rows of a plan. */
+/** Turns the recorded calls into the rows of a plan. */
 import type { Actor } from './scene.ts';
 import { isRecord, sameJson, type Json } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
@@ -10,7 +10,7 @@ import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
 import { isNewId } from './service-in-memory.ts';
 
-/** What is known besides of the resources of a plan. */
+/** Further facts about the resources of a plan. */
 export interface Known {
   readonly actors: readonly Actor[];
   /** Where a resource stands in the documents, by its key. */
@@ -19,7 +19,7 @@ export interface Known {
   readonly hiddenKnown: ReadonlySet<string>;
   /** Keys of resources of which the cluster shows what they were given. */
   readonly liveKnown: ReadonlySet<string>;
-  /** What deleted resources are told by. */
+  /** Facts about deleted resources, for their rows. */
   readonly whyDeleted: string;
   /** The name of an app by its id. */
   readonly appName: (appId: unknown) => string | undefined;
@@ -30,7 +30,7 @@ function plainText(text: string): string {
   return text.replace(/\s*apphosting:[a-z2-7]{16}$/, '').replaceAll(/\p{C}+/gu, ' ');
 }
 
-/** The rows of a plan, sorted: what the documents cause, and what differs anyway. */
+/** The sorted rows of a plan: changes caused by the documents, and drift that exists anyway. */
 export function rowsOf(
   played: Played,
   known: Known,
@@ -73,7 +73,7 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const action = actionOf(request);
   const isNew = request.effect === 'create' && action === 'create';
   const all = fieldsOf(request, isNew ? undefined : before, around);
-  // What is not shown may be what it is already.
+  // A hidden field may already have this value.
   const fields =
     isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
   if (action === 'change' && fields.length === 0) return [];
@@ -191,10 +191,8 @@ function sortedList(value: Told): Told {
 
 /** Ids of this run, with the resources that they belong to. */
 function namesOfIds(objects: readonly KubeObject[]): ReadonlyMap<string, string> {
-  const fields = new Map(kinds.map(({ kind, idField }) => [kind, idField]));
   const rows = objects.flatMap(({ kind, metadata, status }) => {
-    const field = fields.get(kind);
-    const id = field === undefined || !isRecord(status) ? undefined : status[field];
+    const id = isRecord(status) ? status['externalId'] : undefined;
     return typeof id === 'string' ? [[id, `${kind}/${metadata.name}`] as const] : [];
   });
   return new Map(rows);
@@ -206,7 +204,7 @@ function conditionOf({ status }: KubeObject, type: string): Readonly<Record<stri
   return list.filter(isRecord).find((condition) => condition['type'] === type);
 }
 
-/** What cannot be told of an object: what it waits for, and what the service never shows. */
+/** What the plan cannot know of an object: what it waits for, and fields that the service never shows. */
 function unknownRow(object: KubeObject, known: Known, made: ReadonlySet<string>): readonly PlanRow[] {
   const { kind, metadata, status } = object;
   const { namespace = '', name } = metadata;

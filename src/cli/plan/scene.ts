@@ -7,14 +7,14 @@ export interface Actor {
   readonly spec: Readonly<Record<string, unknown>>;
   /** What the cluster shows of it now; absent where that is not known. */
   readonly live?: { readonly generation: number; readonly status: Readonly<Record<string, unknown>> };
-  /** It may be bound to what has its name, since nobody can say what it is bound to. */
+  /** True if it may bind by name, because its binding is unknown. */
   readonly presumed?: true;
 }
 
 /** Values by namespace and name: those of a Secret, or those of a ConfigMap. */
 export type MaterialValues = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** What there is at one time. */
+/** All objects, Secrets and ConfigMaps at one time. */
 export interface Scene {
   readonly actors: readonly Actor[];
   readonly secrets: MaterialValues;

@@ -1,4 +1,4 @@
-/** From documents, and from what the cluster shows, to the scenes of a rehearsal. */
+/** Builds the scenes of a rehearsal from the documents and the cluster. */
 import type { Actor, Scene, MaterialValues } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/objects/names.ts';
@@ -122,7 +122,7 @@ export function liveActor(object: KubeObject): Actor {
   };
 }
 
-/** The same actors, free to be bound to what has their name: nothing is known of what they are bound to. */
+/** The same objects with permission to bind by name, because their bindings are unknown. */
 export function presumed(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) => {
     const { kind, spec, live } = actor;
@@ -137,7 +137,7 @@ function withAdoption(spec: Actor['spec']): Actor['spec'] {
   return { ...spec, lifecycle: { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), adoption: 'ByName' } };
 }
 
-/** The same accounts, which let that be done. */
+/** The same accounts with that permission. */
 export function permissive(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) =>
     actor.kind.endsWith('HostingAccount') ? { ...actor, spec: withAdoption(actor.spec) } : actor,
@@ -162,7 +162,7 @@ export function standInAccounts(actors: readonly Actor[], accountId: string): re
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((key) => {
       const [kind = '', namespace = '', name = ''] = key.split('/');
-      const spec = { accountId, credentialsRef: { name: `credentials-of-${name}` } };
+      const spec = { externalId: accountId, credentialsRef: { name: `credentials-of-${name}` } };
       return { kind, namespace, name, metadata: {}, spec };
     });
 }

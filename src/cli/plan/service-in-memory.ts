@@ -46,9 +46,9 @@ const shelves = {
 
 type ShelfName = keyof typeof shelves;
 
-/** How an item of this run is told from one of the service. */
+/** How an item made in this run is recognised. */
 const newPrefix = 'new-';
-/** How long a deployment takes here: what a plan says of time is about requests. */
+/** The length of a deployment in a plan; the plan's own times count requests only. */
 const deploymentMs = 20_000;
 const prefix = '/api/public/v1';
 
@@ -96,7 +96,7 @@ export class ServiceInMemory {
     return true;
   }
 
-  /** Carries what the operator sends, to here and no further. */
+  /** A wire to this service in memory; nothing reaches the network. */
   readonly wire: Wire = async (request) => {
     const stopped = request.start();
     if (stopped !== undefined) return { failed: 'connection', message: stopped };
@@ -128,7 +128,7 @@ export class ServiceInMemory {
     return this.#base(path, query);
   }
 
-  /** What the service itself answered. */
+  /** Answers of the service, as they were read. */
   async #base(path: string, query: Query): Promise<WireResponse | { failed: 'connection'; message: string }> {
     const reading = await this.#ask(path, query);
     if (reading.is === 'answered') return responseOf(reading);
@@ -179,7 +179,7 @@ export class ServiceInMemory {
     return responseOf({ status: 200, body: { ...body, [shelf.field]: [...listed, ...made] } });
   }
 
-  /** What this run has made and a list would show. */
+  /** Items made in this run that a list would show. */
   #made(name: ShelfName, shelf: Shelf, query: Query): readonly Item[] {
     return [...this.#kept].flatMap(([key, { item, isNew }]) => {
       if (!isNew || item === undefined || !key.startsWith(`${name}/`)) return [];
@@ -357,7 +357,7 @@ export class ServiceInMemory {
     return undefined;
   }
 
-  /** Recovery is asked for, and what comes of it is not made up. */
+  /** Recovery requests are accepted; their results are not simulated. */
   #receipt(body: Item): Answer {
     const { configurationId, expectedGeneration: generation } = body;
     return done({

@@ -16,7 +16,7 @@ interface Step {
 /** How an object is. */
 export type State = 'ready' | 'waits' | 'needsYou' | 'unknown';
 
-/** The whole story of an object. */
+/** The chain of causes of one object. */
 export interface Story {
   readonly key: string;
   readonly state: State;
@@ -31,7 +31,7 @@ export interface Story {
 
 type ByKey = ReadonlyMap<string, KubeObject>;
 
-/** The stories of these objects, among all that was read. */
+/** The chains of causes of these objects. */
 export function storiesOf(objects: readonly KubeObject[], all: readonly KubeObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [keyOfObject(object), object]));
   const causes = new Map(all.map((object) => [keyOfObject(object), causeOf(object, byKey)]));
@@ -76,7 +76,7 @@ function chainOf(object: KubeObject, byKey: ByKey): readonly Step[] {
   return chain;
 }
 
-/** How an object that is not Ready puts it; undefined where it is Ready. */
+/** The reason and message of an object that is not Ready; undefined if it is. */
 function stepOf(object: KubeObject): Step | undefined {
   const ready = conditionOf(object, 'Ready');
   const key = keyOfObject(object);
@@ -89,7 +89,7 @@ function stepOf(object: KubeObject): Step | undefined {
   return { key, reason: ready.reason, message: ready.message, since: ready.since };
 }
 
-/** What is behind a step: an object, the key of one that is not there, or nothing. */
+/** The next cause: an object, the key of a missing one, or nothing. */
 function behind(object: KubeObject, { reason }: Step, byKey: ByKey): KubeObject | string | undefined {
   if (reason === 'AccountNotReady') {
     const key = accountKeyOf(object);

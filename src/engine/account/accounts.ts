@@ -18,9 +18,9 @@ import {
   specOf,
   type AccountSpec,
   type Closed,
+  isAllowed,
 } from './settings.ts';
-import { isAllowed } from './allowed-namespaces.ts';
-import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, WalkListener } from '../ports.ts';
+import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, ListListener } from '../ports.ts';
 import type { AccountView } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
 
@@ -70,12 +70,12 @@ export interface AccountsOptions {
   readonly hosting: Hosting;
   readonly material: Material;
   readonly print: (value: Json) => string;
-  readonly onWalk: WalkListener;
+  readonly onList: ListListener;
   readonly onThrottled: ThrottleListener;
   readonly operatorNamespace: string;
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly readOnly: boolean;
-  /** How often an account is read that does not say. */
+  /** The default poll interval, for accounts without spec.pollSeconds. */
   readonly pollMs: number;
 }
 
@@ -86,7 +86,7 @@ export class Accounts {
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
   /** Services that were closed and may still have calls under way. */
   readonly #ending = new Set<Promise<void>>();
-  /** Why an account could not be opened when that was tried last. */
+  /** Why the last attempt to open an account failed. */
   readonly #closed = new Map<string, Closed>();
 
   constructor(options: AccountsOptions) {
@@ -107,7 +107,7 @@ export class Accounts {
     return this.#sessions;
   }
 
-  /** Why an account is not open, where that was tried. */
+  /** Why an account is not open; undefined if opening it was not tried. */
   whyClosed(key: string): Closed | undefined {
     return this.#closed.get(key);
   }
@@ -193,7 +193,7 @@ export class Accounts {
   /** What a pass sees of its account. */
   view(session: Session): AccountView {
     const { spec, service } = session;
-    const { pollIntervalMs, roundMs, forecastPerHour, answeredAt } = service.health();
+    const { pollIntervalMs, rateLimitedMs, forecastPerHour, answeredAt } = service.health();
     const throttledMs = this.throttledMs(session);
     return {
       endpoint: service.endpoint,
@@ -201,7 +201,7 @@ export class Accounts {
       managementPolicy: this.#options.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
       adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: spec.pollSeconds === undefined ? this.#options.pollMs : spec.pollSeconds * 1_000,
-      inEffect: { pollMs: pollIntervalMs, roundMs },
+      inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       answeredAt,
       budget: { ...allowanceOf(spec), forecastPerHour },
       ...(throttledMs !== undefined && throttledMs > 0 && { throttledMs }),
@@ -224,7 +224,7 @@ export class Accounts {
       managementPolicy: this.#options.readOnly ? 'Observe' : (policy ?? 'Manage'),
       adoption: 'Never',
       pollMs: this.#options.pollMs,
-      inEffect: { pollMs: this.#options.pollMs, roundMs: undefined },
+      inEffect: { pollMs: this.#options.pollMs, rateLimitedMs: undefined },
       frozen: undefined,
     };
   }
@@ -236,7 +236,7 @@ export class Accounts {
   }
 
   async #openPinned(stored: Stored, settings: ServiceSettings): Promise<Service | Closed> {
-    const service = this.#options.hosting.open(settings, this.#options.onWalk, this.#options.onThrottled);
+    const service = this.#options.hosting.open(settings, this.#options.onList, this.#options.onThrottled);
     if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
     const mismatch = pinned(stored, service.endpoint);
     if (mismatch !== undefined) await service.close();

@@ -1,8 +1,9 @@
 /**
- * How accounts stand: whether those that use one may go on, and what makes an account look at itself again.
+ * The state of accounts: whether their users may go on, and when an account is reconciled again.
  *
- * Guarantees: dependents are woken exactly when their account begins or ceases to serve them, or serves by other rules; an account whose lists suddenly
- * lack what we own is frozen until that is explained; counting what uses an account costs one pass for many changes.
+ * Guarantees: an account's users are reconciled exactly when it begins or ceases to serve them, or its rules change; an
+ * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its users cost one
+ * recount.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { InProcessStates } from '../objects/in-process.ts';
@@ -11,13 +12,12 @@ import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { Accounts } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import { acceptMissingToken } from '../objects/names.ts';
+import { acceptMissingToken, annotations } from '../objects/names.ts';
 import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue/work-queue.ts';
-import { Visibility, type Owned } from './visibility.ts';
 
-/** An account counts its users this long after a change, once for all changes until then. */
-const tallyMs = 30_000;
+/** The delay after which an account recounts its users, once for all changes until then. */
+const recountMs = 30_000;
 /** A longer pause of the service is reported in the account's status; a shorter one is waited out in the queue. */
 const longPauseMs = 10_000;
 
@@ -32,7 +32,7 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Paused',
 ]);
 
-/** What is shared with the engine. */
+/** The parts that are shared with the engine. */
 export interface GateParts {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
@@ -62,17 +62,17 @@ export class AccountGate {
     if (kind.life === 'account') return;
     const isLeaving = objects.get(account)?.object.metadata.deletionTimestamp !== undefined;
     if (isLeaving) queue.enqueue(account, urgencies.change);
-    else queue.enqueue(account, urgencies.resync, tallyMs);
+    else queue.enqueue(account, urgencies.resync, recountMs);
   }
 
-  /** Lets the account report a long pause that any request with its credential met. */
+  /** A request with the account's credential got a 429: report a long pause in the account's status. */
   heldBack(service: Service): void {
     const account = this.#parts.accounts.keyOf(service);
     const until = service.health().throttledUntil;
     if (account !== undefined && until !== undefined) this.throttled(account, until - this.#parts.clock.monotonic());
   }
 
-  /** Lets the account report a long pause, and take it back when it is over. */
+  /** Reports a long pause in the account's status, and its end. */
   throttled(account: string, ms: number): void {
     const session = this.#parts.accounts.session(account);
     if (session === undefined || ms <= longPauseMs) return;
@@ -81,7 +81,7 @@ export class AccountGate {
   }
 
   /** Freezes an account whose list suddenly lacks objects that we own, and unfreezes it again. */
-  walked(service: Service, key: string): void {
+  listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;
     const lookers = subscriptions.lookers(service, key);
     const account = accounts.keyOf(service);
@@ -92,7 +92,7 @@ export class AccountGate {
     const owned = [...lookers.byId].flatMap(([id, objects]) =>
       [...objects].flatMap((object) => this.#owned(object, id, items)),
     );
-    const frozen = this.#visibility.walked(service, key, owned, items.size === 0);
+    const frozen = this.#visibility.listed(service, key, owned, items.size === 0);
     if (frozen === session.frozen) return;
     session.frozen = frozen;
     queue.enqueue(account, urgencies.change);
@@ -106,7 +106,7 @@ export class AccountGate {
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
     if (this.#parts.objects.tiedBy(tie.wipe(id)).length > 0) return [];
     const { wrote, notes, looks } = this.#parts.inProcessStates.of(stored.object.metadata.uid);
-    // An object that waits for something else, such as a reference, cannot be proved gone and would keep the account frozen.
+    // Leave out objects that wait for something else: they are not read, so they could never be proved gone.
     if (!looks) return [];
     const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
     return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
@@ -131,7 +131,7 @@ export class AccountGate {
     const { accounts, queue, settings, wake } = this.#parts;
     if (stored.kind.life !== 'account') return;
     const session = accounts.session(stored.key);
-    // An account that waits to be deleted still serves its users, or neither would ever go.
+    // An account that is being deleted still serves its users, or their deletion could not finish.
     const isKnown = session?.admission?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.admission;
@@ -148,5 +148,67 @@ export class AccountGate {
     }
     const isSame = before?.admitted === admitted && before.rules === session?.admission?.rules;
     if (!isSame || session === undefined) wake(tie.account(stored.key));
+  }
+}
+
+/**
+ * A circuit breaker for lists that suddenly lack what we own: after a narrowed token, a switched account or a fault of the
+ * service.
+ *
+ * Guarantees: while it is open nothing is created or deleted in the account; it closes when every missing object shows
+ * again or is proved gone, or when the account's owner accepts the loss.
+ *
+ * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
+ */
+/** An object that should show in a list, and whether a direct look has proved it gone. */
+export interface Owned {
+  readonly object: string;
+  readonly shown: boolean;
+  readonly provedGone: boolean;
+  /** Written so recently that a list may not show it yet. */
+  readonly young: boolean;
+}
+
+const fewest = 3;
+const share = 0.05;
+
+class Visibility {
+  readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
+  readonly #accepted = new Set<string>();
+
+  /** Takes what a full list shows of the objects that we own; returns why the account is frozen now, if it is. */
+  listed(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
+    const settled = owned.filter(({ young }) => !young);
+    const missing = settled.filter(
+      ({ object, shown, provedGone }) => !shown && !provedGone && !this.#accepted.has(object),
+    );
+    for (const { object, shown } of owned) if (shown) this.#accepted.delete(object);
+    const lists = this.#missing.get(service) ?? new Map<string, ReadonlySet<string>>();
+    this.#missing.set(service, lists);
+    const wasOpen = lists.has(readKey);
+    const tooMany = missing.length > Math.max(fewest, settled.length * share) || (isEmpty && missing.length > 0);
+    if (tooMany || (wasOpen && missing.length > 0)) lists.set(readKey, new Set(missing.map(({ object }) => object)));
+    else lists.delete(readKey);
+    return this.frozen(service);
+  }
+
+  /** Why nothing may be created or deleted in the account; undefined when all is well. */
+  frozen(service: Service): string | undefined {
+    const lists = [...(this.#missing.get(service) ?? [])];
+    if (lists.length === 0) return undefined;
+    const count = lists.reduce((sum, [, objects]) => sum + objects.size, 0);
+    const names = lists
+      .map(([key]) => key)
+      .toSorted()
+      .slice(0, 3)
+      .join(', ');
+    return `${count} owned object${count === 1 ? '' : 's'} suddenly are missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
+  }
+
+  /** The owner of the account accepts that what is missing is gone. */
+  accept(service: Service): void {
+    for (const objects of this.#missing.get(service)?.values() ?? [])
+      for (const object of objects) this.#accepted.add(object);
+    this.#missing.delete(service);
   }
 }

@@ -1,6 +1,5 @@
-/** What an account is opened with: its spec, and the Secrets that this names. */
+/** The settings that an account is opened with: its spec, and the Secrets named there. */
 import { type Json, isRecord } from '../../base/json.ts';
-import type { AllowedNamespaces } from './allowed-namespaces.ts';
 import { storedInWords, type Stored } from '../objects/object-index.ts';
 import type { Adoption } from '../kind/contract/pass.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
@@ -9,7 +8,7 @@ import type { Material, ServiceSettings } from '../ports.ts';
 
 /** The fields of an account's spec that opening the service needs. */
 export interface AccountSpec {
-  readonly accountId: string;
+  readonly externalId: string;
   readonly credentialsRef: { readonly name: string };
   readonly dangerousCredentialsRef?: { readonly name: string };
   readonly pollSeconds?: number;
@@ -28,11 +27,11 @@ export interface Closed {
 export interface SettingsSources {
   readonly material: Material;
   readonly operatorNamespace: string;
-  /** How often an account is read that does not say. */
+  /** The default poll interval, for accounts without spec.pollSeconds. */
   readonly pollMs: number;
 }
 
-/** What a Secret says that an account names, together with the account's own spec. */
+/** The settings from an account's spec and one of its Secrets. */
 export async function settingsOf(
   stored: Stored,
   name: string,
@@ -57,7 +56,7 @@ export async function settingsOf(
     baseUrl: baseUrl.reveal().trim(),
     token,
     caBundle: secret.get('caBundle')?.reveal(),
-    accountId: spec.accountId,
+    accountId: spec.externalId,
     pollSeconds: spec.pollSeconds ?? pollMs / 1_000,
     ...allowanceOf(spec),
     name: accountLabel(stored.object.metadata),
@@ -105,17 +104,17 @@ export function printable(settings: ServiceSettings | Closed): Json {
 /** The spec of an account, which its schema has checked. */
 export function specOf(stored: Stored): AccountSpec {
   if (stored.spec.is === 'valid' && isAccountSpec(stored.spec.value)) return stored.spec.value;
-  return { accountId: '', credentialsRef: { name: '' } };
+  return { externalId: '', credentialsRef: { name: '' } };
 }
 
 function isAccountSpec(value: unknown): value is AccountSpec {
-  return isRecord(value) && typeof value['accountId'] === 'string' && isRecord(value['credentialsRef']);
+  return isRecord(value) && typeof value['externalId'] === 'string' && isRecord(value['credentialsRef']);
 }
 
 /** The token of the newest loss that the owner of the account has accepted. */
 export function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
-  const token = isRecord(facts) ? facts['acceptedMissing'] : undefined;
+  const token = isRecord(facts) ? facts['lastHandledAcceptMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 
@@ -129,4 +128,46 @@ export function pinned(stored: Stored, endpoint: string): Closed | undefined {
     reason: 'EndpointChanged',
     message: `${storedInWords(stored)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
   };
+}
+
+/** The namespaces that a shared account allows. */
+export interface AllowedNamespaces {
+  readonly names?: readonly string[];
+  readonly selector?: {
+    readonly matchLabels?: Readonly<Record<string, string>>;
+    readonly matchExpressions?: readonly {
+      readonly key: string;
+      readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+      readonly values?: readonly string[];
+    }[];
+  };
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** True when a namespace is allowed. None is by default, nor one whose labels are unknown. */
+export function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: Labels | undefined): boolean {
+  if (allowed?.names?.includes(name) === true) return true;
+  if (allowed?.selector === undefined || labels === undefined) return false;
+  const { matchLabels = {}, matchExpressions = [] } = allowed.selector;
+  const equal = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  return equal && matchExpressions.every((expression) => holds(expression, labels));
+}
+
+function holds(
+  expression: NonNullable<NonNullable<AllowedNamespaces['selector']>['matchExpressions']>[number],
+  labels: Labels,
+): boolean {
+  const value = labels[expression.key];
+  const values = expression.values ?? [];
+  switch (expression.operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
 }

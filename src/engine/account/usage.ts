@@ -1,19 +1,19 @@
 /**
- * What an account is used for: how many resources it has, and what in the service carries our mark without a resource.
+ * The usage of an account: how many resources it has, and orphans, objects of the service that carry our mark without a resource.
  *
- * Nothing is read for it: only lists that some resource looks at are searched. A mark is taken for ours only when our key made
- * it, and an object for an orphan only when a walk that began a horizon after the first sight still shows it without a
- * resource: a list may lag behind a deletion, and a resource may be about to learn its id.
+ * Only lists that some resource already polls are searched. Only a mark made with our key counts. An
+ * object is an orphan only if it still has no resource one horizon after it was first seen, since lists lag and a resource
+ * may be about to learn its id.
  */
 import type { Session } from './accounts.ts';
 import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
 import type { OperatorKey } from '../objects/fingerprint.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
-import type { Orphan, Tally, Use } from '../kind/contract/pass.ts';
+import type { Orphan, Usage, Use } from '../kind/contract/pass.ts';
 import { markOf, type InProcessStates } from '../objects/in-process.ts';
 
-/** What counting needs. */
+/** The parts that counting needs. */
 export interface UsageSources {
   readonly objects: ObjectIndex;
   readonly subscriptions: Subscriptions;
@@ -23,8 +23,10 @@ export interface UsageSources {
   readonly settings: { readonly horizonMs: number; readonly seesAll: boolean };
 }
 
-/** What an account is used for. With a selector nothing is called an orphan: its resource may have gone to another operator. */
-export function usageOf(around: UsageSources, account: Stored, session: Session | undefined): Tally {
+/**
+ * What an account is used for. With a label selector no orphans are reported: the resource may belong to another operator.
+ */
+export function usageOf(around: UsageSources, account: Stored, session: Session | undefined): Usage {
   const searched = around.settings.seesAll ? session : undefined;
   return {
     counts: usesOf(around.objects, account),
@@ -56,7 +58,7 @@ function throttledOf(objects: ObjectIndex, account: Stored): number {
 const mostNamed = 3;
 
 /** The resources that wait for a permission of the account's token, the first few in words. */
-function forbiddenIn(objects: ObjectIndex, account: Stored): Tally['forbidden'] {
+function forbiddenIn(objects: ObjectIndex, account: Stored): Usage['forbidden'] {
   const waiting = objects.tiedBy(tie.account(account.key)).flatMap((key) => {
     const stored = objects.get(key);
     const isForbidden = stored?.status.conditions.some(
@@ -80,21 +82,21 @@ function orphansOf(around: UsageSources, session: Session, kind: AnyKind): reado
   const suspects = new Map<string, number>();
   const found: Orphan[] = [];
   for (const read of subscriptions.readsOf(session.service)) {
-    const walk = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
-    for (const [id, item] of walk?.items ?? []) {
+    const snapshot = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
+    for (const [id, item] of snapshot?.items ?? []) {
       const { mark, name } = marks.read(item);
-      if (walk === undefined || mark === undefined || !key.isOwn(mark)) continue;
+      if (snapshot === undefined || mark === undefined || !key.isOwn(mark)) continue;
       const isKnown = objects.tiedBy(tie.claim(kind.kind, id)).length > 0;
       const isAwaited = holders.has(mark) && holders.get(mark) === undefined;
       if (isKnown || isAwaited) continue;
-      const since = session.suspects.get(id) ?? walk.begunAt;
+      const since = session.suspects.get(id) ?? snapshot.begunAt;
       suspects.set(id, since);
-      if (walk.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, id, name });
+      if (snapshot.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, externalId: id, name });
     }
   }
   session.suspects = suspects;
   session.isSuspicious = suspects.size > found.length;
-  return found.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
 /** The resource that made each mark, with the id that it is bound to. */

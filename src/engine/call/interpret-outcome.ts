@@ -9,7 +9,7 @@ export type Interpretation<Facts> =
   | {
       readonly is: 'doubt';
       readonly remember: Partial<Memory<Facts>> | undefined;
-      /** The verdict for the case that the call turns out not to have been carried out. */
+      /** The verdict if the call proves not to have been carried out. */
       readonly refused?: Verdict<Facts>;
     }
   /** Not done: say so. */
@@ -17,16 +17,16 @@ export type Interpretation<Facts> =
       readonly is: 'said';
       readonly verdict: Verdict<Facts>;
       /**
-       * How long the same request is kept back: `backoff`, a growing pause; `looking`, the same, but the object is read again
-       * when the verdict says; `asSaid`, as long as the verdict says, or ten minutes.
+       * When the same request may be sent again: `backoff`, after a growing pause; `looking`, the same, but the object is
+       * read again when the verdict says; `asSaid`, when the verdict says, or after ten minutes.
        */
       readonly retry: 'backoff' | 'looking' | 'asSaid';
     };
 
 /**
- * Turns the outcome of a call into what to remember and what to say. The entry of a call that was certainly not carried out
- * is cleared, and so is what was only remembered for its sake (`before` is what stood there); both stay in doubt, so that the
- * next step looks before it acts.
+ * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
+ * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
+ * it acts.
  */
 export function interpretOutcome<Facts>(
   call: Call<Facts>,
@@ -69,8 +69,8 @@ function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
 }
 
 /**
- * Interprets the outcome of an entry that was open already and may have been sent before. Only a yes ends it here. After a no
- * the kind looks once more; when nothing was sent the entry stays as it is.
+ * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
+ * after a refusal the kind reads once more, and when nothing was sent the entry stays.
  */
 function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
   const kept = { journal: memory.journal };
@@ -185,4 +185,18 @@ function waiting<Facts>(
 
 function stalled<Facts>(call: Call<Facts>, message: string): Interpretation<Facts> {
   return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
+}
+
+/** The interface's names of fields, each with its place in the spec. */
+export type InterfaceWords = Readonly<Record<string, string>>;
+
+/** Translates the interface's field names in an outcome's message to paths of the spec. */
+export function inSpecWords(outcome: Outcome, words: InterfaceWords = {}): Outcome {
+  const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
+  if (outcome.is === 'committed' || names.length === 0) return outcome;
+  const pattern = new RegExp(
+    `(?<![\\w./])(?:${names.map((name) => name.replaceAll('.', '[.]')).join('|')})(?!\\w)`,
+    'gu',
+  );
+  return { ...outcome, message: outcome.message.replaceAll(pattern, (name) => `spec.${words[name]}`) };
 }

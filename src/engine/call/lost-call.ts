@@ -1,9 +1,8 @@
 /**
- * Finds out what became of a call whose answer was lost, for an object that nothing may be done for now.
+ * Resolves a call in doubt for an object that must not be changed now.
  *
- * Guarantees: nothing but reads is sent, and nothing is let go of. The entry ends as it would have ended otherwise: that of a
- * create with the id of what was found, or, where the kind would create once more, with the proof that the lost call made
- * nothing; that of a change with what the object shows of it.
+ * Guarantees: only reads are sent, and nothing is released. The journal entry ends as usual: a create with the id of the
+ * object found, or with the proof that nothing was created; a change with what the object shows.
  *
  * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
  */
@@ -18,8 +17,8 @@ const mostSteps = 4;
 const recheckMs = 5_000;
 
 /**
- * Takes into the context what shows of the lost call; `decide` is the kind's step as the context stands. Returns when to look
- * again, where no read that was asked for wakes the object.
+ * Updates the context with what reads show of the lost call; `decide` is the kind's step. Returns when to look again, if no
+ * requested read wakes the object.
  */
 export function lookForLost(
   context: ReconcileContext,
@@ -54,7 +53,7 @@ export function lookForLost(
   return undefined;
 }
 
-/** Hides why a read is refused: the object is held up by something else, and asks again until the read works. */
+/** Hides read problems, so that the kind keeps asking for the read. */
 function withoutProblems(view: View): View {
   return {
     all: (read) => view.all(read),
@@ -64,7 +63,7 @@ function withoutProblems(view: View): View {
   };
 }
 
-/** A create that would be sent once more proves that the lost one made nothing: its entry holds nobody up any longer. */
+/** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
 export function forgetLost(context: ReconcileContext, { call }: Extract<Step<unknown>, { is: 'call' }>): void {
   const isNewAttempt = isLost(context) && call.journal?.create !== undefined && call.resumes !== true;
   if (isNewAttempt) context.remember({ journal: undefined });

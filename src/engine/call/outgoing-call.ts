@@ -18,17 +18,16 @@ import { requestDigest } from '../context/resources.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from '../kind/contract/step.ts';
 import { failed, heldBack, isSeenTooEarly, refused, wentWell } from '../objects/call-backoff.ts';
-import { corrected, correctedPerhaps, writtenTo } from '../objects/in-process.ts';
+import { corrected, writtenTo } from '../objects/in-process.ts';
 import { annotations } from '../objects/names.ts';
 import type { KubeObject, Outcome, Service } from '../ports.ts';
 import { conclude } from '../status/conditions.ts';
 import type { ExclusiveLocks } from './exclusive-locks.ts';
-import { interpretOutcome, slowedDown } from './interpret-outcome.ts';
-import { inSpecWords } from './spec-words.ts';
+import { interpretOutcome, slowedDown, inSpecWords } from './interpret-outcome.ts';
 
-/** The least part of its time that an answer is given; a call that waited so long that less is left is not sent. */
+/** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
 const answerPart = 1 / 3;
-/** The account was closed meanwhile, or opened as another. */
+/** How soon to look again when the account was closed or opened anew meanwhile. */
 const reopenedMs = 1_000;
 /** A call that would wait longer for the budget is not journalled: it is requeued. */
 const longestWaitMs = 10_000;
@@ -37,15 +36,15 @@ const notLeadingMs = 2_000;
 /** After this long an object asks again for a lock that another one holds. */
 const lockedMs = 200;
 
-/** How performing a call ended for the reconcile. */
+/** The result of a call for the reconcile. */
 export type Performed =
   /** Ask the kind again: the context has learned something. */
   | { readonly is: 'on' }
-  /** Say this; with `againInMs` nothing was done, and it is tried again then. */
+  /** End with this verdict; with `againInMs` nothing was done, and the call is tried again then. */
   | { readonly is: 'said'; readonly verdict: Verdict<unknown>; readonly againInMs: number | undefined }
   /** Somebody else wrote the object first. */
   | { readonly is: 'overtaken' }
-  /** Nothing was sent, for a reason of our own: come back without a word in status. */
+  /** Nothing was sent, for a reason of our own: try again later without a change of status. */
   | { readonly is: 'quiet'; readonly againInMs: number };
 
 /** Performs one call. Create one for each decision. */
@@ -82,12 +81,12 @@ export class OutgoingCall {
       return { is: 'on' };
     }
     const performed = await this.#withLocks();
-    // What was not done is decided on a look of its own next time.
+    // A call that was not made is decided again with a fresh read.
     if (performed.is !== 'on') inProcess.askedAt = undefined;
     return performed;
   }
 
-  /** Calls that could not be told apart if an answer were lost are not under way at the same time. */
+  /** Takes the exclusive locks: calls whose effects could not be told apart must not be under way together. */
   async #withLocks(): Promise<Performed> {
     const { parts, stored } = this.#context;
     if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
@@ -100,11 +99,11 @@ export class OutgoingCall {
     }
   }
 
-  /** A call that would wait long for the budget is not begun; one that is begun keeps its place. */
+  /** Requeues a call that would wait long for the budget; otherwise announces it and sends it. */
   async #withinBudget(): Promise<Performed> {
     const { inProcess } = this.#context;
     const { notes } = inProcess;
-    // What is not sent leaves no trace in what the next step knows.
+    // Restore the notes of before: if nothing is sent, the next step must not see a trace of it.
     if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
     const service = this.#context.serviceFor(this.#pass, this.#call);
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
@@ -125,7 +124,7 @@ export class OutgoingCall {
     }
   }
 
-  /** A pause that the service asked for is told; a queue of our own is not. */
+  /** Status mentions a pause that the service asked for, but not our own queue. */
   #requeued(service: Service, waitMs: number): Performed {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
@@ -151,7 +150,7 @@ export class OutgoingCall {
   async #journal(): Promise<boolean> {
     const context = this.#context;
     const { journal, meanwhile, request, words } = this.#call;
-    if (context.hasUnwrittenId && !(await context.write())) return false;
+    if (context.hasUnwritten && !(await context.write())) return false;
     context.remember(meanwhile);
     const said = { reason: request.effect === 'create' ? 'Creating' : 'Requesting', message: words } as const;
     if (journal !== undefined) return enter(context, this.#pass, journal, said);
@@ -182,7 +181,7 @@ export class OutgoingCall {
     if (outcome.is !== 'notSent') return outcome;
     // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.
     if (resumes === true) return outcome;
-    // Where the account was opened anew while the call waited, it is decided on anew there.
+    // The account was opened again while the call waited: decide again with the new service.
     const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;
     return this.#isLate || isReopened ? undefined : outcome;
   }
@@ -198,10 +197,10 @@ export class OutgoingCall {
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#context.stillWants(this.#pass, this.#call)) return undefined;
-    return 'what it was decided on is no longer so';
+    return 'the state that it was decided on has changed';
   }
 
-  /** Removes the journal entry of a call that was not sent; status says nothing of it. */
+  /** Removes the journal entry of a call that was not sent. */
   async #takeBack(before: Partial<Memory<unknown>>): Promise<Performed> {
     const context = this.#context;
     const { journal, meanwhile } = this.#call;
@@ -212,7 +211,7 @@ export class OutgoingCall {
     return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
   }
 
-  /** Keeps the call with this fingerprint, or the next one whatever it is, back for a growing pause; says why. */
+  /** Starts a growing backoff for the call with this digest, or for the next call when it is unknown. */
   #backOff(verdict: Verdict<unknown>, digest: string | undefined): Performed {
     const { parts, inProcess } = this.#context;
     const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
@@ -221,7 +220,7 @@ export class OutgoingCall {
     return { is: 'said', verdict, againInMs: pauseMs };
   }
 
-  /** Takes what the outcome means into the context: done, in doubt, or refused. */
+  /** Applies the outcome to the context: done, in doubt, or refused. */
   async #interpret(before: Partial<Memory<unknown>>, outcome: Outcome): Promise<Performed> {
     const context = this.#context;
     const { inProcess } = context;
@@ -241,15 +240,14 @@ export class OutgoingCall {
       inProcess.wrote = { to, at: now, fields: { ...writtenTo(inProcess, to)?.fields, ...fields } };
       inProcess.notes = call.note?.(now) ?? {};
       if (call.corrects !== undefined) corrected(inProcess, generation, call.corrects, now);
-      if (meaning.identified) inProcess.unwritten = meaning.remember;
-      context.hasUnwrittenId = meaning.identified;
+      // Without it an id would be lost, or settings that the service does not show would be sent again.
+      context.hasUnwritten = meaning.identified || call.meanwhile !== undefined;
+      if (context.hasUnwritten) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }
-    const mayBeDone = outcome.is === 'inDoubt' || outcome.is === 'committed';
-    if (call.corrects !== undefined && mayBeDone) correctedPerhaps(inProcess, generation, call.corrects, now);
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
-      // Should the journal entry not stand, the call is begun anew, under another id.
+      // Back off the digest of the journal entry: if the entry falls, the call is built anew.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined)
         refused(inProcess, { digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
@@ -275,9 +273,9 @@ export class OutgoingCall {
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) {
       inProcess.unwritten = verdict.remember;
-      context.hasUnwrittenId = true;
+      context.hasUnwritten = true;
     }
-    // What goes on under the id that came back is another request, and is kept back all the same.
+    // A request with the returned id has another digest, and must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       refused(inProcess, { digest, at: now, verdict });
@@ -290,7 +288,7 @@ export class OutgoingCall {
     return kept;
   }
 
-  /** What was remembered before the call, of everything that counts only while it is under way. */
+  /** The earlier values of what `meanwhile` replaces. */
   #rememberedBefore(): Partial<Memory<unknown>> {
     const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory<unknown>)[];
     const { memory } = this.#context;
@@ -309,13 +307,13 @@ export async function begin(
   const held = heldBack(inProcess, intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-  // What is known of the object stands there before anything is sent, and not only afterwards.
+  // Write the known conditions before the call, not only afterwards.
   const own = stored.kind.show(pass).conditions;
   const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
   return isEntered ? { is: 'on' } : { is: 'overtaken' };
 }
 
-/** What the first status of an object says while an entry is made. */
+/** The first conditions of an object, written together with a journal entry. */
 interface FirstWords {
   readonly reason: 'Creating' | 'Requesting';
   readonly message: string;

@@ -1,11 +1,11 @@
-/** What a kind decides on, put together from the context of a reconcile. */
+/** Builds the pass, everything that a kind decides on, from the context of a reconcile. */
 import { isRecord } from '../../base/json.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
 import { tie } from '../objects/object-index.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf } from '../account/usage.ts';
-import type { ReadableContext } from './readable.ts';
+import type { ReadableContext } from './parts.ts';
 import { claimantOf, dependentsOf, inAccount, referrersOf, relatedTo } from './relations.ts';
 import { subjectOf, type Resources } from './resources.ts';
 
@@ -19,7 +19,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
   const { account } = given;
   const now = { monotonic: clock.monotonic(), wall: clock.wall() };
   const cluster = parts.serverDate?.();
-  // What was there before a take-over may be what a predecessor was creating.
+  // Objects from before a take-over may have been created by the predecessor, so they do not count as new.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   const holder = (collection: string, name: string) => parts.openCreates.other(stored, account, collection, name);
   return {
@@ -43,7 +43,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
     referrers: (kind) => referrersOf(parts, stored, kind),
     shown: (text) => context.redacted(text),
     dependents: () => dependentsOf(parts, stored),
-    ...(stored.kind.life === 'account' && { tally: () => usageOf(parts, stored, accounts.session(stored.key)) }),
+    ...(stored.kind.life === 'account' && { usage: () => usageOf(parts, stored, accounts.session(stored.key)) }),
     creating: (collection, name) => holder(collection, name)?.words,
     isCreatingAsUsual: (collection, name) => holder(collection, name)?.isUsual === true,
     wrote: writtenTo(inProcess, memory.id),
@@ -62,7 +62,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
   };
 }
 
-/** The pass of a moment ago with what is known now: the same question, asked again. */
+/** The pass of a moment ago with current data, to ask the kind the same question again. */
 export function passAgain(now: Pass<unknown, unknown>, before: Pass<unknown, unknown>): Pass<unknown, unknown> {
   const { notes, askedAt, journalSeen, secret, configMap, referred } = before;
   return { ...now, notes, askedAt, journalSeen, secret, configMap, referred };

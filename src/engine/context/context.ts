@@ -1,5 +1,5 @@
 /**
- * Context of one reconcile: the object as it is stored, what this process remembers of it, and the status that is being built.
+ * The context of one reconcile: the stored object, what this process remembers of it, and the status being built.
  *
  * Guarantees: status is written only when it differs, with uid and resourceVersion; an id that the service told is written
  * until it stands there; a create that this process has begun stays known even when somebody wipes the status.
@@ -21,8 +21,7 @@ import { conclude } from '../status/conditions.ts';
 import { buildPass, passAgain } from './build-pass.ts';
 import { withDoubt } from './doubt.ts';
 import { staying, withWayOut } from './leaving.ts';
-import type { EngineParts } from './parts.ts';
-import type { ReadableContext } from './readable.ts';
+import type { EngineParts, ReadableContext } from './parts.ts';
 import { announce, completed, keptConditions, merged, publishRetained } from './publish.ts';
 import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
 
@@ -36,9 +35,9 @@ export class ReconcileContext implements ReadableContext {
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
   status: StoredStatus<unknown>;
-  /** The service told an id that the stored status does not carry yet. */
-  hasUnwrittenId = false;
-  /** The service that was open when this began: it redacts its own words even after the account was closed. */
+  /** An answer told what the stored status does not carry yet: an id, or that hidden settings arrived. */
+  hasUnwritten = false;
+  /** The service at the start of the reconcile, to redact its messages even after the account was closed. */
   readonly #firstService: Service | undefined;
 
   constructor(parts: EngineParts, stored: Stored) {
@@ -50,7 +49,7 @@ export class ReconcileContext implements ReadableContext {
     this.status = { ...found, memory: asKnown(found.memory, this.inProcess) };
     if (this.inProcess.unwritten === undefined) return;
     this.remember(this.inProcess.unwritten);
-    this.hasUnwrittenId = true;
+    this.hasUnwritten = true;
   }
 
   get object(): KubeObject {
@@ -66,7 +65,7 @@ export class ReconcileContext implements ReadableContext {
     return this.parts.accounts.session(this.stored.account);
   }
 
-  /** Adds to what the next write of status states. */
+  /** Adds to the memory that the next status write stores. */
   remember(learned: Partial<Memory<unknown>> | undefined): void {
     if (learned === undefined) return;
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
@@ -88,7 +87,7 @@ export class ReconcileContext implements ReadableContext {
    */
   serviceFor({ account }: Pass<unknown, unknown>, call: Call<unknown>): Service | Closed | undefined {
     const { session } = this;
-    // One that was opened anew is used for nothing before it has shown that it sees the account.
+    // A reopened service is not used before a read has proved that its token sees the account.
     if (session?.admission?.admitted !== true) return undefined;
     const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(session);
     const isSame =
@@ -97,7 +96,7 @@ export class ReconcileContext implements ReadableContext {
     return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
   }
 
-  /** Asks the kind again in this very tick: true when it still wants exactly this call. */
+  /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
   stillWants(pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
     const { session } = this;
     if (session === undefined) return false;
@@ -111,7 +110,7 @@ export class ReconcileContext implements ReadableContext {
     );
   }
 
-  /** Takes the right to create under this name; false when another object has it. */
+  /** Reserves the name for a create; false when another object has it. */
   reserve(entry: JournalEntry, pass: Pass<unknown, unknown>): boolean {
     const { create } = entry;
     if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
@@ -119,36 +118,36 @@ export class ReconcileContext implements ReadableContext {
     return true;
   }
 
-  /** Gives that right back: the call has ended, or was not sent. */
+  /** Ends the reservation: the call has ended, or was not sent. */
   unreserve(): void {
     this.parts.openCreates.unreserve(this.stored.key);
   }
 
   /**
-   * Writes the status that is being built, unless it is stored already. False when somebody else wrote first, or when what was
-   * written belongs to a spec that this reconcile has not seen: then it must not go on.
+   * Writes the status that is being built, unless it is stored already. False when somebody else wrote first, or when the
+   * spec has changed meanwhile: then the reconcile must end.
    */
   async write(wouldDo?: string, showing?: Showing<unknown>): Promise<boolean> {
     const { kind } = this.stored;
     const render = (object: KubeObject) => renderStatus(kind, this.#statusParts(object, this.status, wouldDo, showing));
     const status = render(this.object);
     if (sameJson(status, this.object.status)) {
-      this.hasUnwrittenId = false;
+      this.hasUnwritten = false;
       return true;
     }
     const { generation } = this.object.metadata;
     const { writer, metrics } = this.parts;
-    const written = this.hasUnwrittenId
+    const written = this.hasUnwritten
       ? await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render))
       : await writer.writeStatus(this.object, status);
-    if (this.hasUnwrittenId) this.inProcess.unwritten = undefined;
-    // The answer came when the object was gone: nobody else knows what it told.
-    if (this.hasUnwrittenId && written.is === 'gone') this.#publishLost();
+    if (this.hasUnwritten) this.inProcess.unwritten = undefined;
+    // The object was deleted before its id could be written: an event is the only record of it.
+    if (this.hasUnwritten && written.is === 'gone') this.#publishLost();
     if (written.is !== 'written') return false;
     const { object } = written;
     this.#store({ ...this.stored, object, status: parseStatus(kind, object.status) });
     this.inProcess.journal = this.memory.journal;
-    this.hasUnwrittenId = false;
+    this.hasUnwritten = false;
     metrics.count('apphosting_status_writes_total', { kind: kind.kind });
     return object.metadata.generation === generation;
   }
@@ -163,7 +162,7 @@ export class ReconcileContext implements ReadableContext {
     const isWiped = journal === undefined && id === undefined;
     if (!isWiped && !sameJson(journal, before.memory.journal)) return undefined;
     if (newest.metadata.generation === generation || found.conditions.length === 0) return render(newest);
-    // What the answer told is kept; what was concluded about an older spec is not said of the newer one.
+    // Keep what the answer told, but not conditions that are about an older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
     return renderStatus(kind, this.#statusParts(newest, learned, undefined, undefined));
@@ -195,7 +194,7 @@ export class ReconcileContext implements ReadableContext {
     this.parts.wrote(stored);
   }
 
-  /** Names what the service keeps of an object that somebody took away while a call for it was under way. */
+  /** Publishes what stays in the service when the object was deleted during a call. */
   #publishLost(): void {
     const { kind } = this.stored;
     const note = kind.leaves?.(this.memory) ?? (kind.holds ? staying(this.memory) : undefined);
@@ -203,8 +202,9 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /**
-   * Ends the reconcile with a verdict: writes the whole set of conditions, publishes what changed, keeps polling what was looked
-   * at, and says when to look again. Without a pass the object could not be looked at, and what status shows of it stays.
+   * Ends the reconcile with a verdict: writes the whole set of conditions, publishes what changed, keeps polling what was
+   * read, and returns when to reconcile again. Without a pass the object was not read, and the observed part of status
+   * stays.
    */
   async conclude(verdict: Verdict<unknown>, pass?: Pass<unknown, unknown>, wouldDo?: string): Promise<Ended> {
     if (this.memory.journal === undefined) this.unreserve();
@@ -263,7 +263,7 @@ export class ReconcileContext implements ReadableContext {
       parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
     }
     parts.concluded(stored, verdict);
-    // One more reconcile, which only lets go of what it looked at.
+    // Reconcile once more, only to end the subscriptions.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
   }
@@ -282,7 +282,7 @@ export class ReconcileContext implements ReadableContext {
     return conditions.map((condition) => ({ ...condition, message: this.redacted(condition.message) }));
   }
 
-  /** Fields that somebody else keeps changing are left alone until they stand as the spec wants them. */
+  /** Stops correcting contested fields until they equal the spec. */
   #noteContest(verdict: Verdict<unknown>, pass: Pass<unknown, unknown>): void {
     const { inProcess } = this;
     if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
@@ -324,14 +324,14 @@ export class ReconcileContext implements ReadableContext {
   }
 }
 
-/** A create that this process has begun is open even when somebody wiped the status or restored an older one. */
+/** Restores the journal entry of a create of this process when somebody wiped the status or restored an older one. */
 function unwiped(status: StoredStatus<unknown>, { journal }: InProcess): StoredStatus<unknown> {
   const { memory } = status;
   const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }
 
-/** The lists of status as they stand, for a write that has not looked at the object. */
+/** The current lists of status, for a write without a read of the object. */
 function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverified' | 'leftover'> {
   const lists = (status ?? {}) as Partial<Pick<StatusParts, 'drift' | 'unverified' | 'leftover'>>;
   return { drift: lists.drift ?? [], unverified: lists.unverified ?? [], leftover: lists.leftover ?? [] };

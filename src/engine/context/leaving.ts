@@ -1,5 +1,5 @@
 /**
- * Letting go of an object whose deletion cannot be carried out as usual.
+ * Deletions that cannot be carried out as usual.
  *
  * Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
  */
@@ -28,8 +28,8 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 /**
- * The release of what goes without asking the service, whatever state the account is in: an account that nobody uses, and what
- * the annotation lets go; undefined for everything else.
+ * The release of a deleted object that needs no call to the service: an unused account, or `on-delete: Retain`. Undefined
+ * for all others.
  */
 export function letGo(
   { object, kind }: Stored,
@@ -44,7 +44,7 @@ export function letGo(
   return { is: 'release', ...(stays !== undefined && { stays }) };
 }
 
-/** Adds the annotation that lets go to a verdict that holds up a deletion. */
+/** Adds to a verdict that blocks a deletion how the annotation unblocks it. */
 export function withWayOut(
   { object, kind }: Stored,
   memory: Memory<unknown>,
@@ -60,7 +60,7 @@ export function withWayOut(
   };
 }
 
-/** What of an object stays in the service when only its resource goes. */
+/** What stays in the service when only the resource is deleted. */
 export function staying({ id, journal }: Memory<unknown>): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;

@@ -5,7 +5,7 @@ import type { OperatorKey } from '../objects/fingerprint.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { Powers } from '../kind/contract/pass.ts';
-import type { Verdict } from '../kind/contract/step.ts';
+import type { Verdict, Memory } from '../kind/contract/step.ts';
 import type {
   EventRecorder,
   Hosting,
@@ -16,9 +16,11 @@ import type {
   ObjectWriter,
   Service,
   Troubles,
+  KubeObject,
 } from '../ports.ts';
-import type { InProcessStates } from '../objects/in-process.ts';
+import type { InProcessStates, InProcess } from '../objects/in-process.ts';
 import type { OpenCreates } from '../objects/open-creates.ts';
+import type { StoredStatus } from '../objects/stored-status.ts';
 
 /** What the engine is started with. */
 export interface EngineOptions {
@@ -41,7 +43,7 @@ export interface EngineOptions {
     readonly horizonMs: number;
     /** How long a call that changes something may take, its wait for the budget included, before it counts as lost. */
     readonly callMs: number;
-    /** How often an account is read that does not say. */
+    /** The default poll interval, for accounts without spec.pollSeconds. */
     readonly pollMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
@@ -54,7 +56,7 @@ export interface EngineOptions {
   readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 
-/** What is shared by everything that works on objects. */
+/** The parts of the engine that are shared by all reconciles. */
 export interface EngineParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
@@ -75,4 +77,15 @@ export interface EngineParts extends EngineOptions {
   away<T>(wait: () => Promise<T>): Promise<T>;
   /** The service asked for a pause on the credential of an account. */
   throttled(account: string, ms: number): void;
+}
+
+/** What can be read of the context of a reconcile. */
+export interface ReadableContext {
+  readonly parts: EngineParts;
+  readonly inProcess: InProcess;
+  readonly stored: Stored;
+  readonly status: StoredStatus<unknown>;
+  readonly object: KubeObject;
+  readonly memory: Memory<unknown>;
+  redacted<Value>(value: Value): Value;
 }

@@ -1,13 +1,12 @@
-/** What people and machines are told of an object besides its status: events, log lines, metrics. */
+/** Events, log lines and metrics about an object. */
 import type { Call, Condition, OwnCondition, Told, Verdict } from '../kind/contract/step.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import { storedInWords, type Stored } from '../objects/object-index.ts';
 import type { KubeObject, Outcome } from '../ports.ts';
-import type { ReadableContext } from './readable.ts';
-import type { EngineParts } from './parts.ts';
+import type { EngineParts, ReadableContext } from './parts.ts';
 
-/** Reasons of waiting that somebody should hear of all the same. */
+/** Reasons of waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
 
@@ -17,7 +16,7 @@ export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondi
   return [...stated, ...shown.filter(({ type }) => !types.has(type))];
 }
 
-/** Adds the conditions that the kind always has: what nothing is known of is `Unknown`, for the reason of the verdict. */
+/** Adds the conditions that the kind always has, as `Unknown` with the reason of the verdict where nothing is known. */
 export function completed(
   own: readonly OwnCondition[],
   kind: AnyKind,
@@ -27,7 +26,7 @@ export function completed(
   return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
 }
 
-/** The kind's own conditions of an object that could not be looked at: as they stand, the fleeting ones as Unknown. */
+/** The kind's own conditions of an object that could not be read: unchanged, except fleeting ones, which become Unknown. */
 export function keptConditions(
   kind: AnyKind,
   conditions: readonly Condition[],
@@ -73,7 +72,7 @@ export function publishCall(context: ReadableContext, call: Call<unknown>, outco
   const { kind, metadata } = object;
   const { endpoint, effect } = call.request;
   parts.metrics.count('apphosting_calls_total', { kind, endpoint, outcome: outcome.is });
-  // What was not carried out is no news: the reason that status gives for it is logged when it changes.
+  // A call that was not carried out is logged at debug level only: status gives its reason.
   const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
   parts.log[isNews ? 'info' : 'debug'](
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint, outcome: outcome.is },
@@ -94,7 +93,7 @@ function tell(context: ReadableContext, type: 'Normal' | 'Warning', { reason, no
   parts.events.record({ regarding: object, type, reason, action: reason, note: context.redacted(note) });
 }
 
-/** Publishes what stays in the service of an object that goes. */
+/** Publishes what stays in the service after a resource is deleted. */
 export function publishRetained(
   { events, log }: Pick<EngineParts, 'events' | 'log'>,
   stored: Stored,

@@ -10,7 +10,7 @@ import { annotations, finalizer, inWords } from '../objects/names.ts';
 import type { KubeObject, Material, Service } from '../ports.ts';
 import type { Secret } from '../../base/secret.ts';
 
-/** What an object needs to be worked on: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
+/** The resources of an object: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
 export interface Resources {
   readonly session: Session;
   readonly secrets: ReadonlyMap<string, Secret>;
@@ -38,7 +38,7 @@ export function gather(stored: Stored, sources: ResourceSources): Promise<Resour
   return gatherNeeds(isLeaving ? lastNeeds(stored.needs) : stored.needs, stored, sources);
 }
 
-/** Gathers as much as there is of what an object needs: enough to look, not to act. */
+/** Gathers what exists of an object's needs: enough to read, not to act. */
 export function gatherPresent(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
   return gatherNeeds(optionalNeeds(stored.needs), stored, sources);
 }
@@ -55,7 +55,7 @@ async function gatherNeeds(needs: Needs, stored: Stored, sources: ResourceSource
   return { session, secrets, configMaps, referred };
 }
 
-/** A deletion goes on with the references that still exist, and without any Secret. */
+/** A deletion needs no Secret, and only the references that still exist. */
 function lastNeeds({ references = [] }: Needs): Needs {
   return optionalNeeds({ references });
 }
@@ -107,7 +107,7 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict<unk
   return why === undefined ? undefined : unready(`${storedInWords(account)}: ${why.message}`).verdict;
 }
 
-/** Keeps an object with the endpoint and account that it was bound in, unless the account's owner accepted another endpoint. */
+/** Stalls an object whose account now has another endpoint or id, unless the account's owner accepted the endpoint. */
 function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
   const { binding, journal } = stored.status.memory;
   const bound = binding ?? journal;

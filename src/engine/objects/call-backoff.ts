@@ -19,12 +19,12 @@ import type { FailedCall, InProcess } from './in-process.ts';
 /** A refused call is sent again after this long, unless something ends the pause before. */
 const refusedForMs = 600_000;
 
-/** The memory without the marks that were left in status for a call that was not carried out. */
+/** The memory without the marks of a call that was certainly not carried out. */
 export function asKnown(memory: Memory<unknown>, { marks }: InProcess): Memory<unknown> {
   return marks === undefined ? memory : replaced(memory, marks.marked, marks.known);
 }
 
-/** The memory with those marks, as status keeps them until the call is sent again. */
+/** The memory with those marks, as status keeps them until the call is repeated. */
 export function asMarked(memory: Memory<unknown>, { marks, failedCall }: InProcess): Memory<unknown> {
   if (marks === undefined || failedCall?.digest !== marks.digest) return memory;
   return replaced(memory, marks.known, marks.marked);
@@ -39,15 +39,15 @@ function replaced(
   return { ...memory, ...Object.fromEntries(same.map((name) => [name, to[name]])) };
 }
 
-/** Keeps a call that failed back for a while. */
+/** Starts the backoff after a failed call. */
 export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
-  // What the verdict remembers was written when it was said first.
+  // The verdict's memory was written the first time.
   const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
   inProcess.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
   inProcess.failures += 1;
 }
 
-/** Keeps a call that was refused back for as long as the verdict says, or for long. */
+/** Starts the backoff after a refused call: as long as the verdict says, else ten minutes. */
 export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
   const { remember = {}, ...verdict } = failedCall.verdict;
   const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
@@ -68,17 +68,17 @@ export function wentWell(inProcess: InProcess): void {
   inProcess.failures = 0;
 }
 
-/** The failed call that keeps this one back; undefined when it may be sent. */
+/** The earlier failure that this call must wait for; undefined when it may be sent. */
 export function heldBack(inProcess: InProcess, digest: string, now: number): FailedCall | undefined {
   const { failedCall, forced } = inProcess;
   if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until) return undefined;
   if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-  // After an answer that gave an id, the first request that follows is the one that is kept back.
+  // The answer gave an id, so the digest of the next request is unknown: the first one that follows has to wait.
   inProcess.failedCall = { ...failedCall, digest };
   return failedCall;
 }
 
-/** True when the backoff is over, but the call was decided on a read from before its end. */
+/** True when the backoff is over but the call was decided on a read from before its end. */
 export function isSeenTooEarly({ failedCall, askedAt }: InProcess, digest: string, now: number): boolean {
   if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
   return askedAt !== undefined && askedAt < failedCall.until;

@@ -26,7 +26,7 @@ interface LeftMarks {
   readonly known: Partial<Memory<unknown>>;
 }
 
-/** What this process remembers of one object between passes. Losing all of it only costs time. */
+/** What this process remembers of one object between reconciles. Losing it only costs time. */
 export interface InProcess {
   notes: Notes;
   /** The newest value that we sent for each field of the object with the id `to`. */
@@ -36,15 +36,15 @@ export interface InProcess {
   journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
   /** The open journal entry as written last. It counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
-  /** What an answer told and status does not carry yet. It counts even when the reconcile fails meanwhile. */
+  /** The part of an answer that is not in status yet. It is kept even if the reconcile fails. */
   unwritten: Partial<Memory<unknown>> | undefined;
   /** When the object first asked for the read that it waits for. */
   askedAt: number | undefined;
-  /** Since when this process knows the object; undefined once it has sent something for it or finished with it. */
+  /** Since when this process knows the object; undefined once it has sent or concluded something for it. */
   newSince: number | undefined;
-  /** True when the last reconcile looked at the service. One that is held up before that proves nothing. */
+  /** True when the last reconcile read the service; one that waits for something else does not. */
   looks: boolean;
-  /** Since when a new object waits, with an empty status, for references that may come with the same apply. */
+  /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
   marker: { readonly where: string; readonly text: string } | undefined;
@@ -54,7 +54,7 @@ export interface InProcess {
   marks: LeftMarks | undefined;
   /** How many calls in a row failed. */
   failures: number;
-  /** Everything that the failed calls depend on besides their content; see `noteCircumstances`. */
+  /** What the backoff depends on besides the request: a change of it ends the backoff. See `noteCircumstances`. */
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
   contest: Contest;
@@ -67,13 +67,11 @@ interface Contest {
   readonly generation: number;
   /** When each field was corrected because somebody had changed it. */
   readonly corrections: ReadonlyMap<string, readonly number[]>;
-  /** The newest correction whose answer was lost. */
-  readonly lost: { readonly fields: readonly string[]; readonly at: number } | undefined;
   /** Fields that are no longer corrected, and since when. */
   readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
 }
 
-const peace = { corrections: new Map<string, readonly number[]>(), lost: undefined, left: undefined };
+const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
@@ -121,7 +119,7 @@ export function writtenTo({ wrote }: InProcess, id: string | undefined): InProce
   return wrote?.to === id ? wrote : undefined;
 }
 
-/** Removes the note of a miss when the object was seen after it: only two misses in a row prove that it is gone. */
+/** Forgets a miss when the object was seen after it: only two misses in a row prove that it is gone. */
 export function seenAgain(
   notes: Notes,
   id: string | undefined,
@@ -154,24 +152,7 @@ export function corrected(inProcess: InProcess, generation: number, fields: read
     const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
     corrections.set(field, [...recent, now]);
   }
-  inProcess.contest = { ...contest, corrections, lost: undefined };
-}
-
-/** Notes a correction whose answer was lost. It counts once the service shows its values (`wentThrough`). */
-export function correctedPerhaps(
-  inProcess: InProcess,
-  generation: number,
-  fields: readonly string[],
-  now: number,
-): void {
-  inProcess.contest = { ...contestOf(inProcess, generation), lost: { fields, at: now } };
-}
-
-/** Counts a lost correction as carried out: the object equals the spec. */
-export function wentThrough(inProcess: InProcess, generation: number): void {
-  const { lost } = inProcess.contest;
-  if (lost !== undefined && inProcess.contest.generation === generation)
-    corrected(inProcess, generation, lost.fields, lost.at);
+  inProcess.contest = { ...contest, corrections };
 }
 
 function contestOf({ contest }: InProcess, generation: number): Contest {

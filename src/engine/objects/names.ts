@@ -1,4 +1,4 @@
-import { tokenIn } from '../kind/schema/token.ts';
+import { tokenIn } from '../kind/schema/status.ts';
 import type { KubeObject, ObjectMeta } from '../ports.ts';
 
 /** The API group of every kind. */
@@ -33,12 +33,12 @@ export function partsOfKey(key: string): { readonly kind: string; readonly names
   return { kind, namespace, name: name.join('/') };
 }
 
-/** What `apphosting.dev/reconcile-at` asks for, as far as status can say that it was done. */
+/** The value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
 export function reconcileToken({ metadata }: KubeObject): string | undefined {
   return tokenIn(metadata.annotations, annotations.reconcileAt);
 }
 
-/** What `apphosting.dev/accept-missing` says, as far as status can say that it was heard. */
+/** The value of `apphosting.dev/accept-missing`, cut to what fits into status. */
 export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
   return tokenIn(metadata.annotations, annotations.acceptMissing);
 }

@@ -1,8 +1,8 @@
 /**
- * Every object the operator watches, indexed by account, reference, Secret, id and open creation.
+ * Every watched object, indexed by account, reference, Secret, id and open create.
  *
- * Guarantees: an entry is the newest form that is known of its object, which is what the watch told last or our own later write;
- * the ties of an object are those of that form; a key is in the book exactly while its object exists.
+ * Guarantees: an entry is the newest known form of its object, from the watch or from our own later write; the ties are
+ * those of that form; a key is in the index exactly while its object exists.
  */
 import { isRecord } from '../../base/json.ts';
 import type { AnyKind, Needs } from '../kind/contract/define.ts';
@@ -29,7 +29,9 @@ export interface Stored {
   readonly ties: readonly string[];
 }
 
-/** Names of ties. A tie names a thing, and holds the objects that a change of this thing concerns. */
+/**
+ * Index keys. A tie stands for a thing (an account, a Secret, an id) and leads to the objects that a change of it concerns.
+ */
 export const tie = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
@@ -112,7 +114,7 @@ export class ObjectIndex {
   }
 }
 
-/** Parses a spec. One object that cannot be parsed must not hold up the others. */
+/** Parses a spec. A failure is stored with the object, so that it does not hold up the others. */
 function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
   try {
     const spec = parseSpec(kind, object);
@@ -170,9 +172,40 @@ export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** True when the first of two objects wins what only one can own: the older one. */
+/** True when the first of two objects is older: it wins an id that both claim. */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
   return left.uid < right.uid;
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** References that were removed from a spec and that the service still uses, because the new spec is not applied yet. */
+export class DroppedReferences {
+  readonly #byObject = new Map<string, ReadonlySet<string>>();
+
+  /** Takes the newest form of an object; returns the keys of what it no longer refers to. */
+  noted(before: Stored | undefined, now: Stored): ReadonlySet<string> {
+    if (before === undefined || (before.needs === now.needs && !this.#byObject.has(now.key))) return none;
+    const wanted = new Set(referredBy(now));
+    const known = [...(this.#byObject.get(now.key) ?? []), ...referredBy(before)];
+    const dropped = new Set(known.filter((key) => !wanted.has(key)));
+    const { applied } = now.status.memory;
+    const isApplied = applied?.generation === now.object.metadata.generation;
+    if (dropped.size > 0 && !isApplied) this.#byObject.set(now.key, dropped);
+    else this.#byObject.delete(now.key);
+    return isApplied ? dropped : none;
+  }
+
+  /** Takes note that an object is gone; returns the keys of everything that it referred to. */
+  forget(stored: Stored): ReadonlySet<string> {
+    const dropped = this.#byObject.get(stored.key) ?? [];
+    this.#byObject.delete(stored.key);
+    return new Set([...dropped, ...referredBy(stored)]);
+  }
+}
+
+function referredBy({ needs, object }: Stored): readonly string[] {
+  return (needs.references ?? []).map(({ kind, name }) => keyOf(kind, object.metadata.namespace, name));
 }

@@ -1,5 +1,5 @@
 /**
- * Who is creating what: at most one object may have an open create of one name in one collection of one account.
+ * Open creates: at most one object may have one of a given name in one collection of an account.
  *
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
@@ -48,8 +48,8 @@ export class OpenCreates {
   }
 
   /**
-   * An object went: the name stays taken until a create in doubt can no longer arrive, and until what a create has just made
-   * shows in every list.
+   * An object is gone: its name stays reserved until a create in doubt can no longer arrive, and until the result of a
+   * recent create shows in every list.
    */
   bury(stored: Stored): void {
     const { journal } = stored.status.memory;

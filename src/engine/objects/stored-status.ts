@@ -75,7 +75,7 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus<unknow
   const fields = flat(status);
   const parsed = Common.safeParse(fields);
   const common = parsed.success ? parsed.data : Common.parse({ ...fields, journal: undefined });
-  const id = kind.idField === undefined ? undefined : fields[kind.idField];
+  const id = fields['externalId'];
   const facts = kind.facts.safeParse(fields);
   return {
     memory: {
@@ -135,9 +135,10 @@ export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record
   });
   const isInternal = (field: string) => kind.internal?.includes(field) === true;
   const rows = Object.entries(isRecord(own.value) ? own.value : {});
-  const status: Record<string, unknown> = {
+  return definedIn({
     ...Object.fromEntries(rows.filter(([field]) => !isInternal(field))),
     ...shown.value,
+    externalId: memory.id,
     observedGeneration: parts.observedGeneration ?? -1,
     lastHandledReconcileAt: parts.lastHandledReconcileAt,
     internal: anyOf({
@@ -148,9 +149,7 @@ export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record
       applied: memory.applied,
     }),
     truncated: stated(truncated([...own.cut, ...shown.cut])),
-  };
-  if (kind.idField !== undefined) status[kind.idField] = memory.id;
-  return definedIn(status);
+  });
 }
 
 function definedIn(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -1,20 +1,20 @@
 /**
- * Who looks at what: which objects a change in the service concerns.
+ * Subscriptions: which objects a change in the service concerns.
  *
- * Guarantees: a read is followed (polled) exactly while some object's last pass looked at it; an object that looked at one
- * item is woken by that item only, one that looked at all by any change and by a failure.
+ * Guarantees: a list is polled exactly while some object's last reconcile used it; an object that used one item is
+ * reconciled when that item changes, one that used the whole list at any change.
  */
 import type { View } from '../kind/contract/pass.ts';
 import { groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
 
-/** What one pass looked at in one read: single ids, or everything. */
+/** What one reconcile used of one read: single ids, or everything. */
 interface Look {
   readonly read: Read;
   readonly ids: Set<string>;
   all: boolean;
 }
 
-/** What one pass looked at, per read. */
+/** What one reconcile used, by the key of the read. */
 type Looked = Map<string, Look>;
 
 interface Followed {
@@ -24,13 +24,13 @@ interface Followed {
   readonly byId: Map<string, Set<string>>;
 }
 
-/** A view that remembers what was looked at. */
+/** A view that records which reads and items are used. */
 export class RecordingView implements View {
   readonly looked: Looked = new Map();
   readonly service: Service;
   readonly #freshSince: number;
 
-  /** Lists that began before `freshSince` are hidden: somebody asked to look again. */
+  /** Hides lists that began before `freshSince`, the time of a `reconcile-at`. */
   constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
     this.service = service;
     this.#freshSince = freshSince;
@@ -38,20 +38,20 @@ export class RecordingView implements View {
 
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     this.#look(read).all = true;
-    return this.#walk(read);
+    return this.#snapshot(read);
   }
 
-  one<Item>(read: Read<Item>, id: string): { walk: Snapshot<Item>; item: Item | undefined } | undefined {
+  one<Item>(read: Read<Item>, id: string): { snapshot: Snapshot<Item>; item: Item | undefined } | undefined {
     this.#look(read).ids.add(id);
-    const walk = this.#walk(read);
-    return walk === undefined ? undefined : { walk, item: walk.items.get(id) };
+    const snapshot = this.#snapshot(read);
+    return snapshot === undefined ? undefined : { snapshot, item: snapshot.items.get(id) };
   }
 
-  group<Item>(read: Read<Item>, group: string): { walk: Snapshot<Item>; items: readonly Item[] } | undefined {
+  group<Item>(read: Read<Item>, group: string): { snapshot: Snapshot<Item>; items: readonly Item[] } | undefined {
     const found = this.one(read, groupId(group));
     if (found === undefined) return undefined;
-    const items = [...found.walk.items.values()].filter((item) => read.groupOf?.(item) === group);
-    return { walk: found.walk, items };
+    const items = [...found.snapshot.items.values()].filter((item) => read.groupOf?.(item) === group);
+    return { snapshot: found.snapshot, items };
   }
 
   /** The polled reads that were looked at and not listed since `at`. */
@@ -62,25 +62,25 @@ export class RecordingView implements View {
   }
 
   /** The rate-limited reads that were looked at, and were neither listed nor failed since `at`. */
-  turnsBefore(at: number): readonly Read[] {
-    const turns = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rounds');
-    return turns.filter((read) => {
-      const [walk, problem] = [this.service.snapshot(read), this.service.problem(read)];
-      return (walk?.begunAt ?? at - 1) < at && (problem?.at ?? at - 1) < at;
+  rateLimitedBefore(at: number): readonly Read[] {
+    const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
+    return limited.filter((read) => {
+      const [snapshot, problem] = [this.service.snapshot(read), this.service.problem(read)];
+      return (snapshot?.begunAt ?? at - 1) < at && (problem?.at ?? at - 1) < at;
     });
   }
 
   /** True when something that was looked at shows this id in a list that began after `at`. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
-      const walk = this.service.snapshot(read);
-      return walk !== undefined && walk.begunAt > at && walk.items.has(id);
+      const snapshot = this.service.snapshot(read);
+      return snapshot !== undefined && snapshot.begunAt > at && snapshot.items.has(id);
     });
   }
 
-  #walk<Item>(read: Read<Item>): Snapshot<Item> | undefined {
-    const walk = this.service.snapshot(read);
-    return walk !== undefined && walk.begunAt >= this.#freshSince ? walk : undefined;
+  #snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
+    const snapshot = this.service.snapshot(read);
+    return snapshot !== undefined && snapshot.begunAt >= this.#freshSince ? snapshot : undefined;
   }
 
   problem(read: Read): ReadProblem | undefined {
@@ -97,7 +97,7 @@ export class RecordingView implements View {
 
 /** Follows a read, and follows it anew when its interval changed. */
 function following(known: Followed | undefined, service: Service, read: Read): Followed {
-  if (known !== undefined && known.read.roundMs === read.roundMs) return known;
+  if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
   known?.unfollow();
   return { read, unfollow, all: known?.all ?? new Set(), byId: known?.byId ?? new Map() };

@@ -66,7 +66,7 @@ class FairLane {
   }
 }
 
-/** What a queue is told by its owner. */
+/** The queue's settings and callbacks. */
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;

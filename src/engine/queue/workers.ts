@@ -1,22 +1,21 @@
 /**
- * The workers: take the next object, have it reconciled, and give it back with when to look again.
+ * The workers: each takes the next key, reconciles it and enqueues it again when the result says so.
  *
- * Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`) not
- * counted; whatever a reconcile throws, its object is given back and looked at again; the same failure of the same object is
- * logged once.
+ * Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`)
+ * not counted; an object whose reconcile throws is enqueued again; the same failure of an object is logged once.
  */
 import type { Clock } from '../../base/clock.ts';
 import { KubeError, type Log, type Metrics, type Troubles } from '../ports.ts';
 import { urgencies, type QueueUrgency, type WorkQueue } from './work-queue.ts';
 
-/** How a reconcile ended, for the queue. */
+/** The result of a reconcile for the queue. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   /** The next call failed; it is sent again after a pause. */
   | { readonly is: 'failing'; readonly againInMs: number }
-  /** Somebody else wrote first: what they wrote is on its way, and wakes. */
+  /** Somebody else wrote first: their change arrives by the watch. */
   | { readonly is: 'overtaken' }
-  /** Nothing was done and nothing is said. */
+  /** Nothing was done, and status stays as it is. */
   | { readonly is: 'quiet'; readonly againInMs: number }
   | { readonly is: 'gone' };
 
@@ -37,7 +36,7 @@ export interface WorkersOptions {
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #working = new Set<Promise<void>>();
-  /** Those who wait for a worker. */
+  /** Keys and calls that wait for a worker. */
   readonly #entering: (() => void)[] = [];
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
@@ -60,7 +59,7 @@ export class Workers {
     await Promise.all(this.#working);
   }
 
-  /** Waits for something without keeping a worker; whoever comes back goes before what is new. */
+  /** Waits without occupying a worker; afterwards it takes the next free worker before new keys. */
   async away<T>(wait: () => Promise<T>): Promise<T> {
     this.#leave();
     try {
@@ -74,10 +73,10 @@ export class Workers {
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
     const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
-    return oldest === undefined ? undefined : `a pass over ${oldest[0]} does not come to an end`;
+    return oldest === undefined ? undefined : `a reconcile of ${oldest[0]} does not come to an end`;
   }
 
-  /** Forgets the failures of an object that gives no trouble, or is gone. */
+  /** Forgets the failures of an object after a success, or when it is gone. */
   went(key: string): void {
     this.#thrown.delete(key);
     this.#options.troubles.went(key);
@@ -126,15 +125,15 @@ export class Workers {
       const ended = await this.#options.reconcile(key);
       // A reconcile that was put off has asked Kubernetes nothing.
       if (ended.is !== 'quiet') this.went(key);
-      metrics.count('apphosting_passes_total', { kind, result: ended.is });
+      metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
       this.#giveBack(key, ended);
     } catch (error) {
-      metrics.count('apphosting_passes_total', { kind, result: 'error' });
+      metrics.count('apphosting_reconciles_total', { kind, result: 'error' });
       this.#logFailed(key, error);
       await this.#sayFailed(key, error);
       queue.retry(key, urgencies.change);
     }
-    metrics.observe('apphosting_pass_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
+    metrics.observe('apphosting_reconcile_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
     this.#running.delete(key);
   }
 
@@ -167,7 +166,7 @@ export class Workers {
     const isShared = error instanceof KubeError && troubles.failed(key, error);
     const text = String(error);
     const isNews = !isShared && this.#thrown.get(key) !== text;
-    log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a pass failed');
+    log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a reconcile failed');
     if (!isShared) this.#thrown.set(key, text);
   }
 
@@ -175,7 +174,7 @@ export class Workers {
     try {
       await this.#options.sayFailed(key, error);
     } catch (again) {
-      this.#options.log.debug({ err: again, object: key }, 'that a pass failed cannot be said in status');
+      this.#options.log.debug({ err: again, object: key }, 'status cannot say that a reconcile failed');
     }
   }
 }

@@ -1,8 +1,8 @@
 /**
- * One reconcile of one object, from the door: whether it may be worked on now, and with what.
+ * The first part of a reconcile: may the object be worked on now, and is everything there that it needs?
  *
- * What is paused, let go of, not understood or not provided for ends here, with a word about it; everything else goes on to
- * the loop around its steps.
+ * An object that is paused, released, invalid or lacks something ends here with a condition; all others go on to the loop
+ * of steps.
  */
 import { ReconcileContext } from '../context/context.ts';
 import { isLost } from '../context/doubt.ts';
@@ -20,9 +20,9 @@ import type { Ended } from '../queue/workers.ts';
 import { paused } from '../status/conditions.ts';
 import { Steps } from './steps.ts';
 
-/** A new object says nothing for this long of what it lacks. */
+/** How long a new object waits before status says what it lacks. */
 const patienceMs = 5_000;
-/** An account that says nothing of itself yet is asked again after this long. */
+/** How soon to look again at an account that was not reconciled yet. */
 const accountPendingMs = 30_000;
 
 export class Reconciler {
@@ -63,7 +63,7 @@ export class Reconciler {
     return this.#holdUp(context, resources.verdict);
   }
 
-  /** Says that a reconcile threw, in words that give nothing away; what Kubernetes does not answer to ends by itself. */
+  /** Writes to status that a reconcile threw, without details. A failure of Kubernetes itself is not written. */
   async sayFailed(key: string, error: unknown): Promise<void> {
     const stored = this.#parts.objects.get(key);
     const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
@@ -77,12 +77,12 @@ export class Reconciler {
 
   /** Takes note that an object is gone; a create of it may still be under way. */
   bury(stored: Stored): void {
-    // Every replica sees that; the one that acts tells it.
+    // Every replica sees the deletion; only the leader publishes it.
     if (this.#parts.leadership.mayAct() === undefined) void this.#tellLeft(stored);
     this.#parts.openCreates.bury(stored);
   }
 
-  /** Tells what a deleted object leaves in the service; with a selector, one that only lost its label is still there. */
+  /** Publishes what a deleted object leaves in the service. With a label selector the object may only have lost its label. */
   async #tellLeft(stored: Stored): Promise<void> {
     const { settings, writer } = this.#parts;
     const note = stored.kind.leaves?.(stored.status.memory);
@@ -91,7 +91,7 @@ export class Reconciler {
     if (live?.metadata.uid !== stored.object.metadata.uid) publishRetained(this.#parts, stored, note);
   }
 
-  /** An object that came to its end is not looked at again; `reconcile-at` is acknowledged all the same. */
+  /** A finished request is not reconciled again; only `reconcile-at` is acknowledged. */
   async #acknowledge(context: ReconcileContext): Promise<Ended> {
     const token = reconcileToken(context.object);
     const settled = { is: 'settled', againInMs: undefined } as const;
@@ -100,7 +100,7 @@ export class Reconciler {
     return (await context.write()) ? settled : { is: 'overtaken' };
   }
 
-  /** Says what an object lacks; what a lost call of it did is found out meanwhile. */
+  /** Reports what an object lacks, and goes on resolving a call in doubt. */
   async #holdUp(context: ReconcileContext, verdict: Verdict<unknown> | undefined): Promise<Ended> {
     if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
     if (!isLost(context)) {
@@ -112,7 +112,9 @@ export class Reconciler {
     return context.conclude(isTimed ? { ...verdict, retryInMs: againInMs } : verdict);
   }
 
-  /** How much longer a new object says nothing of what it lacks: most of it comes with the same apply, and wakes it. */
+  /**
+   * How much longer a new object stays silent about what it lacks, because most of it comes with the same `kubectl apply`.
+   */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict<unknown>): number {
     if (verdict.is !== 'wait' || status.conditions.length > 0) return 0;
     const now = this.#parts.clock.monotonic();
@@ -120,7 +122,7 @@ export class Reconciler {
     return inProcess.heldBackAt + patienceMs - now;
   }
 
-  /** A deletion whose account cannot be used goes as far as it comes without looking at the service. */
+  /** Carries a deletion without a usable account as far as possible without reading the service. */
   async #leave(context: ReconcileContext, verdict: Verdict<unknown> | undefined): Promise<Ended> {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
@@ -134,7 +136,7 @@ export class Reconciler {
 
   async #pause(context: ReconcileContext): Promise<Ended> {
     const { kind, key } = context.stored;
-    // Nobody would be told of what is read for it; an account goes on for those that use it.
+    // A paused object needs no polling; an account goes on serving its users.
     if (kind.life !== 'account') this.#parts.subscriptions.drop(key);
     const againInMs = await this.#lookForLost(context);
     const { generation = 0 } = context.object.metadata;
@@ -145,7 +147,7 @@ export class Reconciler {
     return { is: 'settled', againInMs };
   }
 
-  /** A pause holds the account's own object; what uses the account goes on, in the next process too. */
+  /** A paused account still serves its users, also after a restart. */
   async #serve(account: Stored): Promise<void> {
     const resources = await gather(account, this.#parts);
     const verdict = 'verdict' in resources ? resources.verdict : undefined;
@@ -153,7 +155,7 @@ export class Reconciler {
     this.#parts.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
   }
 
-  /** Others wait for the end of a call in doubt: what became of it is found out whatever holds up its own object. */
+  /** Resolves a call in doubt even while its object waits, because others wait for it. */
   async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
     const { stored } = context;
     const resources = isLost(context) ? await gatherPresent(stored, this.#parts) : undefined;

@@ -1,8 +1,8 @@
 /**
  * The loop around a step: asks the kind for the next single effect, performs it, and asks again.
  *
- * Guarantees: one effect per step, and what it brought is written down before the next is begun; a crash between any two
- * effects is the same as a slow reconcile.
+ * Guarantees: one effect per step, and its result is in status before the next step; a crash between two effects is the
+ * same as a slow reconcile.
  */
 import { sameJson } from '../../base/json.ts';
 import { ExclusiveLocks } from '../call/exclusive-locks.ts';
@@ -18,7 +18,7 @@ import type { Pass } from '../kind/contract/pass.ts';
 import type { Step, Verdict } from '../kind/contract/step.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import { noteCircumstances, wentWell } from '../objects/call-backoff.ts';
-import { seenAgain, wentThrough } from '../objects/in-process.ts';
+import { seenAgain } from '../objects/in-process.ts';
 import { storedInWords } from '../objects/object-index.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { Ended } from '../queue/workers.ts';
@@ -28,7 +28,7 @@ type StepOf<Is extends Step<unknown>['is']> = Extract<Step<unknown>, { is: Is }>
 
 const mostSteps = 16;
 const quietReadMs = 5_000;
-/** How much longer a read may take without a word in status where our own budget is what it waits for. */
+/** How much longer a read may take before status mentions it, when our own request budget delays it. */
 const longestQueueMs = 40_000;
 const usualQueue = 25;
 
@@ -64,7 +64,7 @@ export class Steps {
     rebind(context, resources);
     const isLeaving = object.metadata.deletionTimestamp !== undefined;
     noteCircumstances(inProcess, object, resources, isLeaving ? usersOf(parts, stored) : []);
-    // What was seen before the object was held up is old by now.
+    // Reads from before the object was held up are too old.
     if (!inProcess.looks) {
       inProcess.askedAt = undefined;
       const isProved = inProcess.notes['provedGone'] !== undefined;
@@ -92,7 +92,7 @@ export class Steps {
         context.remember(step.remember);
         return this.#call(context, pass, step);
       case 'ready':
-        // Somebody took the finalizer off, or the object was only observed until now.
+        // The finalizer may be missing: removed by somebody, or the object was only observed before.
         return (await this.#hold(context, pass)) ?? this.#conclude(context, pass, step, view);
       case 'wait':
         if (step.awaits !== undefined) ask(context, view, step.awaits, 'wait');
@@ -102,17 +102,17 @@ export class Steps {
     }
   }
 
-  /** Goes on with what was learned; what is let go of by that is told, and written at once. */
+  /** Remembers what was learned. What is given up by that is published, and status is written at once. */
   async #goOn(context: ReconcileContext, pass: AnyPass, stays: string | undefined): Next {
     if (stays !== undefined) {
-      // Told first: a write whose answer is lost is not made a second time.
+      // Publish first: after a lost answer the write would not be repeated, and neither would the event.
       publishRetained(context.parts, context.stored, stays);
       if (!(await context.write())) return { is: 'overtaken' };
     }
     return this.#hold(context, pass);
   }
 
-  /** Says what would be done, where nothing may be: a request that waits for it is not ready. */
+  /** With `Observe`, reports the next call without sending it. A one-time request stays not ready. */
   #observed(context: ReconcileContext, pass: AnyPass, words: string): Promise<Ended> {
     const message = 'only observed; status.wouldDo says what would be done';
     const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
@@ -129,10 +129,7 @@ export class Steps {
     if (asksForRateLimited(context, pass, view)) return { is: 'quiet', againInMs: quietReadMs };
     inProcess.askedAt = undefined;
     inProcess.newSince = undefined;
-    if (verdict.is === 'ready') {
-      wentWell(inProcess);
-      wentThrough(inProcess, pass.subject.generation);
-    }
+    if (verdict.is === 'ready') wentWell(inProcess);
     context.remember(verdict.remember);
     return context.conclude(verdict, pass);
   }
@@ -164,10 +161,10 @@ export class Steps {
     }
   }
 
-  /** Makes sure that our finalizer is on before anything can be left behind in the service. */
+  /** Sets our finalizer before anything can be left behind in the service. */
   async #hold(context: ReconcileContext, pass: AnyPass): Next {
     const { holds, life } = context.stored.kind;
-    // An account that only observes is used as well, and waits for those that do.
+    // An account that only observes still has users, so it needs the finalizer.
     const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
     if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return undefined;
     return (await context.hold()) ? undefined : { is: 'overtaken' };
@@ -184,14 +181,14 @@ export class Steps {
       ({ type, observedGeneration }) => type === 'Ready' && observedGeneration === pass.subject.generation,
     );
     const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
-    // A queue of our own is no news.
+    // Waiting in our own queue is not worth a status.
     const queueMs = (1_000 * usualQueue) / view.service.health().requestsPerSecond;
     const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
     if (waited < quietMs || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
     const message =
       doubt === undefined
         ? `waiting for ${step.read.first.endpoint}`
-        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows what it did`;
+        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows its effect`;
     const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
     return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
   }
@@ -208,7 +205,9 @@ function ask(
   service.want(read, Math.max(since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY), urgency);
 }
 
-/** The owner of the account accepted another endpoint: what is bound is bound there from now on; a request stays where it was made. */
+/**
+ * The account's owner accepted another endpoint: rebind the object to it. A one-time request stays bound where it was made.
+ */
 function rebind(context: ReconcileContext, { session }: Resources): void {
   const { binding } = context.memory;
   const { endpoint, accountId } = session.service;
@@ -225,7 +224,7 @@ function asksForRateLimited(
   const { forced } = inProcess;
   if (forced === undefined) return false;
   stored.kind.show(pass);
-  const reads = view.turnsBefore(forced.since);
+  const reads = view.rateLimitedBefore(forced.since);
   for (const read of reads) {
     parts.asked(view.service, read.key, stored.key);
     view.service.want(read, forced.since, 'edit');
@@ -237,9 +236,9 @@ function asksForRateLimited(
  * True when something was learned that must be written before anything is waited for: an id, the end of a lost call, or what
  * has taken the place of an object that is gone.
  */
-function hasNews({ stored, memory, hasUnwrittenId }: ReconcileContext): boolean {
+function hasNews({ stored, memory, hasUnwritten }: ReconcileContext): boolean {
   const { id, journal } = stored.status.memory;
   const hasEnded = journal !== undefined && !sameJson(journal, memory.journal);
   const isBoundAnew = id !== undefined && id !== memory.id;
-  return hasUnwrittenId || hasEnded || isBoundAnew;
+  return hasUnwritten || hasEnded || isBoundAnew;
 }

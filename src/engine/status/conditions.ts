@@ -80,7 +80,7 @@ function synced({ verdict, drifted, wouldDo }: Conclusion): OwnCondition {
     };
   }
   if (verdict.is === 'ready') {
-    return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last exchange worked' };
+    return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
   }
   return { type: 'Synced', status: 'False', reason: verdict.reason, message: verdict.message };
 }

@@ -1,8 +1,8 @@
 /**
- * An outage of Kubernetes: told once, and ended for everybody by the first success.
+ * An outage of Kubernetes: logged once, and ended for all objects by the first success.
  *
- * Guarantees: the log has one line when that begins and one when it has ended, however many ask and however often; once one of
- * those who failed gets an answer the others ask again soon, whatever pause their failures have earned them.
+ * Guarantees: the log has one line when it begins and one when it ends; after the first success all failed objects are
+ * tried again soon, whatever their backoff.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { KubeError, Log, Troubles } from '../ports.ts';
@@ -15,7 +15,7 @@ const askAgainMs = 10_000;
 
 const words = {
   silent: { begins: 'Kubernetes does not answer', ends: 'Kubernetes answers again' },
-  refusing: { begins: 'Kubernetes refuses the operator', ends: 'Kubernetes refuses the operator nothing any more' },
+  refusing: { begins: 'Kubernetes refuses the operator', ends: 'Kubernetes accepts the operator again' },
 } as const;
 
 export class Outage implements Troubles {
@@ -24,14 +24,14 @@ export class Outage implements Troubles {
   readonly #askAgain: (who: readonly string[]) => void;
   readonly #open = new Map<Trouble, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
 
-  /** `askAgain` hears of those who may succeed now. */
+  /** `askAgain` is called with the keys that may succeed now. */
   constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {
     this.#clock = clock;
     this.#log = log;
     this.#askAgain = askAgain;
   }
 
-  /** Tells an outage once for everybody, until all of them succeeded again. */
+  /** Logs an outage once for all objects, until all of them succeeded again. */
   failed(who: string, error: KubeError): boolean {
     const trouble = troubleOf(error);
     if (trouble === undefined) return false;

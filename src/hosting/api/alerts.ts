@@ -238,8 +238,8 @@ export function alertStateOf(alertId: string, everyMs: number): Read<RefreshedSt
     items: single(refreshedStateOf),
     idOf: () => alertId,
     absentOn404: true,
-    pace: 'rounds',
-    roundMs: everyMs,
+    pace: 'rateLimited',
+    rateLimitedMs: everyMs,
     busy: (items) => ['Firing', 'Pending'].includes(items.get(alertId)?.state ?? ''),
     moving: ['lastStateCheck'],
   };

@@ -274,7 +274,7 @@ const Configuration: z.ZodType<ConfigurationItem> = z
     plannedDestination: shown(Names),
     warmValidationOperationId: optional(id),
     warmRecoveryOperationId: optional(id),
-    /** Whatever stands there stands in the way. */
+    /** Any value, even one that is no text, means that an activation is not possible. */
     activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'not in words')])),
     /** A result that cannot be read is still a result: an activation must not follow it. */
     activationResult: optional(Result),

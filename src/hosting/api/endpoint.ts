@@ -12,7 +12,7 @@ export const Id = z
     'must be an id: not empty, without spaces, control characters, / \\ ? # %',
   );
 
-/** Text that must say something. */
+/** Text that is not empty. */
 export const Text = z.string().min(1).max(65_536);
 
 /** Text that may be empty, where the interface gives the empty string a meaning. */

@@ -58,13 +58,13 @@ export function merged<Item>(
 export function withGroups<Item>(
   changed: ReadonlySet<string>,
   read: Pick<Read<Item>, 'groupOf'>,
-  walks: readonly (ReadonlyMap<string, Item> | undefined)[],
+  snapshots: readonly (ReadonlyMap<string, Item> | undefined)[],
 ): ReadonlySet<string> {
   if (read.groupOf === undefined || changed.size === 0) return changed;
   const all = new Set(changed);
   for (const id of changed) {
-    for (const walk of walks) {
-      const item = walk?.get(id);
+    for (const snapshot of snapshots) {
+      const item = snapshot?.get(id);
       const group = item === undefined ? undefined : read.groupOf(item);
       if (group !== undefined) all.add(groupId(group));
     }

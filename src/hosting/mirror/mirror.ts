@@ -1,11 +1,11 @@
 /**
- * A second watch, of the service: polls each read that somebody follows and keeps its newest full list.
+ * Mirrors the service: polls each read that somebody follows and keeps its newest full list.
  *
- * Any number of askers for freshness share one list. The interval is the account's when calm, a few seconds while something is
- * under way, and longer for everybody where polling would take more than half of the budget. A list that fails is tried again
- * after growing pauses, and the snapshot stays; while the token is refused or the service has asked to wait, reads wait in the
- * queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun in the very tick
- * in which a write ended never counts as begun after it.
+ * Any number of askers for freshness share one list. The interval is the account's when calm, a few seconds while something
+ * is under way, and longer for everybody where polling would take more than half of the budget. A list that fails is tried
+ * again after growing pauses, and the snapshot stays; while the token is refused or the service has asked to wait, reads
+ * wait in the queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun
+ * in the very tick in which a write ended never counts as begun after it.
  */
 import { growingMs, jittered } from '../../base/backoff.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
@@ -21,7 +21,7 @@ import { fullList, type Listed } from './full-list.ts';
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
 
-/** The parts that a mirror is built from. */
+/** The parts of a mirror. */
 export interface MirrorSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -32,7 +32,7 @@ export interface MirrorSurroundings {
   readonly pollMs: number;
   /** The number of lists at once. */
   readonly listsAtOnce: number;
-  readonly onWalk: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
+  readonly onList: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
 
 const nothing = (): void => undefined;
@@ -107,7 +107,7 @@ export class Mirror {
   }
 
   /** The intervals of this account, and the requests that they take. */
-  get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'roundMs'> {
+  get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'rateLimitedMs'> {
     return this.#schedule;
   }
 
@@ -143,7 +143,7 @@ export class Mirror {
   #reading(read: Read): Reading {
     const known = this.#readings.get(read.key);
     if (known !== undefined) {
-      if (known.read.roundMs !== read.roundMs) this.#schedule.change(known, read);
+      if (known.read.rateLimitedMs !== read.rateLimitedMs) this.#schedule.change(known, read);
       return known;
     }
     const reading = newReading(read, this.#now());
@@ -196,11 +196,11 @@ export class Mirror {
     for (const reading of this.#readings.values()) if (reading.state === 'queued') this.#tellHeld(reading);
   }
 
-  /** Tells whoever waits for a list that it does not come before the end of a pause. */
+  /** Reports the pause to everybody who waits for this list. */
   #tellHeld(reading: Reading): void {
     if (!isWanted(reading) || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
-    this.#around.onWalk(reading.read.key, none, reading.problem);
+    this.#around.onList(reading.read.key, none, reading.problem);
   }
 
   async #begin(reading: Reading): Promise<void> {
@@ -226,11 +226,11 @@ export class Mirror {
     const urgency = isWanted(reading) ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
     const listed = await fullList(reading.read, (request) => this.#around.ask(request, urgency), reading.digest).catch(
       (cause: unknown): Listed<unknown> => {
-        this.#around.log.error({ err: cause, read: reading.read.key }, 'a read failed by a bug');
+        this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
         return {
           complete: false,
           why: 'malformed',
-          message: 'reading failed by a bug',
+          message: 'the operator failed by a bug of its own',
           pages: 1,
           retryAfterMs: undefined,
         };
@@ -239,7 +239,7 @@ export class Mirror {
     try {
       this.#ended(reading, begunAt, listed);
     } catch (cause) {
-      this.#around.log.error({ err: cause, read: reading.read.key }, 'hearing of a read failed');
+      this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a listener of the mirror threw');
     }
   }
 
@@ -255,7 +255,7 @@ export class Mirror {
     this.#schedule.plan(reading);
     this.#arm(reading);
     this.#hold();
-    this.#around.onWalk(reading.read.key, changed, problem);
+    this.#around.onList(reading.read.key, changed, problem);
   }
 
   #took(reading: Reading, begunAt: number, listed: Extract<Listed<unknown>, { complete: true }>): ReadonlySet<string> {
@@ -264,8 +264,7 @@ export class Mirror {
     const { items, changed: ids } = merged(before, found, reading.read.moving ?? []);
     const changed = withGroups(ids, reading.read, [before, items]);
     reading.digest = listed.digest;
-    reading.walks += 1;
-    reading.snapshot = { items, begunAt: begunAt - hairMs, walk: reading.walks, dateMs: listed.dateMs };
+    reading.snapshot = { items, begunAt: begunAt - hairMs, dateMs: listed.dateMs };
     this.#answeredAt = Math.max(this.#answeredAt ?? begunAt, begunAt);
     reading.problem = undefined;
     reading.failures = 0;
@@ -287,14 +286,14 @@ export class Mirror {
     return reading.problem;
   }
 
-  /** Everybody hears once that the token is refused; once it is good again everything is read at once. */
+  /** Reports a refused token once for each read; when the token is accepted again, everything is read at once. */
   #tokenChanged(): void {
     if (this.#closed) return;
     const refused = this.#around.credential.unauthorizedSince !== undefined;
     for (const reading of this.#readings.values()) {
       if (refused) {
         reading.problem ??= { why: 'unauthorized', message: 'the service does not accept the token', at: this.#now() };
-        if (reading.state !== 'reading') this.#around.onWalk(reading.read.key, none, reading.problem);
+        if (reading.state !== 'reading') this.#around.onList(reading.read.key, none, reading.problem);
       } else if (reading.problem?.why === 'unauthorized') {
         reading.notBefore = Number.NEGATIVE_INFINITY;
         reading.pollAt = Number.NEGATIVE_INFINITY;

@@ -2,7 +2,7 @@
 import { growingMs } from '../../base/backoff.ts';
 import type { Read, ReadProblem, Snapshot } from '../../engine/ports.ts';
 
-/** By so much `begunAt` is published early. */
+/** How much earlier than its real start a list is dated. */
 export const hairMs = 0.0001;
 
 const hourMs = 3_600_000;
@@ -13,12 +13,11 @@ const longestGapMs = 2000;
 
 /** One read and all that is remembered of it. */
 export interface Reading {
-  /** As it was asked for last: a spec may ask for another pace of the same read. */
+  /** The read as last requested: a spec may ask for another interval of the same read. */
   read: Read;
   followers: number;
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;
-  walks: number;
   /** Of the newest full list. */
   digest: string | undefined;
   /** Of the newest list, complete or not. */
@@ -36,9 +35,9 @@ export interface Reading {
   /** When its newest list began, and how many came before it in quick succession. */
   newest: { readonly at: number; readonly streak: number };
   usedAt: number;
-  /** Of a read of a state that is followed: the pause that it wishes for. */
+  /** For a followed rate-limited read: the interval that it asks for. */
   wishMs: number | undefined;
-  /** Of a read of a state that is due: when it may be asked. */
+  /** For a rate-limited read that is due: when it may be sent. */
   place: number | undefined;
   state: 'idle' | 'queued' | 'reading';
   /** Its id in the queue. */
@@ -53,7 +52,6 @@ export function newReading(read: Read, now: number): Reading {
     followers: 0,
     snapshot: undefined,
     problem: undefined,
-    walks: 0,
     digest: undefined,
     pages: 1,
     planned: 0,
@@ -72,7 +70,7 @@ export function newReading(read: Read, now: number): Reading {
   };
 }
 
-/** True while somebody follows it and its pace is not "only when asked". */
+/** True while somebody follows it and its pace is not `onDemand`. */
 export function isPolled(reading: Reading): boolean {
   return reading.followers > 0 && reading.read.pace !== 'onDemand';
 }
@@ -87,15 +85,15 @@ export function isBusy(reading: Reading): boolean {
   return reading.snapshot !== undefined && (reading.read.busy?.(reading.snapshot.items) ?? false);
 }
 
-/** The pause between polls, before anybody stretches it. */
+/** The interval between polls before the budget lengthens it. */
 export function baseIntervalMs(reading: Reading, pollMs: number): number {
   if (reading.read.pace === 'hourly') return Math.max(hourMs, pollMs);
   return isBusy(reading) ? Math.min(busyMs, pollMs) : pollMs;
 }
 
-/** The requests per second that polling it would take, before anybody stretches it. */
+/** The requests per second that polling it would take before the budget lengthens the interval. */
 export function plannedPerSecond(reading: Reading, pollMs: number): number {
-  return isPolled(reading) && reading.read.pace !== 'rounds'
+  return isPolled(reading) && reading.read.pace !== 'rateLimited'
     ? (1000 * reading.pages) / baseIntervalMs(reading, pollMs)
     : 0;
 }
@@ -107,7 +105,7 @@ export function dueAt(reading: Reading): number {
   return Math.max(Math.min(polled, wanted), reading.notBefore);
 }
 
-/** A list that is wanted begins at once; whoever wants one soon after another shares one a second later, then one in two seconds. */
+/** Spaces out wanted lists: the first begins at once, the next one second later, further ones every two seconds. */
 function gapEnd(reading: Reading): number {
   const { at, streak } = reading.newest;
   return at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });

@@ -1,8 +1,8 @@
 /**
  * When the polled reads of one account are asked, and how much of the credential's budget that takes.
  *
- * Lists keep the account's interval, or a longer one where all polls together would use more than half of the budget; reads of a
- * state share a fifth of it. Sums are kept, so that a question costs the same however many reads there are.
+ * Lists keep the account's interval, or a longer one where all polls together would use more than half of the budget;
+ * rate-limited reads share a fifth of it. Sums are kept, so the cost of a query does not depend on the number of reads.
  */
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { Read } from '../../engine/ports.ts';
@@ -28,10 +28,10 @@ export class Schedule {
     this.#around = around;
   }
 
-  /** Somebody follows a read; one of a state does not begin at once: a thousand new alerts would all begin together. */
+  /** Somebody follows a read. A rate-limited one starts at a random time, or a thousand new alerts would start together. */
   join(reading: Reading): void {
     this.plan(reading);
-    if (reading.read.pace !== 'rounds') return;
+    if (reading.read.pace !== 'rateLimited') return;
     this.#wish(reading, wishMs(reading));
     this.#around.credential.states.count(reading);
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
@@ -44,11 +44,11 @@ export class Schedule {
     this.#around.credential.states.leave(reading);
   }
 
-  /** A read is asked for at another pace, which counts from its newest list. */
+  /** Changes the interval of a read, counted from its newest list. */
   change(reading: Reading, read: Read): void {
     reading.read = read;
     if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
-    if (read.pace !== 'rounds') return;
+    if (read.pace !== 'rateLimited') return;
     reading.pollAt =
       reading.snapshot === undefined
         ? Math.min(reading.pollAt, this.#firstAt(reading))
@@ -65,15 +65,15 @@ export class Schedule {
     const { entropy, credential, pollMs } = this.#around;
     const spread = isBusy(reading) ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
     const intervalMs =
-      reading.read.pace === 'rounds'
+      reading.read.pace === 'rateLimited'
         ? this.#stateMs(reading)
         : baseIntervalMs(reading, pollMs) * credential.budget.stretch();
     return begunAt + intervalMs * spread;
   }
 
-  /** When a read that is due may be asked: at once, but for one of a state, which takes a place in their share. */
+  /** When a due read may be sent: at once, or for a rate-limited one at its place in their share. */
   placeOf(reading: Reading, now: number): number {
-    if (reading.read.pace !== 'rounds') return now;
+    if (reading.read.pace !== 'rateLimited') return now;
     const { states, budget } = this.#around.credential;
     reading.place ??= states.place(now, budget.requestsPerSecond());
     return reading.place;
@@ -94,8 +94,8 @@ export class Schedule {
     return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
   }
 
-  /** How often a state is read at most: as often as one of them wishes, or as their share allows; undefined when there are none. */
-  roundMs(): number | undefined {
+  /** The interval of rate-limited reads: the shortest that one asks for, or as their share allows; undefined without any. */
+  rateLimitedMs(): number | undefined {
     const { states, budget } = this.#around.credential;
     if (this.#wishes.size === 0) return undefined;
     return Math.max(Math.min(...this.#wishes.keys()), states.calmMs(budget.requestsPerSecond()));
@@ -130,7 +130,7 @@ export class Schedule {
   }
 }
 
-/** The pause that a read of a state would like between its requests. */
+/** The interval that a rate-limited read asks for. */
 function wishMs({ read }: Reading): number {
-  return Math.max(read.roundMs ?? 0, 1_000);
+  return Math.max(read.rateLimitedMs ?? 0, 1_000);
 }

@@ -1,9 +1,9 @@
 /**
- * Reads that cost a request each and only follow a state: together they take a fifth of a credential's budget at most, for all
- * its accounts.
+ * Rate-limited reads, which cost a request each: together they take at most a fifth of a credential's budget, for all its
+ * accounts.
  *
- * A pressing one (an alert that fires) is asked four times as often as a calm one, and none more often than it wishes. Each
- * takes the next free place in the share once it is due: what was due when there were fewer reads would come too close together.
+ * A pressing one (a firing alert) is read four times as often as a calm one, and none more often than it asks for. A due
+ * read takes the next free place in the share, so that reads stay spaced out when their number grows.
  */
 import { isBusy, type Reading } from './reading.ts';
 
@@ -39,7 +39,7 @@ export class StateShare {
   intervalMs(reading: Reading, requestsPerSecond: number): number {
     if (this.#weights.has(reading)) this.count(reading);
     const weight = isBusy(reading) ? pressingWeight : 1;
-    return Math.max(reading.read.roundMs ?? 0, this.calmMs(requestsPerSecond) / weight);
+    return Math.max(reading.read.rateLimitedMs ?? 0, this.calmMs(requestsPerSecond) / weight);
   }
 
   /** Takes the next free place in the share, and says when that is. */

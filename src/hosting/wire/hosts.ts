@@ -4,9 +4,8 @@
  * The base URL is taken literally or not at all: no user, no query, no odd spelling of an address or a name. What the name
  * resolves to is checked when a connection is made, and the address that was checked is the one that is dialled.
  */
+import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
-import { addressKind, bare } from './addresses.ts';
-import { goesDirectly } from './no-proxy.ts';
 
 /** The hosts that the operator's own settings allow. */
 export interface HostRules {
@@ -145,4 +144,73 @@ function addressesFlaw(
 ): string | undefined {
   const loopback = isLoopbackName(hostname);
   return addresses.map(({ address }) => addressFlaw(address, loopback, rules)).find((flaw) => flaw !== undefined);
+}
+
+/** Which hosts are reached without the proxy, as `NO_PROXY` says them. */
+/**
+ * True where an entry of the list matches this origin: a name and all names below it (`example.com`, `.example.com` and
+ * `*.example.com` say the same), an address, each with a port or for every port, or `*` for everything.
+ */
+function goesDirectly(noProxy: string, origin: string): boolean {
+  const url = new URL(origin);
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  const hostname = bare(url.hostname);
+  return noProxy
+    .toLowerCase()
+    .split(',')
+    .map((entry) => partsOf(entry.trim()))
+    .some(({ name, onPort = port }) => onPort === port && isOrHolds(name, hostname));
+}
+
+/** An address of IPv6 has colons of its own: a port follows its brackets only. */
+function partsOf(entry: string): { readonly name: string; readonly onPort: string | undefined } {
+  const [, name = entry, onPort] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
+  return { name: bare(name), onPort };
+}
+
+function isOrHolds(name: string, hostname: string): boolean {
+  if (name === '*') return true;
+  const parent = name.replace(/^\*?\./, '');
+  return parent !== '' && (hostname === parent || hostname.endsWith(`.${parent}`));
+}
+
+/** The kind of network that an address belongs to. */
+export type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
+
+/** By the names of ipaddr.js. Nothing that hosts customers lives in the other ranges: reserved, link-local, multicast, tunnels. */
+const kinds: Readonly<Record<string, AddressKind>> = {
+  unicast: 'public',
+  loopback: 'loopback',
+  private: 'private',
+  carrierGradeNat: 'private',
+  uniqueLocal: 'private',
+};
+
+/** Forbidden inside of ranges that are not: metadata of clouds (Alibaba, Azure, AWS, Google), and the old form of IPv4 in IPv6. */
+const never = ['100.100.100.200/32', '168.63.129.16/32', 'fd00:ec2::254/128', 'fd20:ce::254/128', '::/96'].map(
+  ipaddr.parseCIDR,
+);
+
+/** Addresses that stand for one of IPv4 in their last four bytes: mapped ones (RFC 4291), and those of a translator (RFC 6052). */
+const wrapping = ['::ffff:0:0/96', '64:ff9b::/96'].map(ipaddr.parseCIDR);
+
+/** Classifies an address. */
+export function addressKind(address: string): AddressKind {
+  const bare = address.replace(/%.*$/, '');
+  if (isIP(bare) === 0) return 'forbidden';
+  const written = ipaddr.parse(bare);
+  const meant = wrapping.some((range) => isWithin(written, range))
+    ? ipaddr.fromByteArray(written.toByteArray().slice(-4))
+    : written;
+  const kind = kinds[meant.range()] ?? 'forbidden';
+  return kind !== 'loopback' && never.some((range) => isWithin(meant, range)) ? 'forbidden' : kind;
+}
+
+function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, range: [ipaddr.IPv4 | ipaddr.IPv6, number]): boolean {
+  return address.kind() === range[0].kind() && address.match(range);
+}
+
+/** A host name as it is compared: an address of IPv6 without its brackets. */
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }

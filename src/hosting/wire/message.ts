@@ -1,6 +1,6 @@
 import { isObject } from '../api/shape.ts';
 
-/** As many characters of the service's words stand in one message. */
+/** The longest part of a service's message that is shown. */
 export const longestMessage = 200;
 const longestNote = 2_000;
 

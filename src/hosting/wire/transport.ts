@@ -10,10 +10,9 @@ import { hash } from 'node:crypto';
 import type { Request } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { errorTextOf, longestMessage, saysNo, wordsFrom } from './message.ts';
-import type { Seen } from './outcome.ts';
+import { type Seen, retryAfterMs } from './outcome.ts';
 import { bodySchemas } from '../requests.ts';
 import { Id, Text } from '../api/endpoint.ts';
-import { retryAfterMs } from './retry-after.ts';
 import { isAboutSecrets, withoutCredential, withoutWords } from './redaction.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
@@ -173,7 +172,7 @@ async function carried(
       return no;
     } catch (cause) {
       bug = { cause };
-      return 'asking whether it may be sent failed';
+      return 'the check right before sending failed';
     }
   };
   const outcome = await new Promise<WireResponse | WireFailure>((resolve) => {

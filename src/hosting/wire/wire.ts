@@ -29,7 +29,7 @@ export interface WireResponse {
   readonly text: string | undefined;
 }
 
-/** There is no whole response. Whether the bytes went out shows in whether `start` was called. */
+/** No complete response arrived. If `start` was called, bytes may have been sent. */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection' | 'tooLarge';
   /** In our own words, never the other side's bytes. */

@@ -50,21 +50,21 @@ function wasDiscarded(configuration: ConfigurationItem | undefined, operationId:
 
 function fence(
   pass: DiscardPass,
-  { configuration, walk }: SeenConfiguration,
+  { configuration, snapshot }: SeenConfiguration,
 ): Step<ActivationDiscardFacts> | Fence | undefined {
   const { configurationId, operationId, validUntil, configurationGeneration, protectionRef } = pass.spec;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
-  const late = expired(pass, walk, validUntil);
+  const late = expired(pass, snapshot, validUntil);
   if (late?.final === true && wasSent(pass) && showsAccepted(pass, configuration)) {
-    return cleanup(`${late.message}, and the service shows a discard as accepted; it is watched what comes of it`);
+    return cleanup(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
   }
   if (late !== undefined) return late;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const unsure = provenGone<ActivationDiscardSpec, ActivationDiscardFacts>(pass, walk, {
+    const unsure = provenGone<ActivationDiscardSpec, ActivationDiscardFacts>(pass, snapshot, {
       reason: 'ObjectMissing',
       message,
     });
@@ -84,7 +84,7 @@ function fence(
   return never('OperationNotActive', `the service shows ${instead} as the one it works on, not ${operationId}`);
 }
 
-/** Names what to look for in the service when a lost call may have discarded the operation. */
+/** Text for people: what to look for in the service when a lost call may have discarded the operation. */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `whether operation ${operationId} is discarded`;
@@ -99,14 +99,14 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
   return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
 }
 
-/** A discard that shows as accepted is waited for, though nobody can say yet that it is ours. */
+/** Wait for a discard that the service shows as accepted, even if it may not be ours. */
 function cleanup(message: string): Step<ActivationDiscardFacts> {
   const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions: [accepted] };
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
-function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): Step<ActivationDiscardFacts> {
+function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): Step<ActivationDiscardFacts> {
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
@@ -123,7 +123,7 @@ function follow(pass: DiscardPass, { configuration, walk }: SeenConfiguration): 
   if (cleansUp(configuration?.pendingCleanup)) {
     return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
   }
-  const unsure = provenTwice<ActivationDiscardSpec, ActivationDiscardFacts>(pass, walk, {
+  const unsure = provenTwice<ActivationDiscardSpec, ActivationDiscardFacts>(pass, snapshot, {
     reason: 'CleanupPending',
     message,
   });
@@ -144,7 +144,7 @@ function factsOf(
   return atStage(facts, phase, wallMs);
 }
 
-/** The service said no, and shows that a discard of the operation is accepted: what it shows is waited for. */
+/** The service refused the request but shows an accepted discard of the operation: wait for that one. */
 function refused(
   pass: DiscardPass,
   { configuration }: SeenConfiguration,
@@ -166,10 +166,10 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   facts: (pass) => ({
     requestId: bodyOf(pass).requestId,
     configurationId: pass.spec.configurationId,
-    generation: pass.spec.configurationGeneration,
+    configurationGeneration: pass.spec.configurationGeneration,
   }),
   look: (pass, since) => lookAt(pass, { configurationId: pass.spec.configurationId, appEnvId: undefined, since }),
-  walkOf: ({ walk }) => walk,
+  snapshotOf: ({ snapshot }) => snapshot,
   trace: ({ memory, spec, wallMs }, { configuration }) =>
     wasDiscarded(configuration, spec.operationId)
       ? {
@@ -193,14 +193,14 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   },
   words: ({ spec }) => `discard activation ${spec.operationId}`,
   call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
-    // The entry was compared with the spec before.
+    // The caller has checked that the journal entry fits the spec.
     request: postDisasterReadinessDiscardActivation(JSON.parse(payload) as Discarding),
     credential: 'dangerous',
     proof: drConfigurationsOf(pass.account.accountId).first,
     committed: (body) => {
       const { operationId, configurationId, phase } = receiptOf(body) ?? {};
-      // A receipt names what was asked for, by the activation or by an operation of its own on the same configuration;
-      // anything else that says yes may come from somebody in between.
+      // A receipt is ours only when it names the activation that was to be discarded, or an operation on the same
+      // configuration. Any other success may be a proxy's.
       const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
       if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
       const facts: ActivationDiscardFacts = {

@@ -1,8 +1,7 @@
 import { sameJson } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import { isNo } from '../../engine/kind/contract/refusal.ts';
-import type { OwnCondition, Showing, Step } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';
@@ -30,12 +29,12 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   const located = locate(pass);
   if (located.is === 'gone') return withoutDoubt(pass, located.step);
   if (located.is === 'step') return located.step;
-  const { item, walk } = located;
+  const { item, snapshot } = located;
   const since = Math.max(
     pass.wrote?.at ?? Number.NEGATIVE_INFINITY,
     pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY,
   );
-  if (walk.begunAt < since) return readOf(pass, listOf(pass), since);
+  if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
   const state = stateOf(item);
   const note = { ...pass.notes, lookSince: pass.monotonicMs };
   if (isLagging(pass, item)) {
@@ -56,13 +55,13 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
 function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
-  const { item, walk } = pass.view.one(listOf(pass), id) ?? {};
-  return item === undefined || walk === undefined
+  const { item, snapshot } = pass.view.one(listOf(pass), id) ?? {};
+  return item === undefined || snapshot === undefined
     ? undefined
-    : resolveDoubt(pass, journal, { is: 'found', item, walk });
+    : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
 }
 
-/** The environment has gone: there is nothing left to see of a lost call, and nobody waits for it. */
+/** The environment is gone, and with it any effect of a lost call. */
 function withoutDoubt(pass: EnvironmentPass, step: Step<AppEnvironmentFacts>): Step<AppEnvironmentFacts> {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
@@ -98,7 +97,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
-    const message = 'startup has changed; it travels with the next build, when deploy.build.revision changes';
+    const message = 'startupConfig has changed; it travels with the next build, when deploy.build.revision changes';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
   const { outcome, revision, rollback } = memory.facts.deploy ?? {};
@@ -107,7 +106,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'RolledBack', message, note: {} };
   }
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
-    const until = deploy?.contentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
+    const until = deploy?.rollbackContentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
     const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until ${until}`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
@@ -117,10 +116,10 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
 
 /** The service takes no startup override for jobs and databases; said without a call where the preset is known. */
 function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppEnvironmentFacts> | undefined {
-  const preset = pass.spec.startup === undefined ? undefined : presetOfEnvironment(pass, appEnvId);
+  const preset = pass.spec.startupConfig === undefined ? undefined : presetOfEnvironment(pass, appEnvId);
   if (preset !== 'JOB' && (preset === undefined || !isDatabase(pass, preset))) return undefined;
   const instead = preset === 'JOB' ? '; the command of a job is spec.job of its HostedApp' : '';
-  const message = `spec.startup is not taken for ${preset === 'JOB' ? 'jobs' : `databases, and the environment runs ${preset}`}: take it out${instead}`;
+  const message = `spec.startupConfig is not taken for ${preset === 'JOB' ? 'jobs' : `databases, and the environment runs ${preset}`}: take it out${instead}`;
   return { is: 'stall', reason: 'Rejected', message };
 }
 
@@ -169,7 +168,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {
         if (refusal.is === 'inDoubt') {
-          const message = `${way} environment "${item.name}": the answer was lost; what came of it is looked at before it is sent again`;
+          const message = `${way} environment "${item.name}": the answer was lost; its effect is read before it is sent again`;
           const note = { ...pass.notes, lookSince: pass.monotonicMs + 1 };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }
@@ -191,7 +190,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     const unseen = memory.id !== undefined && seen === undefined;
     return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
   }
-  // A list from before our call shows the environment as it was.
+  // A list from before our call shows the old state.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
   const { powerState } = spec;
   const isDrift =
@@ -210,18 +209,19 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
 }
 
 function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
-  const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts, resources } = item;
+  const { appId, name, slug, cliEnvName, deploymentName, region, gitBranch, hosts } = item;
+  const { memory, ...resources } = item.resources ?? {};
   return {
     appId,
-    name,
+    environmentName: name,
     state,
     slug,
-    cliEnvName,
+    cliEnvironmentName: cliEnvName,
     deploymentName,
     region,
     gitBranch,
     hosts: [...hosts],
-    ...(resources !== undefined && { resources: { ...resources } }),
+    ...(item.resources !== undefined && { resources: { ...resources, memoryMb: memory } }),
   };
 }
 
@@ -268,9 +268,8 @@ export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts
   always: ['Deployed'],
   interfaceWords: () => ({
     envVars: 'env',
-    startupConfig: 'startup',
-    fromContentId: 'deploy.build.rebuildFrom',
-    targetContentId: 'deploy.contentId',
+    fromContentId: 'deploy.build.fromContentId',
+    targetContentId: 'deploy.rollbackContentId',
   }),
   step,
   show,

@@ -1,5 +1,5 @@
 /**
- * Which environment of the service an AppEnvironment means, and whether it is still the one.
+ * Binds an AppEnvironment to an environment of the service, and checks that it is still the same one.
  *
  * Guarantees: once bound, an environment is known by its id; another one takes its place only after it is proved gone. An
  * environment that is called otherwise now, or belongs to another app, is left alone.
@@ -17,11 +17,11 @@ import type { SolutionInstallationFacts } from '../solution-installation/schema.
 
 export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 
-/** The environment as the newest walk shows it, or what must be done to find it. */
+/** The environment as the newest list shows it, or what must be done to find it. */
 export type Located =
-  | { readonly is: 'found'; readonly item: AppEnvItem; readonly walk: Snapshot<AppEnvItem> }
+  | { readonly is: 'found'; readonly item: AppEnvItem; readonly snapshot: Snapshot<AppEnvItem> }
   | { readonly is: 'step'; readonly step: Step<AppEnvironmentFacts> }
-  /** It is proved gone, and so is what a lost call may have done to it. */
+  /** The environment is proved gone, so a lost call can have no effect any more. */
   | { readonly is: 'gone'; readonly step: Step<AppEnvironmentFacts> };
 
 /** Finds the environment and makes sure that it is this resource's to act on. */
@@ -32,10 +32,10 @@ export function locate(pass: EnvironmentPass): Located {
   if (seen === undefined) return { is: 'step', step: readOf(pass, listOf(pass), Number.NEGATIVE_INFINITY) };
   const claimed = claimedBy(pass, id);
   if (claimed !== undefined) return { is: 'step', step: claimed };
-  const { item, walk } = seen;
-  if (item === undefined) return missing(pass, id, walk);
+  const { item, snapshot } = seen;
+  if (item === undefined) return missing(pass, id, snapshot);
   const changed = changeOf(pass, item);
-  if (changed === undefined) return { is: 'found', item, walk };
+  if (changed === undefined) return { is: 'found', item, snapshot };
   const message = `environment ${id} ${changed}; nothing is sent to it. To go on with it, create another resource that names it as it is now`;
   return { is: 'step', step: { is: 'stall', reason: 'EnvironmentChanged', message } };
 }
@@ -55,10 +55,10 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   if (spec.solutionRef === undefined) return undefined;
   const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ??
     {}) as SolutionInstallationFacts;
-  return components?.find(({ name }) => name === spec.component)?.appEnvId;
+  return components?.find(({ name }) => name === spec.component)?.environmentId;
 }
 
-/** The environments that the spec may mean, as of a walk; undefined before the list was read. */
+/** The environments that the spec may mean, as of a list; undefined before the list was read. */
 function candidates(
   pass: EnvironmentPass,
 ): { readonly items: readonly AppEnvItem[]; readonly begunAt: number } | undefined {
@@ -68,18 +68,18 @@ function candidates(
   const id = spec.externalId ?? componentId(pass);
   if (id !== undefined) {
     const seen = view.one(list, id);
-    return seen && { items: seen.item === undefined ? [] : [seen.item], begunAt: seen.walk.begunAt };
+    return seen && { items: seen.item === undefined ? [] : [seen.item], begunAt: seen.snapshot.begunAt };
   }
   const group = appId === undefined ? undefined : view.group(list, appId);
-  const walk = appId === undefined ? view.all(list) : group?.walk;
-  if (walk === undefined) return undefined;
-  const items = group?.items ?? [...walk.items.values()];
-  return { items: items.filter((item) => isNamed(pass, item)), begunAt: walk.begunAt };
+  const snapshot = appId === undefined ? view.all(list) : group?.snapshot;
+  if (snapshot === undefined) return undefined;
+  const items = group?.items ?? [...snapshot.items.values()];
+  return { items: items.filter((item) => isNamed(pass, item)), begunAt: snapshot.begunAt };
 }
 
 function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
   if (spec.environmentName !== undefined) return item.name === spec.environmentName;
-  return spec.cliEnvName !== undefined && item.cliEnvName === spec.cliEnvName;
+  return spec.cliEnvironmentName !== undefined && item.cliEnvName === spec.cliEnvironmentName;
 }
 
 /** The first step towards an environment: bind the one that the spec means. */
@@ -131,16 +131,16 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
     return `is called "${item.name}" and not "${spec.environmentName}"`;
   }
   const { cliEnvName } = item;
-  if (spec.cliEnvName !== undefined && cliEnvName !== undefined && cliEnvName !== spec.cliEnvName) {
-    return `has the cliEnvName "${cliEnvName}" and not "${spec.cliEnvName}"`;
+  if (spec.cliEnvironmentName !== undefined && cliEnvName !== undefined && cliEnvName !== spec.cliEnvironmentName) {
+    return `has the command line name "${cliEnvName}" and not "${spec.cliEnvironmentName}"`;
   }
   return made === undefined || made === item.appEnvId ? undefined : `is not component "${spec.component}" any more`;
 }
 
-/** A bound environment that a list does not show is gone after two walks a poll apart. */
-function missing(pass: EnvironmentPass, id: string, walk: Snapshot): Located {
+/** A bound environment that a list does not show is gone after two lists a poll apart. */
+function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
   const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
-  const look = { read: listOf(pass), begunAt: walk.begunAt, apartMs: pass.account.pollMs };
+  const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
   const unsure = missedTwice<AppEnvironmentSpec, AppEnvironmentFacts>(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
   const note = { ...pass.notes, provedGone: 1 };
@@ -161,8 +161,8 @@ function notFound(pass: EnvironmentPass): Extract<Step<AppEnvironmentFacts>, { i
   const what =
     spec.environmentName !== undefined
       ? `no environment "${spec.environmentName}"${where}`
-      : spec.cliEnvName !== undefined
-        ? `no environment with the cliEnvName "${spec.cliEnvName}"${where}`
+      : spec.cliEnvironmentName !== undefined
+        ? `no environment with the command line name "${spec.cliEnvironmentName}"${where}`
         : spec.component !== undefined
           ? `no environment of component "${spec.component}"`
           : `no environment ${spec.externalId ?? ''}`;

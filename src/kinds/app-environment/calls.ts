@@ -4,8 +4,14 @@
  * Why: docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import { isNo } from '../../engine/kind/contract/refusal.ts';
-import type { JournalEntry, Memory, Refusal, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import {
+  type JournalEntry,
+  type Memory,
+  type Refusal,
+  type Step,
+  type Verdict,
+  isNo,
+} from '../../engine/kind/contract/step.ts';
 import { isUnderWay, lifecycleAnswerOf, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, type EnvironmentPass, type Located } from './binding.ts';
 import {
@@ -33,12 +39,12 @@ const recheckMs = 3_000;
 const clockSlackMs = 2_000;
 const mostAttempts = 2;
 
-/** The environment as it was before a call, in one short text. */
+/** A short text that identifies the state of the environment before a call. */
 function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
-/** Does what is wanted, unless a lost call of before did it; what was lost as often as it may be sent is given up. */
+/** Sends the wanted call unless an earlier lost call did it. After the most allowed lost answers it gives up. */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): Step<AppEnvironmentFacts> {
   const loss = lossOf(pass, action.digest) ?? 0;
   const at = new Date(pass.wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
@@ -47,7 +53,7 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
   return send(pass, item, action, { at, attempt: loss + 1 });
 }
 
-/** Sends the action, after a look that began for it. */
+/** Sends the action after a read that began after it was decided. */
 function send(
   pass: EnvironmentPass,
   item: AppEnvItem,
@@ -56,8 +62,8 @@ function send(
 ): Step<AppEnvironmentFacts> {
   const { operation, words, request, digest, done, carries } = action;
   const list = listOf(pass);
-  const walk = pass.view.one(list, item.appEnvId)?.walk;
-  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
+  if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   if (pass.quarantineMs > 0) {
     const message = `this operator has just taken over; ${words} waits until calls of its predecessor can no longer arrive`;
     return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
@@ -97,7 +103,7 @@ function refusedAs(
     note: { ...pass.notes, refusedFor: pass.subject.generation },
   } as const;
   const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
-  // A conflict is looked into before anything else is done.
+  // After a conflict, read once before doing anything else.
   return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
 }
 
@@ -108,12 +114,12 @@ export function startsWithout(pass: EnvironmentPass): boolean {
 
 /** A version to roll back to is one of the environment, which was deployed then. */
 function isStartable({ spec, memory }: EnvironmentPass): boolean {
-  return wasDeployed(memory.facts) || spec.deploy?.contentId !== undefined;
+  return wasDeployed(memory.facts) || spec.deploy?.rollbackContentId !== undefined;
 }
 
 /**
- * Whatever is done to an environment shows in it, and would be taken for the trace of a lost call of another resource: of a
- * younger one that it belonged to, or of an upgrade of the solution that it came with.
+ * Any change of an environment could be mistaken for the effect of another resource's lost call: that of a younger resource
+ * bound to it before, or of an upgrade of its solution. So wait until none is in doubt.
  */
 export function besideOthers(
   pass: EnvironmentPass,
@@ -121,7 +127,7 @@ export function besideOthers(
 ): Step<AppEnvironmentFacts> | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
-  // Before its first answer an installation does not know which environments it has.
+  // Before its first answer an installation does not know its environments.
   const unknown = (pass.inAccount?.('SolutionInstallation') ?? []).filter(
     ({ id, inDoubt, facts }) => inDoubt && id !== undefined && facts['complete'] !== true,
   );
@@ -140,7 +146,7 @@ export function isLagging(
   return updatedAtMs === updatedAtBefore && monotonicMs - calledAt < horizonMs;
 }
 
-/** The state by the service's word, without regard to case; an unknown word stays as it is, and nothing is sent meanwhile. */
+/** The environment's status in lower case. An unknown word is kept, and nothing is sent while it lasts. */
 export function stateOf({ status = '' }: AppEnvItem): string {
   const word = status.trim().toLowerCase();
   if (word === 'running') return 'Running';
@@ -154,19 +160,19 @@ export function unknownState(state: string): string {
 }
 
 /**
- * Finds out what became of a call whose answer was lost, by looking alone: it is over when the environment shows that it was
- * carried out, or does not show it although it can no longer arrive.
+ * Finds out by reads alone what a lost call did. It is settled when the environment shows the effect, or does not show it
+ * and the call can no longer arrive.
  */
 export function resolveDoubt(
   pass: EnvironmentPass,
   entry: JournalEntry,
-  { item, walk }: Extract<Located, { is: 'found' }>,
+  { item, snapshot }: Extract<Located, { is: 'found' }>,
 ): Step<AppEnvironmentFacts> {
   const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
   const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
-  if (walk.begunAt < since) return readOf(pass, listOf(pass), since);
-  const skewMs = walk.dateMs === undefined ? 0 : walk.dateMs - (wallMs - (monotonicMs - walk.begunAt));
+  if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
+  const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
   if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
   if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
   const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
@@ -174,7 +180,7 @@ export function resolveDoubt(
     const message = `${words}; waiting until the environment is at rest`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
-  if (walk.begunAt < settledAt) {
+  if (snapshot.begunAt < settledAt) {
     const until = new Date(journalSeen.wall + entry.deadlineSeconds * 1_000 + horizonMs).toISOString();
     const next = entry.attempt < mostAttempts ? 'it is sent once more' : 'it is given up';
     const message = `${words}; if nothing shows that it was carried out by ${until}, ${next}`;
@@ -183,15 +189,18 @@ export function resolveDoubt(
   return { is: 'again', remember: notCarriedOut(pass, entry) };
 }
 
-/** Nothing shows that a lost call was carried out, and nothing will. */
+/** The lost call had no effect and can have none any more. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Partial<Memory<AppEnvironmentFacts>> {
-  // The service said no, and nothing shows that it did it all the same.
+  // The service refused the call, and reads show that it had no effect.
   if (entry.conflicted !== undefined) return { journal: undefined, applied: appliedBefore(pass) };
   const loss = entry.attempt < mostAttempts ? 1 : mostAttempts;
   return { journal: undefined, applied: appliedAfterLoss(pass.memory.applied, entry.digest, loss, pass) };
 }
 
-/** A lost call was carried out. Where it is not what is wanted now, it may be again: a Secret that it took may just be missing. */
+/**
+ * A lost call was carried out. Keep a record of it even if the spec wants something else now: the spec may want it again,
+ * for example when a missing Secret returns.
+ */
 function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): Step<AppEnvironmentFacts> {
   const { attempt, digest, operation, startedAt } = entry;
   const action = actionOf(pass, entry, item);
@@ -203,7 +212,7 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
   return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
 }
 
-/** The call that the journal speaks of, if it is still wanted. */
+/** The call in the journal, if the spec still wants it. */
 function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): DeploymentAction | undefined {
   const { operation } = entry;
   if (!isAsked(operation) && revisionOf(pass.spec) === undefined) return undefined;

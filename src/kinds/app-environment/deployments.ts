@@ -50,7 +50,7 @@ export interface DeploymentAction {
   readonly operation: 'deploy-image' | 'build' | 'rollback' | AskedCall;
   readonly words: string;
   readonly request: Request;
-  /** The fingerprint of what is wanted, by which a later pass knows whether it still is. */
+  /** The fingerprint of the wanted call, so that a later pass can tell whether it is still wanted. */
   readonly digest: string;
   /** Fields that are sent with it and never shown back. */
   readonly carries: readonly string[];
@@ -69,9 +69,11 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
-  if (deploy?.contentId !== undefined) {
-    // A roll-back to what may run would be refused: who asks for a redeployment gets one.
-    return deploy.contentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy') ? 'nothing' : 'deployment';
+  if (deploy?.rollbackContentId !== undefined) {
+    // The service refuses to roll back to the running version, so redeploy it.
+    return deploy.rollbackContentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy')
+      ? 'nothing'
+      : 'deployment';
   }
   // Content that already ran when the environment was bound counts as deployed until somebody asks for a deployment.
   const mayAssume = deploy?.onBind !== 'Deploy' && !isDue(pass, 'redeploy');
@@ -92,7 +94,7 @@ export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isDue(pass, 'redeploy');
 }
 
-/** Records the spec as deployed for an environment that already ran when it was bound. */
+/** Records the spec as deployed, for an environment that already ran when it was bound. */
 export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
@@ -106,7 +108,7 @@ export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFact
   };
 }
 
-/** A deployment was carried out that nobody wants any more: what is wanted now is due. */
+/** A deployment was carried out that the spec no longer wants: the wanted one is due. */
 export function overtaken(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
   const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
@@ -127,17 +129,17 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
     return { operation: 'deploy-image', words: `deploy image ${image}`, request, ...common };
   }
   if (deploy?.build !== undefined) {
-    const { revision, forceNewBuild, rebuild, rebuildFrom } = deploy.build;
+    const { revision, forceNewBuild, rebuild, fromContentId } = deploy.build;
     const request = postAppEnvBuild({
       appEnvId,
       ...(forceNewBuild !== undefined && { forceNewBuild }),
-      ...((rebuild === true || rebuildFrom !== undefined) && { isRebuild: true }),
-      ...(rebuildFrom !== undefined && { fromContentId: rebuildFrom }),
+      ...((rebuild === true || fromContentId !== undefined) && { isRebuild: true }),
+      ...(fromContentId !== undefined && { fromContentId }),
       ...startupFields(pass),
     });
     return { operation: 'build', words: `build revision ${revision}`, request, ...common };
   }
-  const targetContentId = deploy?.contentId ?? '';
+  const targetContentId = deploy?.rollbackContentId ?? '';
   const request = postAppEnvRollback({ appEnvId, targetContentId });
   return { operation: 'rollback', words: `roll back to ${targetContentId}`, request, ...common };
 }
@@ -146,7 +148,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
 export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: string): DeploymentAction {
   const token = tokenOf(pass, asked) ?? '';
   // Of a content version that the spec names, that one is deployed again; else what runs.
-  const { contentId } = pass.spec.deploy ?? {};
+  const { rollbackContentId: contentId } = pass.spec.deploy ?? {};
   const request =
     asked === 'redeploy'
       ? postAppEnvRedeploy({ appEnvId, ...(contentId !== undefined && { contentId }) })
@@ -172,7 +174,7 @@ function rolledBack(pass: EnvironmentPass, { body, at, attempt }: Done): AppEnvi
   const { contentId } = info ?? {};
   const before = pass.memory.facts.history?.find((entry) => contentId !== undefined && entry.contentId === contentId);
   const entry = { revision: before?.revision ?? contentId, contentId, sentTime: at, outcome: 'Updating' };
-  const rollback = { from: info?.fromVersion, to: info?.toVersion, besideSpec: true };
+  const rollback = { fromVersion: info?.fromVersion, toVersion: info?.toVersion, besideSpec: true };
   return recorded(pass, entry, attempt, { rollback });
 }
 
@@ -204,7 +206,7 @@ function handled(pass: EnvironmentPass): AppEnvironmentFacts {
   };
 }
 
-/** The variables and settings that were not sent yet; what the service keeps is not sent again. */
+/** The variables and settings that were not sent yet. */
 function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; functionConfig?: JsonObject } {
   const carried = carriedBy(pass);
   const under = (prefix: string): Record<string, Json> =>
@@ -221,17 +223,17 @@ function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; func
   };
 }
 
-/** The declared startup is the whole override; one that we set and that is wanted no longer is cleared. */
+/** The startup override of the spec, or a request to clear one that we set and the spec no longer has. */
 function startupFields(pass: EnvironmentPass): {
   startupConfig?: StartupConfig;
   replaceStartupConfig?: boolean;
   clearStartupConfig?: boolean;
 } {
-  const { startup } = pass.spec;
-  if (!carriedBy(pass).includes('startup')) return {};
-  return startup === undefined
+  const { startupConfig } = pass.spec;
+  if (!carriedBy(pass).includes('startupConfig')) return {};
+  return startupConfig === undefined
     ? { clearStartupConfig: true }
-    : { startupConfig: startupOf(startup), replaceStartupConfig: true };
+    : { startupConfig: startupOf(startupConfig), replaceStartupConfig: true };
 }
 
 /** True if the answer says that the accepted call failed. */
@@ -246,18 +248,18 @@ function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<M
   const failed = saysFailed(body);
   const entry = {
     revision: revisionOf(spec),
-    contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.contentId),
+    contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.rollbackContentId),
     sentTime: at,
     outcome: failed ? 'Failed' : 'Updating',
   };
-  const versions = rollback && { rollback: { from: rollback.fromVersion, to: rollback.toVersion } };
+  const versions = rollback && { rollback: { fromVersion: rollback.fromVersion, toVersion: rollback.toVersion } };
   return {
     applied: failed ? appliedInVain(pass) : appliedBy(pass),
     facts: { ...recorded(pass, entry, attempt, versions), ...handled(pass) },
   };
 }
 
-/** A call was sent as often as it may be, and nothing shows what became of it. */
+/** Gives up a call whose answers were all lost and whose effect does not show. */
 export function givenUp(
   pass: EnvironmentPass,
   { operation }: DeploymentAction,

@@ -1,16 +1,16 @@
 /**
- * What travels with a deployment, and what is known of what was sent.
+ * The fields that are sent with a deployment, and the fingerprints of what was sent.
  *
- * The interface shows neither image nor variables, settings or startup, so all of it is remembered as fingerprints, each under
- * its place in the spec. Guarantees: a fingerprint stands for what the service holds. What was only taken as it was has a mark
- * of its own, and what a call may have changed whose end is not known counts as set to nobody knows what.
+ * The interface shows neither image nor variables, settings or startup, so all of it is remembered as fingerprints, each
+ * under its place in the spec. Guarantees: a fingerprint stands for what the service holds. A value that was adopted
+ * without sending it has a mark of its own. A field of a call in doubt counts as unknown.
  */
 import type { Json } from '../../base/json.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
 import { begun, doubted, notDone } from '../../engine/kind/planner/sent-fingerprints.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
-import { tokenIn } from '../../engine/kind/schema/token.ts';
+import { tokenIn } from '../../engine/kind/schema/status.ts';
 import type { StartupConfig } from '../../hosting/requests.ts';
 import type { EnvironmentPass } from './binding.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
@@ -30,35 +30,35 @@ export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string 
   return tokenIn(subject.annotations, askedBy[asked]);
 }
 
-/** Marks the fingerprint of what was taken as it was and never sent. */
+/** Marks the fingerprint of a value that was adopted and never sent. */
 const assumed = '~';
 /** A status holds 600 fingerprints; what is wanted must be among them. */
 const mostPrints = 590;
 
 /** The revision that the spec wants deployed: its image, revision or content version. */
 export function revisionOf({ deploy }: AppEnvironmentSpec): string | undefined {
-  return deploy?.image ?? deploy?.build?.revision ?? deploy?.contentId;
+  return deploy?.image ?? deploy?.build?.revision ?? deploy?.rollbackContentId;
 }
 
-/** Which deployment it is, whatever travels with it. */
+/** Identifies a deployment by its revision alone, without variables and settings. */
 export function deployValue({ deploy }: AppEnvironmentSpec): Json {
   if (deploy?.image !== undefined) return { image: deploy.image };
   if (deploy?.build !== undefined) return { build: deploy.build.revision };
-  return { contentId: deploy?.contentId ?? '' };
+  return { contentId: deploy?.rollbackContentId ?? '' };
 }
 
 /** Everything that travels with a deployment, by its place in the spec. */
 export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
-  const { env = [], functionConfig = {}, startup } = pass.spec;
+  const { env = [], functionConfig = {}, startupConfig } = pass.spec;
   return definedOf({
     ...Object.fromEntries(env.map((variable) => [`env.${variable.name}`, valueOf(variable, pass)])),
     ...Object.fromEntries(Object.entries(functionConfig).map(([name, value]) => [`functionConfig.${name}`, value])),
-    ...(startup && { startup: startupOf(startup) }),
+    ...(startupConfig && { startupConfig: startupOf(startupConfig) }),
   });
 }
 
 /** The declared override, as a body takes it. */
-export function startupOf(startup: NonNullable<AppEnvironmentSpec['startup']>): StartupConfig {
+export function startupOf(startup: NonNullable<AppEnvironmentSpec['startupConfig']>): StartupConfig {
   const { command, args, shell, workingDir } = startup;
   return {
     ...(command !== undefined && { command }),
@@ -69,7 +69,7 @@ export function startupOf(startup: NonNullable<AppEnvironmentSpec['startup']>): 
 }
 
 function isPart(field: string): boolean {
-  return field === 'startup' || field.startsWith('env.') || field.startsWith('functionConfig.');
+  return field === 'startupConfig' || field.startsWith('env.') || field.startsWith('functionConfig.');
 }
 
 function printsIn({ memory }: EnvironmentPass): Prints {
@@ -97,24 +97,24 @@ export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   );
 }
 
-/** The same pass for a spec of another generation. */
+/** The same pass with another generation. */
 function at(pass: EnvironmentPass, generation: number = pass.subject.generation): EnvironmentPass {
   return { ...pass, subject: { ...pass.subject, generation } };
 }
 
 /** True if we set a startup override that the spec no longer wants. */
 export function isStartupLeft(pass: EnvironmentPass): boolean {
-  return printsIn(pass)['startup'] !== undefined && pass.spec.startup === undefined;
+  return printsIn(pass)['startupConfig'] !== undefined && pass.spec.startupConfig === undefined;
 }
 
 function takes({ deploy }: AppEnvironmentSpec, field: string): boolean {
-  return deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startup');
+  return deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startupConfig');
 }
 
 /** The parts that the next deployment carries: what was not sent yet, and what it clears. */
 export function carriedBy(pass: EnvironmentPass): readonly string[] {
   const news = Object.entries(partsOf(pass)).filter(([field, value]) => !isSent(pass, field, value));
-  const cleared = isStartupLeft(pass) ? ['startup'] : [];
+  const cleared = isStartupLeft(pass) ? ['startupConfig'] : [];
   return [...news.map(([field]) => field), ...cleared].filter((field) => takes(pass.spec, field));
 }
 
@@ -123,7 +123,7 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
   const wanted = partsOf(pass);
   return Object.keys(printsIn(pass))
     .filter((field) => isPart(field) && wanted[field] === undefined)
-    .filter((field) => field !== 'startup' || !takes(pass.spec, field))
+    .filter((field) => field !== 'startupConfig' || !takes(pass.spec, field))
     .toSorted();
 }
 
@@ -134,7 +134,7 @@ export function assumedPrints(pass: EnvironmentPass): Prints {
   return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
 }
 
-/** Fingerprints while a call is under way: its fields are unknown, and assumed values wait behind the mark. */
+/** Fingerprints while a call is under way: its fields are marked as in doubt, with the earlier value behind the mark. */
 export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
   const meanwhile = begun(
     renamed(pass.memory.applied, (field, print) => {
@@ -166,13 +166,13 @@ export function appliedBy(pass: EnvironmentPass): Applied {
     deploy: pass.print(deployValue(pass.spec)),
     ...Object.fromEntries(now.map(([field, value]) => [field, pass.print(value)])),
   };
-  const isCleared = (field: string) => field === 'startup' && isStartupLeft(pass) && takes(pass.spec, field);
+  const isCleared = (field: string) => field === 'startupConfig' && isStartupLeft(pass) && takes(pass.spec, field);
   const isOver = (field: string) => field.startsWith(assumed) || over.includes(field) || isCleared(field);
   const prints = { ...without(printsIn(pass), isOver), ...sent };
   return { generation: pass.subject.generation, prints: fitting(pass, prints) };
 }
 
-/** Nobody knows what became of a deployment, and it is not sent again by itself: it was given up, or the service called it failed. */
+/** A deployment that is not sent again by itself: its outcome stayed unknown, or the service reported a failure. */
 export function appliedInVain(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
   const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
@@ -203,18 +203,21 @@ export function askedInVain(pass: EnvironmentPass, asked: AskedCall, token: stri
   return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, asked, [token, how]));
 }
 
-/** The end of a call whose answer was lost: it was carried out, or nothing showed after one or two attempts. */
+/** The outcome of a lost call: carried out, or no effect after one or two attempts. */
 export type Loss = 'carriedOut' | 1 | 2;
 
-/** A call whose answer was lost is no longer looked for; what is known of it counts when just that is wanted again. */
+/**
+ * Stops looking for the effect of a lost call, and records its outcome for the case that the spec wants the same call
+ * again.
+ */
 export function appliedAfterLoss(applied: Applied, digest: string, loss: Loss, { print }: EnvironmentPass): Applied {
   const { generation, prints } = doubted(applied, []);
   return { generation, prints: { ...prints, lost: print([digest, loss]) } };
 }
 
 /**
- * What became of the call with this fingerprint, where its answer was lost; undefined where it was not. A fingerprint of a key
- * that is lost tells of no call: one sent too often is better than one that is never sent.
+ * The outcome of the lost call with this fingerprint; undefined without one. A fingerprint made with a lost key matches no
+ * call: sending twice is better than never.
  */
 export function lossOf(pass: EnvironmentPass, digest: string): Loss | undefined {
   const { lost } = printsIn(pass);
@@ -224,15 +227,15 @@ export function lossOf(pass: EnvironmentPass, digest: string): Loss | undefined 
 /** Deployments and asked calls in vain, and lost calls, that another call has put an end to. */
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 
-/** A deployment was carried out that nobody wants any more: what is wanted now is due, whatever was deployed before that. */
+/** A deployment was carried out that the spec no longer wants: the wanted one is due, even if it was deployed earlier. */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
   const gone = ['deploy', `${assumed}deploy`, ...over];
   return applied && { ...applied, prints: without(applied.prints, (field) => gone.includes(field)) };
 }
 
 /**
- * The same fingerprints under the key of now, and the power state once it is there. They are for the generation of now only
- * when nothing of it is still to be sent: by that a later pass would take what it cannot read for what is wanted.
+ * The same fingerprints made with the current key, and the power state once it is reached. They carry the current
+ * generation only when everything of it was sent, because a fingerprint of a lost key counts as sent for that generation.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, redeploy: _lost, rollBack: _also, ...known } = printsIn(pass);
@@ -265,7 +268,7 @@ export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnv
   return isSent(pass, 'powerState', powerState);
 }
 
-/** As many fingerprints as status holds: those of what is wanted before those of what is left over. */
+/** Cuts the fingerprints to what status can hold: wanted fields first, then left-over ones. */
 function fitting(pass: EnvironmentPass, prints: Prints): Prints {
   const wanted = partsOf(pass);
   const rank = (field: string) => (isPart(field) && wanted[field] === undefined ? 1 : 0);

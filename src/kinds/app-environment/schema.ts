@@ -22,7 +22,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 
 const Deploy = atMostOne(
-  fields('What to deploy; at most one of image, build and contentId.', {
+  fields('What to deploy; at most one of image, build and rollbackContentId.', {
     image: text('The image to deploy, such as registry.example.com/team/web:1.2.', { min: 1, max: 1024 }).optional(),
     build: fields('Builds from the git branch of the environment, once for each revision.', {
       revision: text('Changing it builds again; CI writes the git commit here.', { min: 1, max: 256 }),
@@ -30,9 +30,9 @@ const Deploy = atMostOne(
       rebuild: flag(
         'Builds the content version that runs once more, instead of a new one (interface: isRebuild). Default: false.',
       ).optional(),
-      rebuildFrom: serviceId('The id of the content version to rebuild instead (interface: fromContentId).').optional(),
+      fromContentId: serviceId('The id of the content version to rebuild instead.').optional(),
     }).optional(),
-    contentId: serviceId(
+    rollbackContentId: serviceId(
       'The content version to roll back to (interface: targetContentId). Nothing happens when it is the one that this resource deployed last, or took as deployed.',
     ).optional(),
     onBind: choice(
@@ -40,7 +40,7 @@ const Deploy = atMostOne(
       ['Assume', 'Deploy'],
     ).optional(),
   }),
-  ['image', 'build', 'contentId'],
+  ['image', 'build', 'rollbackContentId'],
 );
 
 const Variable = exactlyOne(
@@ -73,8 +73,8 @@ const FunctionConfig = withRule(
   },
 );
 
-const Startup = withRule(
-  fields("Replaces how the image starts (interface: startupConfig). What is left out is the image's own.", {
+const StartupConfig = withRule(
+  fields("Replaces how the image starts. What is left out is the image's own.", {
     command: text('The command.', { min: 1, max: 16_384 }).optional(),
     args: listOf("Arguments; without a command they replace the image's.", text('An argument.', { max: 16_384 }), {
       max: 200,
@@ -86,13 +86,13 @@ const Startup = withRule(
   }),
   {
     rule: 'has(self.command) || (!has(self.shell) && (has(self.args) || has(self.workingDir)))',
-    message: 'startup needs command, args or workingDir; shell needs command',
+    message: 'startupConfig needs command, args or workingDir; shell needs command',
     check: ({ command, args, shell, workingDir }) =>
       command !== undefined || (shell === undefined && (args !== undefined || workingDir !== undefined)),
   },
 );
 
-const places = ['environmentName', 'cliEnvName', 'externalId', 'component'] as const;
+const places = ['environmentName', 'cliEnvironmentName', 'externalId', 'component'] as const;
 const owners = ['appRef', 'solutionRef'] as const;
 
 const Fields = specInAccount('Which environment, and what runs in it.', {
@@ -101,7 +101,10 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
     'appId',
   ).optional(),
   environmentName: text('The name of the environment, within its app.', { min: 1, max: 256 }).optional(),
-  cliEnvName: text("The name of the environment in the service's command line.", { min: 1, max: 256 }).optional(),
+  cliEnvironmentName: text("The name of the environment in the service's command line (interface: cliEnvName).", {
+    min: 1,
+    max: 256,
+  }).optional(),
   externalId: serviceId('The id of the environment (interface: appEnvId).').optional(),
   solutionRef: objectRef('The SolutionInstallation in this namespace that the environment came with.').optional(),
   component: text('The component of the solution.', { min: 1, max: 256 }).optional(),
@@ -117,7 +120,7 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
     { max: 500 },
   ).optional(),
   functionConfig: FunctionConfig.optional(),
-  startup: Startup.optional(),
+  startupConfig: StartupConfig.optional(),
   lifecycle: lifecycle({
     managementPolicy,
     adoption,
@@ -125,7 +128,7 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   }),
 });
 
-/** Which environment: one place, with what it is a place in. */
+/** Adds the rules on naming an environment: exactly one way, and a name only with its app. */
 function bound(schema: typeof Fields): typeof Fields {
   const one = exactlyOne(atMostOne(schema, owners), places);
   const named = withRule(one, {
@@ -161,10 +164,11 @@ function deployed(schema: typeof Fields): typeof Fields {
     check: (spec) => spec.functionConfig === undefined || spec.deploy?.image !== undefined,
   });
   return withRule(functionConfig, {
-    rule: '!has(self.startup) || self.?deploy.?image.hasValue() || self.?deploy.?build.hasValue()',
-    message: 'startup needs deploy.image or deploy.build: the service takes it only together with one of them',
-    fieldPath: '.startup',
-    check: ({ startup, deploy }) => startup === undefined || deploy?.image !== undefined || deploy?.build !== undefined,
+    rule: '!has(self.startupConfig) || self.?deploy.?image.hasValue() || self.?deploy.?build.hasValue()',
+    message: 'startupConfig needs deploy.image or deploy.build: the service takes it only together with one of them',
+    fieldPath: '.startupConfig',
+    check: ({ startupConfig, deploy }) =>
+      startupConfig === undefined || deploy?.image !== undefined || deploy?.build !== undefined,
   });
 }
 
@@ -184,9 +188,9 @@ const Revision = {
 /** The status fields of an environment. */
 export const AppEnvironmentFacts = facts({
   appId: idAsShown('The id of the app that the environment belongs to.').optional(),
-  name: text('The name of the environment.', { max: 256 }).optional(),
+  environmentName: text('The name of the environment.', { max: 256 }).optional(),
   slug: text('Its slug.', { max: 256 }).optional(),
-  cliEnvName: text("Its name in the service's command line.", { max: 256 }).optional(),
+  cliEnvironmentName: text("Its name in the service's command line (interface: cliEnvName).", { max: 256 }).optional(),
   deploymentName: text("Its name in the service's cluster.", { max: 256 }).optional(),
   state: text('Running, Stopped, Updating, or the word of the service.', { max: 64 }).optional(),
   region: text('Where it runs.', { max: 128 }).optional(),
@@ -195,7 +199,7 @@ export const AppEnvironmentFacts = facts({
     containers: integer('Containers.', { min: 0, max: 1_000_000 }).optional(),
     zClouds: number('Standard units per container.', { min: 0, max: 1_000_000 }).optional(),
     cpu: number('CPU, in the units of the service.', { min: 0, max: 1_000_000_000 }).optional(),
-    memory: number('Memory in MB.', { min: 0, max: 1_000_000_000 }).optional(),
+    memoryMb: number('Memory per container in MB (interface: memory).', { min: 0, max: 1_000_000_000 }).optional(),
   }).optional(),
   gitBranch: text('The branch that it is built from.', { max: 256 }).optional(),
   deploy: shown('The newest deployment by this resource.', {
@@ -205,8 +209,8 @@ export const AppEnvironmentFacts = facts({
       max: 1000,
     }).optional(),
     rollback: shown('The versions, when it was a rollback.', {
-      from: integer('The version before.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
-      to: integer('The version after.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      fromVersion: integer('The version before.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      toVersion: integer('The version after.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
       besideSpec: flag('True where the annotation apphosting.dev/roll-back-at asked for it.').optional(),
     }).optional(),
   }).optional(),
@@ -238,7 +242,7 @@ export const identity = {
   life: 'long',
   spec: AppEnvironmentSpec,
   facts: AppEnvironmentFacts,
-  idField: 'appEnvId',
+  idWord: 'appEnvId',
   holds: false,
   columns: [
     { name: 'APP', path: '.spec.appRef.name', description: 'The app that it belongs to.' },
@@ -250,7 +254,7 @@ export const identity = {
     '.spec.appRef.name',
     '.spec.powerState',
     '.status.appId',
-    '.status.appEnvId',
+    '.status.externalId',
     '.status.region',
     '.status.state',
   ],

@@ -117,6 +117,6 @@ export function shownConfig(pass: ContactPointPass): Fields {
   if (spec.verifyConfig !== true || memory.id === undefined) return {};
   const read = view.one(readConfig(pass, memory.id), memory.id);
   if (read?.item?.config === undefined) return {};
-  const isOlder = wrote !== undefined && read.walk.begunAt < wrote.at;
+  const isOlder = wrote !== undefined && read.snapshot.begunAt < wrote.at;
   return { ...configFields(read.item.config), ...(isOlder && wrote.fields) };
 }

@@ -54,7 +54,7 @@ function isMasked(value: string): boolean {
   return value.includes('****') || /^[•*]+$/.test(value);
 }
 
-/** The interface takes these at https only. On which host they are, it does not say: its own refusal does. */
+/** The interface requires https here. It does not restrict the host, so the service decides. */
 function insecure({ spec, secret }: Pass<ContactPointSpec, ContactPointFacts>): Step<ContactPointFacts> | undefined {
   for (const way of ['chatB', 'chatC'] as const) {
     const from = spec[way]?.webhookUrl.valueFrom.secretKeyRef;
@@ -124,7 +124,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   blocked: (refusal, pass) => {
     const count = 'body' in refusal ? usedByAlertsOf(refusal.body) : undefined;
     if (count === undefined) return undefined;
-    // A resource that has no alert in the service is in nobody's way.
+    // A MetricAlert without an alert in the service does not block the deletion.
     const known = (pass.inAccount?.('MetricAlert') ?? []).flatMap(({ id, namespace, name, spec }) =>
       id !== undefined && namespace === pass.subject.namespace && refersTo(spec, pass.subject.name)
         ? [name.replace(/^MetricAlert (.*\/)?/u, '')]

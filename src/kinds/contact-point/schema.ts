@@ -117,8 +117,8 @@ export const identity = {
   life: 'long',
   spec: ContactPointSpec,
   facts: ContactPointFacts,
-  idField: 'contactPointId',
+  idWord: 'contactPointId',
   holds: true,
   columns: [{ name: 'TYPE', path: '.status.type', description: 'Its type, in the words of the service.' }],
-  selectable: ['.status.type', '.status.contactPointId'],
+  selectable: ['.status.type', '.status.externalId'],
 } satisfies KindIdentity;

@@ -46,7 +46,7 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   return [...unknown, cleanup];
 }
 
-/** RecoveryReady while the configuration does not show: nothing is claimed before it is proved gone. */
+/** RecoveryReady while the configuration is missing and not proved gone yet: Unknown. */
 export function notShown(configurationId: string): OwnCondition {
   const message = `the service shows no configuration ${configurationId}`;
   return { type: 'RecoveryReady', status: 'Unknown', reason: 'ObjectMissing', message };

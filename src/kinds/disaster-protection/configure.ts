@@ -6,7 +6,7 @@
  */
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/written.ts';
+import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   configureResultOf,
@@ -24,18 +24,21 @@ import { inSpecWords } from '../recovery/words.ts';
 import { idOf } from '../shared/references.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
-/** A complete walk over the configurations of an account. */
-export type Walk = Snapshot<ConfigurationItem>;
+/** A complete list over the configurations of an account. */
+export type Configurations = Snapshot<ConfigurationItem>;
 
-/** A call is decided on reads no older than this, and the same bytes are sent again so long after a lost answer. */
+/**
+ * The greatest age of a read that a call is decided on, and the pause before the same request is repeated after a lost
+ * answer.
+ */
 export const resendMs = 15_000;
 
-/** The protected environment; once it is bound or written down, whatever the reference means by now. */
+/** The protected environment. Once bound or journalled it stays the same, even if the reference resolves to another one. */
 export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;
   const isFixed = memory.id !== undefined || memory.journal !== undefined;
-  const fixed = isFixed ? memory.facts.appEnvId : undefined;
-  return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.appEnvId ?? '';
+  const fixed = isFixed ? memory.facts.environmentId : undefined;
+  return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.environmentId ?? '';
 }
 
 /** The environment that the reference means now. */
@@ -43,11 +46,14 @@ export function referredTo(pass: ProtectionPass): string | undefined {
   return idOf('AppEnvironment', pass.spec.environmentRef, pass);
 }
 
-/** The configuration of the environment, by whatever the service shows of the two. */
-export function ofEnvironment(pass: ProtectionPass, walk: Walk): ConfigurationItem | undefined {
+/**
+ * The configuration of the environment, found by its source id, or where that is not shown by the id in the list of
+ * sources.
+ */
+export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
   const appEnvId = environmentOf(pass);
   const bySource = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item?.configurationId;
-  return [...walk.items.values()].find((item) =>
+  return [...snapshot.items.values()].find((item) =>
     item.sourceAppEnvId === undefined ? item.configurationId === bySource : item.sourceAppEnvId === appEnvId,
   );
 }
@@ -77,7 +83,7 @@ export function underway(
     kinds
       .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
       .find(({ finished, takenUp }) => takenUp && !finished) ??
-    // A new generation would end it, whatever came of it.
+    // A new generation would end the request under way.
     pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && `operation ${active.operationId ?? '(its id is not shown)'}`);
@@ -89,7 +95,7 @@ export function underway(
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** A reset of the bound configuration that stands beside it: what was asked for together is done in the order that makes sense. */
+/** A DisasterReset of the bound configuration exists: let the reset go first. */
 export function resetAhead(pass: ProtectionPass, configurationId: string): Step<DisasterProtectionFacts> | undefined {
   const reset = pass
     .related?.('DisasterReset', configurationId)
@@ -117,7 +123,8 @@ export function configure(
     heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
-  // Made up for this attempt: a later enrollment with the same content must not be answered with an operation that is gone.
+  // A random id for each attempt: with an id made from the content, a later enrollment would be answered with the finished
+  // operation.
   const requestId = requestIdOf('configure/v1', {
     uid: pass.subject.uid,
     at: pass.wallMs,
@@ -150,7 +157,7 @@ export function configure(
   };
 }
 
-/** Holds a call back for a while. A lost reset of the environment would wipe what is set up before it arrives. */
+/** Holds the call back while a lost reset may still arrive and wipe what is set up. */
 function heldBack(
   pass: ProtectionPass,
   appEnvId: string,
@@ -172,7 +179,7 @@ function heldBack(
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
 }
 
-/** The body that was written down; undefined where it is none about this environment. */
+/** The journalled body; undefined when it is not about this environment. */
 function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
   const written = protectionIn(writtenBody(journal));
   const [item] = written?.items ?? [];
@@ -180,8 +187,12 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
   return isOurs && written?.accountId === pass.account.accountId ? written : undefined;
 }
 
-/** A call was written down: its effect shows, or the service said no, or the same bytes are sent. */
-export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry): Step<DisasterProtectionFacts> {
+/** Resolves a journalled call: its effect shows, the service refused it, or the same request is sent again. */
+export function resolve(
+  pass: ProtectionPass,
+  snapshot: Configurations,
+  journal: JournalEntry,
+): Step<DisasterProtectionFacts> {
   const body = sentBody(pass, journal);
   const item = body?.items[0];
   if (body === undefined || item === undefined) {
@@ -189,9 +200,9 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
       'status.internal.journal does not carry a call for this environment; remove it after making sure that no call is under way';
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
-  const now = ofEnvironment(pass, walk);
+  const now = ofEnvironment(pass, snapshot);
   if (now !== undefined && now.generation > item.expectedGeneration) {
-    // Somebody else's doing: it is compared, and only then something is sent, or taken over.
+    // Somebody else changed the configuration: compare it first, then send or adopt.
     const isNew = item.expectedGeneration === 0;
     const isForeign =
       pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
@@ -201,7 +212,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
   }
   if (item.expectedGeneration > 0 && now === undefined)
     return { is: 'again', remember: { journal: undefined }, note: {} };
-  // It was not carried out; what the spec wants now is decided anew, and kept back where it is the same.
+  // The call was not carried out. Decide again from the spec; the same call waits for its backoff.
   if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
   const busy =
     now === undefined
@@ -233,7 +244,7 @@ export function resolve(pass: ProtectionPass, walk: Walk, journal: JournalEntry)
         if (result?.success !== true || result.configurationId === undefined) return undefined;
         const facts: DisasterProtectionFacts = {
           ...pass.memory.facts,
-          ...(result.generation !== undefined && { generation: result.generation }),
+          ...(result.generation !== undefined && { configurationGeneration: result.generation }),
         };
         return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedBy(pass, item) };
       },

@@ -15,7 +15,7 @@ import {
   resendMs,
   resolve,
   underway,
-  type Walk,
+  type Configurations,
 } from './configure.ts';
 import { activeOf } from '../recovery/configurations.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
@@ -30,26 +30,26 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   const { accountId } = pass.account;
   const { id, journal } = pass.memory;
   const read = drConfigurationsOf(accountId);
-  const walk = pass.view.all(read);
+  const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
   const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
-  // Before the first walk, too: the account counts who looks for its own.
+  // Before the first list, too: the account counts who looks for its own.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
       ? Math.max(isToEnrol ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
       : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, sinceNo(pass));
-  if (walk === undefined || walk.begunAt < since) return notingNo(pass, readOf(pass, read, since));
+  if (snapshot === undefined || snapshot.begunAt < since) return notingNo(pass, readOf(pass, read, since));
   const sources = drSourcesOf(accountId);
   if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
-  if (journal !== undefined) return resolve(pass, walk, journal);
+  if (journal !== undefined) return resolve(pass, snapshot, journal);
   const configuration = seen?.item;
   const isLost =
-    id !== undefined && configuration === undefined && (!isToEnrol || ofEnvironment(pass, walk) === undefined);
-  // Ahead of what else could be said of it: an account that misses it sees again only when it is proved gone.
-  const unsure = isLost ? unproved(pass, walk, id) : undefined;
+    id !== undefined && configuration === undefined && (!isToEnrol || ofEnvironment(pass, snapshot) === undefined);
+  // Prove the loss before anything else: the account stays frozen until the missing configuration is proved gone.
+  const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
   const isAbout = configuration !== undefined || isToEnrol;
@@ -57,24 +57,24 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
     const message = `spec.environmentRef means environment ${referred} by now, and configuration ${id} protects ${environmentOf(pass)}; create another resource for the other one`;
     return { is: 'stall', reason: 'EnvironmentChanged', message };
   }
-  if (isToEnrol) return enrol(pass, walk);
+  if (isToEnrol) return enrol(pass, snapshot);
   if (configuration === undefined) return gone(pass, id);
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) {
     const message = `configuration ${id} belongs to ${claimant.name}, which is older; one protection has one owner`;
     return { is: 'stall', reason: 'Claimed', message };
   }
-  return newPoints(pass, configuration, walk.begunAt) ?? keep(pass, configuration);
+  return newPoints(pass, configuration, snapshot.begunAt) ?? keep(pass, configuration);
 }
 
-/** Nothing is bound, or it is to be enrolled anew: takes what is there, or sets it up. */
-function enrol(pass: ProtectionPass, walk: Walk): Step<DisasterProtectionFacts> {
-  const existing = ofEnvironment(pass, walk);
+/** Binds the configuration that exists, or sets one up. */
+function enrol(pass: ProtectionPass, snapshot: Configurations): Step<DisasterProtectionFacts> {
+  const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
   const { id, facts: known } = pass.memory;
   const isKnown = existing !== undefined && existing.configurationId === id;
   const kept = isKnown ? known : historyOf(known);
-  const facts: DisasterProtectionFacts = { ...kept, appEnvId: environmentOf(pass), enrollment: wanted };
+  const facts: DisasterProtectionFacts = { ...kept, environmentId: environmentOf(pass), enrollment: wanted };
   const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
   if (existing !== undefined) {
     const { configurationId } = existing;
@@ -97,12 +97,12 @@ function enrol(pass: ProtectionPass, walk: Walk): Step<DisasterProtectionFacts> 
   }
   const held =
     sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass) ??
-    (id === undefined ? lostBefore(pass, walk) : underway(pass, id));
+    (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
   return held ?? configure(pass, undefined, facts);
 }
 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<DisasterProtectionFacts> {
-  const { generation: known = 0 } = pass.memory.facts;
+  const { configurationGeneration: known = 0 } = pass.memory.facts;
   const { lowSince = pass.monotonicMs } = pass.notes;
   if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
     const message = `the list shows generation ${configuration.generation}, and the service answered ${known} before`;
@@ -129,7 +129,7 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Disa
   return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookingAgain(pass, configuration) };
 }
 
-/** Lists the recovery points where there may be new ones: they come with what the configuration itself shows. */
+/** Reads the recovery points when the configuration shows a change that can mean new ones. */
 function newPoints(
   pass: ProtectionPass,
   configuration: ConfigurationItem,
@@ -148,12 +148,12 @@ function newPoints(
   return { ...readOf(pass, read, since), note };
 }
 
-/** A service that says ready and lists no point is asked again after so long, however slow the polls are. */
+/** How soon to read again when the service says ready but lists no point. */
 const missingPointsMs = 60_000;
 
 /**
- * After how long the points are listed again though the configuration shows nothing new: where it shows no moment, nobody can tell
- * from it; where it says that a recovery would work and no point is known, there is one soon. Undefined where it would show.
+ * How soon to list the points again without a change of the configuration: when it shows no time of the newest point, or
+ * when recovery is ready and no point is known yet. Undefined when a change would show.
  */
 function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
   const { pollMs } = pass.account.inEffect;
@@ -166,12 +166,12 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
 function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationItem): boolean {
   const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
-  // An entry without an id and a beginning cannot be told from others.
+  // An entry without an id and a start time cannot be identified.
   const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
   const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
   return (
     facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
-    facts.generation !== generation ||
+    facts.configurationGeneration !== generation ||
     facts.warmRecoveryOperationId !== warmRecoveryOperationId ||
     facts.standby?.caughtUp !== standby?.caughtUp ||
     facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
@@ -186,12 +186,12 @@ function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): {
   return again === undefined ? untilOld(pass) : { retryInMs: again, ...untilOld(pass) };
 }
 
-/** While reading fails, older reads than this do not count any more. */
+/** The greatest age of a read that still counts while reads fail. */
 function oldestMs({ account }: ProtectionPass): number {
   return Math.max(300_000, 3 * account.pollMs);
 }
 
-/** While reading fails: to look again when what was read last is too old. */
+/** When to look again while reads fail: as soon as the last one becomes too old. */
 function untilOld(pass: ProtectionPass): { readonly retryInMs?: number } {
   const read = drConfigurationsOf(pass.account.accountId);
   const dueIn = (pass.view.all(read)?.begunAt ?? 0) + oldestMs(pass) - pass.monotonicMs;
@@ -229,25 +229,25 @@ function correct(
 function show(pass: ProtectionPass) {
   const { id, facts: known } = pass.memory;
   const { accountId } = pass.account;
-  const appEnvId = environmentOf(pass);
-  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
-  // What can be protected, and where to, is wanted before anything is.
+  const environmentId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(accountId), environmentId)?.item;
+  // Reads the sources even without a configuration, because status shows what can be protected.
   const facts: DisasterProtectionFacts = {
     ...known,
-    ...(source !== undefined && { appEnvId, source: sourceFacts(source) }),
+    ...(source !== undefined && { environmentId, source: sourceFacts(source) }),
   };
   const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
   if (id === undefined) {
-    const walk = pass.view.all(drConfigurationsOf(accountId));
-    const isThere = walk === undefined || appEnvId === '' || ofEnvironment(pass, walk) !== undefined;
-    return isThere ? nothing : { ...nothing, conditions: notProtected(appEnvId, source) };
+    const snapshot = pass.view.all(drConfigurationsOf(accountId));
+    const isThere = snapshot === undefined || environmentId === '' || ofEnvironment(pass, snapshot) !== undefined;
+    return isThere ? nothing : { ...nothing, conditions: notProtected(environmentId, source) };
   }
   const seen = sightOf(pass, id);
   if (seen === undefined) return { ...nothing, unseen: true };
   const configuration = seen.item;
   if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };
   const points = pass.view.all(drPointsOf(accountId, id));
-  const shown: Shown = { appEnvId, configuration, source, points, unread: unreadOf(pass) };
+  const shown: Shown = { environmentId, configuration, source, points, unread: unreadOf(pass) };
   const difference = differenceOf(pass, configuration);
   return {
     facts: atLeast(pass, protectionFacts(pass, shown)),
@@ -258,14 +258,16 @@ function show(pass: ProtectionPass) {
   };
 }
 
-/** While a list may be older than what the service answered, the higher generation stays known. */
+/** Keep the higher generation while a list may be older than the service's last answer. */
 function atLeast(
   { memory, notes, monotonicMs, horizonMs }: ProtectionPass,
   facts: DisasterProtectionFacts,
 ): DisasterProtectionFacts {
-  const { generation = 0 } = memory.facts;
+  const { configurationGeneration: generation = 0 } = memory.facts;
   const mayLag = monotonicMs - (notes['lowSince'] ?? Number.NEGATIVE_INFINITY) < horizonMs;
-  return mayLag && (facts.generation ?? 0) < generation ? { ...facts, generation } : facts;
+  return mayLag && (facts.configurationGeneration ?? 0) < generation
+    ? { ...facts, configurationGeneration: generation }
+    : facts;
 }
 
 /** Protection of one environment against the loss of its region. */

@@ -15,13 +15,13 @@ import { storageShown, type ProtectionPass } from './settings.ts';
 import { pointsShown } from './points.ts';
 import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
 
-/** Everything that a protection shows was read from this. */
+/** The reads that the status of a protection is made from. */
 export interface Shown {
-  readonly appEnvId: string;
+  readonly environmentId: string;
   readonly configuration: ConfigurationItem;
   readonly source: SourceItem | undefined;
   readonly points: Snapshot<PointItem> | undefined;
-  /** The failure that has made these reads too old to count. */
+  /** The read failure since which these reads are too old to count. */
   readonly unread?: string | undefined;
 }
 
@@ -81,7 +81,7 @@ function operationFacts(
   return { ...(operationId !== undefined && { operationId }), ...rest };
 }
 
-/** True when an entry without an id matches a row: nothing that both show differs, and one time is the same. */
+/** True when an entry without an id matches a row: no shared field differs, and at least one time is equal. */
 export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
   if (operationId !== undefined) return row.operationId === operationId;
   const begins =
@@ -92,7 +92,10 @@ export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, c
   return !isOther && (begins === true || cutsOff === true);
 }
 
-/** The service's history with the requests of ours that began it, and our own that it forgot; newest first. */
+/**
+ * The service's operations, newest first, each with our request that began it, plus our own that the service no longer
+ * lists.
+ */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
   const before = pass.memory.facts.operations ?? [];
   const requests = requestsOf(pass, configuration, before);
@@ -133,7 +136,7 @@ function withoutIds(known: readonly OperationFacts[], { activities, activeOperat
   return rows;
 }
 
-/** Which request of ours began which operation, as far as that is known. */
+/** Our requests by the operation that each began, as far as known. */
 function requestsOf(
   pass: ProtectionPass,
   configuration: ConfigurationItem,
@@ -142,14 +145,14 @@ function requestsOf(
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
   for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configuration.configurationId) ?? []) {
     const { requestId, result } = facts;
-    // What is only presumed to be ours is no entry of ours before its result has proved it.
+    // Ignore an operation that is only presumed to be ours until its result proves it.
     const isOurs = ownership !== 'Presumed' || result !== undefined;
     if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
   }
   return requests;
 }
 
-/** As many as fit: what tells which requests of ours began what goes last, and else the oldest go first. */
+/** Cuts the list to its limit: drops the oldest first, and entries that link to our requests last. */
 function mostTelling(all: readonly OperationFacts[]): OperationFacts[] {
   const surplus = Math.max(0, all.length - longestList);
   const others = all.filter(({ requestId }) => requestId === undefined);
@@ -161,7 +164,13 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
   return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
 }
 
-/** The source for status. */
+function targetFacts(target: SourceItem['target']): NonNullable<DisasterProtectionFacts['source']>['target'] {
+  if (target === undefined) return undefined;
+  const { appEnvId, ...names } = target;
+  return stated({ environmentId: appEnvId, ...names });
+}
+
+/** The status fields about the protected environment (the source). */
 export function sourceFacts(source: SourceItem | undefined): DisasterProtectionFacts['source'] {
   if (source === undefined) return undefined;
   const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items.slice(0, 50));
@@ -174,18 +183,24 @@ export function sourceFacts(source: SourceItem | undefined): DisasterProtectionF
     unsupportedReasons: listed(source.unsupportedReasons.map((reason) => reason.slice(0, 256))),
     volumes: listed(source.volumes.map((volume) => stated({ ...volume }) ?? {})),
     suggestedSettings: suggested(source.suggestedSettings),
-    target: stated(source.target && { ...source.target }),
+    target: targetFacts(source.target),
     pendingCleanup: stated(source.pendingCleanup && { ...source.pendingCleanup }),
   });
 }
 
-function resultFacts({ activationResult }: ConfigurationItem): DisasterProtectionFacts['activationResult'] {
-  if (activationResult === undefined) return undefined;
-  const { cutoffAt, completedAt, ...result } = activationResult;
-  return stated({ ...result, cutoffTime: cutoffAt, completedTime: completedAt });
+/** The result of an activation for status. */
+export function resultFacts(shown: ConfigurationItem['activationResult']): DisasterProtectionFacts['activationResult'] {
+  if (shown === undefined) return undefined;
+  const { cutoffAt, completedAt, targetAppEnvId, ...result } = shown;
+  return stated({
+    ...result,
+    targetEnvironmentId: targetAppEnvId,
+    cutoffTime: cutoffAt,
+    completedTime: completedAt,
+  });
 }
 
-/** Values that move while nothing happens; they are written together with something else only. */
+/** Values that change all the time; they are written only together with another change. */
 function movingFacts({ recoveryPointAgeMs, standbyPace }: ConfigurationItem) {
   return {
     readiness: stated<StatedRow>({ recoveryPointAgeSeconds: seconds(recoveryPointAgeMs) }),
@@ -206,7 +221,7 @@ function withoutMoving(facts: DisasterProtectionFacts): DisasterProtectionFacts 
 
 /** The status of a protection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterProtectionFacts {
-  const { configuration, source, points, appEnvId } = shown;
+  const { configuration, source, points, environmentId } = shown;
   const { enrollment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
   const active = activeOf(configuration);
   const { activeOperation: last, operations: rows = [] } = pass.memory.facts;
@@ -215,8 +230,8 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
   );
   const requestId = rows.find(({ operationId }) => operationId === active?.operationId)?.requestId;
   const fixed: DisasterProtectionFacts = {
-    appEnvId,
-    generation: configuration.generation,
+    environmentId,
+    configurationGeneration: configuration.generation,
     ...stated<DisasterProtectionFacts>({
       enrollment,
       firstReadyTime,
@@ -234,7 +249,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       warmDestination: names(configuration.warmDestination),
       plannedDestination: names(configuration.plannedDestination),
       activationUnavailableReason: configuration.activationUnavailableReason?.slice(0, 256),
-      activationResult: resultFacts(configuration),
+      activationResult: resultFacts(configuration.activationResult),
       canRequestDiscard: configuration.canRequestDiscard,
       validationSchedule: stated({
         established: configuration.validationScheduleEstablished,
@@ -247,7 +262,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       pendingCleanup: stated(configuration.pendingCleanup && { ...configuration.pendingCleanup }),
     }),
   };
-  // Status has the first of them only, and says how many there are.
+  // Status lists only the first ones and their total.
   const { recoveryPoints } = fixed;
   const listed = { ...fixed, ...(recoveryPoints && { recoveryPoints: recoveryPoints.slice(0, mostPoints) }) };
   if (sameJson(withoutMoving(pass.memory.facts), listed)) {

@@ -1,8 +1,8 @@
 /**
- * What follows when a configuration is gone: the environment is not protected again by itself.
+ * A configuration that is gone is not set up again by itself.
  *
- * A resource knows what it was bound to. One that was applied anew, or restored without its status, knows nothing: it asks
- * the resets that are there.
+ * A resource usually knows what it was bound to. A new one, or one restored without its status, looks for DisasterResets of its
+ * environment.
  *
  * Why: docs/design/recovery-requests.md#a-wiped-environment-is-protected-again-only-on-request
  */
@@ -14,21 +14,21 @@ import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';
 import { unprotected } from './conditions.ts';
-import { environmentOf, type Walk } from './configure.ts';
+import { environmentOf, type Configurations } from './configure.ts';
 import type { ProtectionPass } from './settings.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
 /** The status fields that stay when a configuration is gone. */
 export function historyOf({
-  appEnvId,
+  environmentId,
   enrollment,
   operations,
   goneTime,
   wipedBy,
 }: DisasterProtectionFacts): DisasterProtectionFacts {
   return {
-    ...(appEnvId !== undefined && { appEnvId }),
+    ...(environmentId !== undefined && { environmentId }),
     ...(enrollment !== undefined && { enrollment }),
     ...(operations !== undefined && { operations }),
     ...(goneTime !== undefined && { goneTime }),
@@ -36,18 +36,18 @@ export function historyOf({
   };
 }
 
-/** The bound configuration in the newest walk. One that is proved gone is not looked for by its id: it is nobody's loss any more. */
+/** The bound configuration in the newest list. One that is proved gone is not looked for by its id: it is nobody's loss any more. */
 export function sightOf(
   { view, account, memory }: ProtectionPass,
   id: string,
-): { readonly walk: Walk; readonly item: ConfigurationItem | undefined } | undefined {
+): { readonly snapshot: Configurations; readonly item: ConfigurationItem | undefined } | undefined {
   const read = drConfigurationsOf(account.accountId);
   if (memory.facts.goneTime === undefined) return view.one(read, id);
-  const walk = view.all(read);
-  return walk && { walk, item: walk.items.get(id) };
+  const snapshot = view.all(read);
+  return snapshot && { snapshot, item: snapshot.items.get(id) };
 }
 
-/** A configuration that is known to be gone: nothing is set up again by itself. */
+/** Stalls on a configuration that is gone: protection is not set up again by itself. */
 export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionFacts> {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
@@ -56,23 +56,24 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
-/**
- * What to do until it is known that a configuration which does not show is gone; undefined once it is. That stands in status, so
- * that it is found out once.
- */
-export function unproved(pass: ProtectionPass, walk: Walk, id: string): Step<DisasterProtectionFacts> | undefined {
+/** The step while a missing configuration is not yet proved gone; undefined once it is. The proof is kept in status. */
+export function unproved(
+  pass: ProtectionPass,
+  snapshot: Configurations,
+  id: string,
+): Step<DisasterProtectionFacts> | undefined {
   const { facts } = pass.memory;
   if (facts.goneTime !== undefined) return undefined;
   const wipedBy = wiperOf(pass, id);
   const blind = sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass);
-  const unsure = blind === undefined ? unseen(pass, walk, id, wipedBy) : unseenBlind(pass, walk, id, blind);
+  const unsure = blind === undefined ? unseen(pass, snapshot, id, wipedBy) : unseenBlind(pass, snapshot, id, blind);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
   const known = { ...historyOf(facts), goneTime, ...(wipedBy !== undefined && { wipedBy }) };
   return { is: 'again', remember: { facts: known } };
 }
 
-/** The reset that wiped a configuration, as far as one is there and tells. */
+/** The DisasterReset that wiped a configuration, if one exists and says so. */
 function wiperOf(pass: ProtectionPass, id: string): string | undefined {
   const resets = pass.related?.('DisasterReset', id) ?? [];
   return resets.find(({ facts }) => facts['acceptedTime'] !== undefined)?.name;
@@ -82,35 +83,38 @@ function notListed(id: string): string {
   return `the service shows no configuration ${id}`;
 }
 
-/** One among others that does not show any more. */
+/** A single configuration is missing while others show. */
 function unseen(
   pass: ProtectionPass,
-  walk: Walk,
+  snapshot: Configurations,
   id: string,
   wipedBy: string | undefined,
 ): Step<DisasterProtectionFacts> | undefined {
-  // After a restart nobody knows when it was written: a list may be older than that.
-  const missedAt = pass.notes['missedAt'] ?? walk.begunAt;
+  // After a restart the time of our write is unknown, so a list may be older than it.
+  const missedAt = pass.notes['missedAt'] ?? snapshot.begunAt;
   const wroteAt = pass.wrote?.at ?? missedAt;
   const message = notListed(id);
-  if (wipedBy === undefined && walk.begunAt < wroteAt + pass.horizonMs) {
+  if (wipedBy === undefined && snapshot.begunAt < wroteAt + pass.horizonMs) {
     const note = { ...pass.notes, missedAt };
     return { is: 'wait', reason: 'ObjectMissing', message: `${message} yet`, retryInMs: 10_000, note };
   }
-  return provenTwice<DisasterProtectionSpec, DisasterProtectionFacts>(pass, walk, { reason: 'ObjectMissing', message });
+  return provenTwice<DisasterProtectionSpec, DisasterProtectionFacts>(pass, snapshot, {
+    reason: 'ObjectMissing',
+    message,
+  });
 }
 
 /**
- * One that does not show while the account has lost sight of what it owns, so that the list itself may be wrong: it is gone when
- * the list lacks it for longer than a list may lag, and another list, read after that, shows its environment without it.
+ * Proves a loss while the account is frozen, when the list itself may be wrong: the configuration counts as gone when it is
+ * missing for longer than a list may lag and the list of sources, read after that, shows its environment unprotected.
  */
 function unseenBlind(
   pass: ProtectionPass,
-  walk: Walk,
+  snapshot: Configurations,
   id: string,
   blind: Extract<Step<DisasterProtectionFacts>, { is: 'wait' }>,
 ): Step<DisasterProtectionFacts> | undefined {
-  // It is told to the account, which sees again when all that it misses is proved so.
+  // Report the proof to the account, which unfreezes when every missing object is proved gone.
   if (pass.notes['provedGone'] !== undefined) return blind;
   const { accountId, pollMs } = pass.account;
   const { reason, message } = blind;
@@ -118,14 +122,14 @@ function unseenBlind(
   const apartMs = pass.horizonMs + pollMs;
   const unsure = missedTwice<DisasterProtectionSpec, DisasterProtectionFacts>(
     pass,
-    { read, begunAt: walk.begunAt, apartMs },
+    { read, begunAt: snapshot.begunAt, apartMs },
     { reason, message },
   );
   if (unsure !== undefined) return unsure;
-  const since = (pass.notes['missedAt'] ?? walk.begunAt) + pass.horizonMs;
+  const since = (pass.notes['missedAt'] ?? snapshot.begunAt) + pass.horizonMs;
   const sources = drSourcesOf(accountId);
   const source = pass.view.one(sources, environmentOf(pass));
-  if (source === undefined || source.walk.begunAt < since) {
+  if (source === undefined || source.snapshot.begunAt < since) {
     return pass.view.problem(sources) === undefined ? { ...readOf(pass, sources, since), note: pass.notes } : blind;
   }
   if (source.item === undefined || source.item.configurationId === id) return blind;
@@ -133,20 +137,23 @@ function unseenBlind(
 }
 
 /**
- * What keeps a resource that remembers nothing from setting a protection up: resets in its namespace name configurations of the
- * environment that are gone, and enrollment was not raised above their number.
+ * Stops a resource without memory from setting up protection again: resets in its namespace wiped configurations of the
+ * environment, and spec.enrollment is not above their number.
  */
-export function lostBefore(pass: ProtectionPass, walk: Walk): Verdict<DisasterProtectionFacts> | undefined {
+export function lostBefore(
+  pass: ProtectionPass,
+  snapshot: Configurations,
+): Verdict<DisasterProtectionFacts> | undefined {
   const resets = resetsOf(pass).flatMap((reset) => {
     const { configurationId } = (reset.spec ?? {}) as Partial<DisasterResetSpec>;
-    return configurationId === undefined || walk.items.has(configurationId) ? [] : [{ ...reset, configurationId }];
+    return configurationId === undefined || snapshot.items.has(configurationId) ? [] : [{ ...reset, configurationId }];
   });
   const [first] = resets;
   const count = new Set(resets.map(({ configurationId }) => configurationId)).size;
   if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
   const isWiped = first.facts['acceptedTime'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
-  // One that was not accepted, as far as its status tells, may name what never was.
+  // Ignore a reset that was never accepted: it may name a configuration that never existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
     : `${first.name} names ${which}, which the service does not show (if there never was one of that id, delete the reset)`;

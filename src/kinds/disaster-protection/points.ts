@@ -24,7 +24,9 @@ export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
   return [...points].toSorted((a, b) => momentOf(b) - momentOf(a) || (a.pointId < b.pointId ? -1 : 1));
 }
 
-/** All points, those that are shown first: the oldest, for each step back in time the first that is so old, and as many of the newest as fit. */
+/**
+ * All points, those for status first: the oldest, one for each step back in time, then the newest ones as far as they fit.
+ */
 function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   const all = byMoment(points);
   const [newest] = all;

@@ -146,7 +146,7 @@ const Source = shown('The environment as a source of recovery.', {
   ).optional(),
   suggestedSettings: Settings.optional(),
   target: shown('The standby, or the recovered environment.', {
-    appEnvId: id('The id of the environment.'),
+    environmentId: id('The id of the environment.'),
     appId: id('The id of its app.'),
     appName: text('The name of its app.', { max: 256 }).optional(),
     environmentName: text('The name of the environment.', { max: 256 }).optional(),
@@ -156,8 +156,8 @@ const Source = shown('The environment as a source of recovery.', {
 
 /** The status of a protection. A field that the service does not disclose is absent. */
 export const DisasterProtectionFacts = facts({
-  appEnvId: id('The id of the protected environment.'),
-  generation: recovery.generation('The generation of the configuration.').optional(),
+  environmentId: id('The id of the protected environment.'),
+  configurationGeneration: recovery.generation('The generation of the configuration.').optional(),
   settings: Settings.optional(),
   enrollment: count('The newest value of spec.enrollment that was sent.'),
   firstReadyTime: time('When the service said for the first time that recovery is ready.'),
@@ -213,7 +213,7 @@ export const identity = {
   life: 'long',
   spec: DisasterProtectionSpec,
   facts: DisasterProtectionFacts,
-  idField: 'configurationId',
+  idWord: 'configurationId',
   holds: false,
   columns: [
     {
@@ -248,8 +248,8 @@ export const identity = {
     '.spec.environmentRef.name',
     '.spec.protectionMode',
     '.spec.destinationRegion',
-    '.status.appEnvId',
-    '.status.configurationId',
+    '.status.environmentId',
+    '.status.externalId',
     '.status.readiness.state',
   ],
 } satisfies KindIdentity;

@@ -16,7 +16,7 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * perSecond;
 }
 
-/** In the unit of the spec, with the fraction that the spec cannot say. */
+/** Converts to the unit of the spec, keeping a fraction that the spec cannot express. */
 function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
@@ -70,7 +70,7 @@ function desiredOf(spec: DisasterProtectionSpec): Fields {
 /** The settings and names of a configuration, or of an item that was sent. */
 type Shown = Partial<Pick<ConfigurationItem, 'settings' | 'warmDestination' | 'plannedDestination'>>;
 
-/** The same as the service shows it; a field that it does not show is absent. */
+/** The settings as the service shows them; a field that it does not show is absent. */
 function observedOf(
   { settings, warmDestination, plannedDestination }: Shown,
   spec: Pick<DisasterProtectionSpec, 'target'>,
@@ -97,7 +97,7 @@ function observedOf(
   };
 }
 
-/** A database always gets a new app, whatever the spec says; which source is one is not shown. */
+/** Ignore createNewApp: a database always gets a new app, and the service does not show which sources are databases. */
 function namedAlike(
   destination: DestinationNames,
   { target }: Pick<DisasterProtectionSpec, 'target'>,
@@ -138,7 +138,7 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
     ([field, wanted]) =>
       wanted === undefined ||
       seen[field] === undefined ||
-      // Left out, it is the service's choice.
+      // Without this field the service chooses.
       (field === 'storage' && item.storageCredentialId === undefined) ||
       sameValue(wanted, seen[field]),
   );
@@ -166,7 +166,7 @@ export interface ProtectionDifference {
   readonly drift: readonly Drift[];
 }
 
-/** Compares field by field; a stated field that the service does not show counts by what was last sent. */
+/** Compares field by field; a field of the spec that the service does not show is compared with what was last sent. */
 export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
   const observed = observedOf(configuration, pass.spec);
   const differing: string[] = [];
@@ -191,8 +191,8 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
 }
 
 /**
- * The item that is sent. An edit is the whole item: what the spec leaves open and the service shows is sent as it is, since a
- * value that is left out would fall back to the default, and another storage would mean new copies.
+ * Builds the item of a configure call. An edit sends the whole item, with the service's current value where the spec states
+ * none: an omitted field would fall back to its default, and another storage would mean new copies.
  */
 export function itemOf(
   pass: ProtectionPass,

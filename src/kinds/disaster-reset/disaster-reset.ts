@@ -19,30 +19,30 @@ import { atStage } from '../recovery/stages.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
-/** Reads every configuration, since none but the pinned ones may be there. */
+/** Reads all configurations: a reset may be sent only while no other than the pinned ones exist. */
 function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
-  const walk = pass.view.all(read);
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, read, since);
+  const snapshot = pass.view.all(read);
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, read, since);
   const sources = drSourcesOf(accountId);
   const listed = pass.view.all(sources);
   if (listed === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
-  return { walk, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
+  return { snapshot, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
 }
 
-function isGone(pass: ResetPass, { walk }: ResetSubject): boolean {
-  return pinnedOf(pass.spec).every(({ configurationId }) => !walk.items.has(configurationId));
+function isGone(pass: ResetPass, { snapshot }: ResetSubject): boolean {
+  return pinnedOf(pass.spec).every(({ configurationId }) => !snapshot.items.has(configurationId));
 }
 
 /** The pinned configurations that the service still shows. */
-function pinnedItems({ spec }: ResetPass, { walk }: ResetSubject): readonly ConfigurationItem[] {
-  return pinnedOf(spec).flatMap(({ configurationId }) => walk.items.get(configurationId) ?? []);
+function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly ConfigurationItem[] {
+  return pinnedOf(spec).flatMap(({ configurationId }) => snapshot.items.get(configurationId) ?? []);
 }
 
-/** Names what to look for in the service when the request expires while a clean-up is under way. */
+/** Text for people: what to look for in the service when the request expires during a clean-up. */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
     cleansUp(pendingCleanup),
@@ -51,7 +51,7 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   return isBegun ? 'whether what the reset is about is gone' : undefined;
 }
 
-/** The service said no. While it cleans up, that means "again later"; otherwise it is the end. */
+/** Interprets a refusal: "later" while the service cleans up, otherwise final. */
 function refused(
   pass: ResetPass,
   seen: ResetSubject,
@@ -62,13 +62,14 @@ function refused(
   const items = pinnedItems(pass, seen);
   const activating = items.some((item) => activationUnderWay(item) !== undefined);
   if (journal === undefined || activating) return undefined;
-  // Judged once per answer: by the time it is sent again, the clean-up may be over. A restart takes the answer for judged.
+  // Interpret each refusal once, because the clean-up may be over at the next look. After a restart it counts as
+  // interpreted.
   const isLater = notes['later'] !== undefined || (facts.stage === cleaning && notes['sentAt'] === undefined);
   if (!isLater) {
     const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
     const note = { ...notes, later: 1 };
     if (pending) return { is: 'again', remember: { facts: atStage(facts, cleaning, pass.wallMs) }, note };
-    // It may have ended between the answer and the look: what was refused because of it is asked for once more.
+    // The clean-up may have ended between the refusal and the read, so send once more.
     const isLast = facts.stage !== cleaning || journal.attempt > 1;
     return isLast
       ? undefined
@@ -83,7 +84,7 @@ function refused(
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions: [accepted] };
 }
 
-/** Wiped when no pinned configuration shows in two walks and nothing of it is being cleaned up. */
+/** Wiped when no pinned configuration shows in two lists and nothing of it is being cleaned up. */
 function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   if (!isGone(pass, seen)) {
     const message = 'the service accepted the reset and still lists the configuration';
@@ -91,10 +92,13 @@ function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   }
   const facts = factsOf(pass, seen);
   const message = 'the configuration is gone';
-  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.walk, { reason: 'InProgress', message });
+  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.snapshot, {
+    reason: 'InProgress',
+    message,
+  });
   if (unsure !== undefined) return unsure;
-  // What was listed while the configuration was still there says nothing of the clean-up after it.
-  const since = pass.notes['missedAt'] ?? seen.walk.begunAt;
+  // A list from before the configuration was gone does not show the clean-up.
+  const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
   if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
     return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
   }
@@ -119,12 +123,12 @@ function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly Sour
 }
 
 function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterResetFacts {
-  const appEnvId = environmentOf(pass);
-  const cleanup = seen?.sources.get(appEnvId)?.pendingCleanup;
+  const environmentId = environmentOf(pass);
+  const cleanup = seen?.sources.get(environmentId)?.pendingCleanup;
   const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
   return {
     ...pass.memory.facts,
-    ...(appEnvId !== '' && { appEnvId }),
+    ...(environmentId !== '' && { environmentId }),
     ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
   };
 }
@@ -132,19 +136,20 @@ function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterReset
 function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: JournalEntry) {
   const { account, memory, wallMs } = pass;
   return {
-    // The entry was compared with the spec before.
+    // The caller has checked that the journal entry fits the spec.
     request: postDisasterReadinessReset(JSON.parse(payload) as Resetting),
     credential: 'dangerous' as const,
     proof: drConfigurationsOf(account.accountId).first,
     committed: (body: unknown) => {
       const { configurations, destinations } = resetCountsOf(body) ?? {};
-      // Without a count it may come from somebody in between; with none, somebody else was first. What is gone decides.
+      // The answer alone proves nothing: without a count it may be a proxy's, and a count of zero means that somebody else
+      // was first. Wait until the configurations are gone.
       if (configurations === undefined || configurations === 0) return undefined;
       const facts: DisasterResetFacts = {
         ...memory.facts,
         acceptedTime: isoSeconds(wallMs),
-        configurations,
-        ...(destinations !== undefined && { destinations }),
+        wipedConfigurationCount: configurations,
+        ...(destinations !== undefined && { wipedDestinationCount: destinations }),
       };
       return { facts: atStage(facts, 'Accepted', wallMs) };
     },
@@ -166,7 +171,7 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject> = {
   validUntil: (spec) => spec.validUntil,
   facts: (pass) => factsOf(pass, undefined),
   look,
-  walkOf: ({ walk }) => walk,
+  snapshotOf: ({ snapshot }) => snapshot,
   trace: (pass, seen) =>
     pass.memory.journal !== undefined && pass.notes['unsent'] === undefined && isGone(pass, seen)
       ? { journal: undefined, facts: { ...pass.memory.facts, acceptedTime: isoSeconds(pass.wallMs) } }
@@ -204,12 +209,12 @@ function show(pass: ResetPass) {
 export const disasterReset = defineKind<DisasterResetSpec, DisasterResetFacts>({
   ...identity,
   needs: (spec) => needsOf(environmentNeed(spec)),
-  // The environment as well: a protection that remembers nothing asks which resets were about it.
+  // Keep the environment's id: a protection without memory looks for the resets of its environment.
   claims: (spec) => [
     ...pinnedOf(spec).map(({ configurationId }) => configurationId),
     ...stated(spec.environmentRef?.externalId),
   ],
-  made: ({ appEnvId }) => stated(appEnvId),
+  made: ({ environmentId }) => stated(environmentId),
   wipes: (spec, { acceptedTime }) =>
     acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
   finished: ({ finishedTime }) => finishedTime !== undefined,

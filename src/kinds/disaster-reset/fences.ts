@@ -15,7 +15,7 @@ export type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
 
 /** Everything that the service shows of protections. */
 export interface ResetSubject {
-  readonly walk: Snapshot<ConfigurationItem>;
+  readonly snapshot: Snapshot<ConfigurationItem>;
   readonly sources: ReadonlyMap<string, SourceItem>;
   readonly sourcesBegunAt: number | undefined;
 }
@@ -40,7 +40,7 @@ export function pinnedOf({
 export function environmentOf({ spec, referred, memory }: ResetPass): string {
   const { environmentRef } = spec;
   const found = idOf('AppEnvironment', environmentRef, { referred });
-  return environmentRef?.externalId ?? memory.facts.appEnvId ?? found ?? '';
+  return environmentRef?.externalId ?? memory.facts.environmentId ?? found ?? '';
 }
 
 /** The body that is sent. */
@@ -52,8 +52,8 @@ export function bodyOf(pass: ResetPass): Resetting {
 }
 
 /** The configurations that a reset would reach now: all of the account, or those of the environment. */
-function reached(pass: ResetPass, { walk, sources }: ResetSubject): readonly ConfigurationItem[] {
-  const all = [...walk.items.values()];
+function reached(pass: ResetPass, { snapshot, sources }: ResetSubject): readonly ConfigurationItem[] {
+  const all = [...snapshot.items.values()];
   if (pass.spec.scope === 'Account') return all;
   const appEnvId = environmentOf(pass);
   const bySource = sources.get(appEnvId)?.configurationId;
@@ -72,12 +72,12 @@ export function fenceOf(pass: ResetPass, seen: ResetSubject): Step<DisasterReset
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
-  const late = expired(pass, seen.walk, pass.spec.validUntil);
+  const late = expired(pass, seen.snapshot, pass.spec.validUntil);
   if (late !== undefined) return late;
   return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
 }
 
-/** Naming an id is no proof that it is this namespace's: others may share the account. */
+/** An id in the spec does not prove ownership: other namespaces may share the account. */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   return never(
@@ -99,7 +99,7 @@ function absent(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> |
   const missing = pinnedOf(pass.spec).find(({ configurationId }) => !here.has(configurationId));
   if (missing === undefined) return undefined;
   const { configurationId } = missing;
-  const elsewhere = seen.walk.items.get(configurationId);
+  const elsewhere = seen.snapshot.items.get(configurationId);
   if (elsewhere !== undefined) {
     const owner = elsewhere.sourceAppEnvId;
     return owner === undefined
@@ -113,7 +113,7 @@ function absent(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> |
         );
   }
   const message = `the service shows no configuration ${configurationId}, and this resource has not wiped it`;
-  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.walk, {
+  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.snapshot, {
     reason: 'ObjectMissing',
     message,
   });
@@ -128,10 +128,10 @@ function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined
 }
 
 /** The generation must be the pinned one, unless the service has said that it is at work: then a repeat finishes what it began. */
-function moved(pass: ResetPass, { walk }: ResetSubject): Fence | undefined {
+function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
   if (pass.memory.facts.stage === cleaning) return undefined;
   for (const { configurationId, configurationGeneration } of pinnedOf(pass.spec)) {
-    const shown = walk.items.get(configurationId);
+    const shown = snapshot.items.get(configurationId);
     const fenced = shown && movedOn(shown.generation, configurationGeneration);
     if (fenced !== undefined) return fenced;
   }

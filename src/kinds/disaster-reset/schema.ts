@@ -81,11 +81,11 @@ const count = (description: string) => integer(description, { min: 0, max: 2_000
 /** The status of a reset. */
 export const DisasterResetFacts = facts({
   ...recovery.stageFacts(),
-  appEnvId: text('The id of the environment.', { max: 128 }).optional(),
+  environmentId: text('The id of the environment.', { max: 128 }).optional(),
   acceptedTime: time('When the service accepted it.').optional(),
   finishedTime: time('When it was final.').optional(),
-  configurations: count('How many configurations the service wiped.'),
-  destinations: count('How many recovery destinations the service wiped.'),
+  wipedConfigurationCount: count('How many configurations the service wiped.'),
+  wipedDestinationCount: count('How many recovery destinations the service wiped.'),
   pendingCleanup: recovery.pendingCleanup(),
 });
 export type DisasterResetFacts = z.output<typeof DisasterResetFacts>;
@@ -100,12 +100,17 @@ export const identity = {
   life: 'request',
   spec: DisasterResetSpec,
   facts: DisasterResetFacts,
-  idField: undefined,
+  idWord: undefined,
   holds: false,
   columns: [
     { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },
-    { name: 'STAGE', path: '.status.stage', description: 'How far it is.' },
-    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
+    { name: 'STAGE', path: '.status.stage', description: 'The stage of the request.' },
+    {
+      name: 'SINCE',
+      path: '.status.stageChangeTime',
+      type: 'date',
+      description: 'For how long it has been in this stage.',
+    },
   ],
-  selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.appEnvId', '.status.stage'],
+  selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.environmentId', '.status.stage'],
 } satisfies KindIdentity;

@@ -27,7 +27,7 @@ function firstOf(changed: Fields, pass: AppPass): readonly string[] {
   // An app becomes a function, or stops being one, in a request that changes nothing else.
   if (converts(changed, pass)) return ['preset'];
   if (pass.spec.applyImmediately !== true) return [];
-  // Whatever is applied while the app is built from source would deploy what is built.
+  // While the app builds from source, applying at once would deploy the build.
   const held = replacing(changed, pass);
   if (held.length > 0) return held;
   // Send the visible change first: it deploys everything that is pending by then.
@@ -45,7 +45,7 @@ function replacing(changed: Fields, pass: AppPass): readonly string[] {
   return fields.length > 0 && isDeployedByEnvironment(pass) ? fields : [];
 }
 
-/** The changed fields of which the service shows the difference, and those that have to go along with them. */
+/** The changed fields whose difference the service shows, with the fields that must be sent in the same request. */
 function visible(changed: Fields, pass: AppPass): readonly string[] {
   const shown = Object.fromEntries(Object.entries(changed).filter(([field]) => !isHidden(field, pass)));
   const along = goesAlong(shown, pass);

@@ -32,8 +32,8 @@ export function boundDeployers(pass: AppPass): readonly string[] {
 }
 
 /**
- * Where an AppEnvironment deploys an image of its own, the app's image serves for its creation only: one that is bound, or one
- * that means an environment which no other has, however it names it.
+ * Names the AppEnvironments that deploy an image of their own, so that the app's image is used only at creation: those
+ * bound to the app's environments, and those about to bind one.
  */
 export function isDeployedByEnvironment(pass: AppPass): boolean {
   if (pass.memory.id === undefined) return false;
@@ -62,11 +62,12 @@ function imageOf({ spec }: Related): string | undefined {
 }
 
 /**
- * Whether the spec of an AppEnvironment means an environment of the app that is not taken, or one that is still to come. One that
- * does not refer to the app must be allowed to adopt: nobody is held up by a wish that is not granted.
+ * True if an AppEnvironment is about to bind a free or future environment of the app. Without a reference to the app it
+ * counts only where adoption is allowed.
  */
 function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
-  const { externalId, appRef, environmentName, cliEnvName, lifecycle } = (spec ?? {}) as Partial<AppEnvironmentSpec>;
+  const { externalId, appRef, environmentName, cliEnvironmentName, lifecycle } = (spec ??
+    {}) as Partial<AppEnvironmentSpec>;
   const appId = appRef?.externalId;
   const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
   if (!refers && adoptionWithin(lifecycle?.adoption, pass.account) === 'Never') return false;
@@ -77,7 +78,7 @@ function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet
       ? item.appEnvId === externalId
       : (ofThis || ofAny) &&
         (environmentName === undefined
-          ? cliEnvName !== undefined && item.cliEnvName === cliEnvName
+          ? cliEnvironmentName !== undefined && item.cliEnvName === cliEnvironmentName
           : item.name === environmentName),
   );
   return named.length === 0 ? ofThis : named.some((item) => !taken.has(item.appEnvId));

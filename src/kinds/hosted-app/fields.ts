@@ -7,10 +7,10 @@ import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environment
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 import { typed, valueOf } from '../shared/values.ts';
 
-/** An app as a list shows it, or as it shows by itself. */
+/** An app from a list, or from a read of its own. */
 export type ShownApp = AppItem | AppRecord;
 
-/** Fields that PATCH /app takes, by their place in the spec; those of `job` go together as `jobConfig`. */
+/** Fields that PATCH /app takes, by their place in the spec; those of `jobConfig` go together. */
 const bodyNames: Readonly<Record<string, string>> = {
   preset: 'dockerPreset',
   port: 'port',
@@ -21,8 +21,8 @@ const bodyNames: Readonly<Record<string, string>> = {
   'source.dockerfilePath': 'dockerfilePath',
   'source.dockerfile': 'customDockerfileContent',
   'source.buildArgs': 'buildArgs',
-  builder: 'builder',
-  buildPullSecretId: 'buildPullAccountSecretId',
+  'source.builder': 'builder',
+  'source.pullSecretId': 'buildPullAccountSecretId',
   'healthCheck.path': 'healthCheckPath',
   'healthCheck.port': 'healthCheckPort',
   'healthCheck.headers': 'healthCheckHeaders',
@@ -44,14 +44,14 @@ const creationWords: Readonly<Record<string, string>> = {
 /** The interface's names of fields, by their places in the spec, where the two differ. */
 export function interfaceWords(): Readonly<Record<string, string>> {
   const changed = Object.entries(bodyNames).map(([field, name]) => [name, field] as const);
-  const words = [...changed, ...Object.entries(creationWords), ['jobConfig', 'job'] as const];
+  const words = [...changed, ...Object.entries(creationWords)];
   return Object.fromEntries(words.filter(([name, field]) => name !== field));
 }
 
 /** Fields that POST /app does not take. */
 export const afterCreation = [
-  'builder',
-  'buildPullSecretId',
+  'source.builder',
+  'source.pullSecretId',
   'image.pullSecretId',
   'healthCheck.path',
   'healthCheck.port',
@@ -74,15 +74,15 @@ const shownAs = {
   useImage: 'useImage',
   'source.contextDir': 'contextDir',
   'source.dockerfilePath': 'dockerfilePath',
-  builder: 'builder',
+  'source.builder': 'builder',
 } as const satisfies Record<string, keyof AppRecord>;
 
 /** Shown fields that stay with the service when the spec states them no longer. */
 export function isKept(field: string): boolean {
-  return ['port', 'builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
+  return ['port', 'source.builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
 }
 
-/** A field that shows to be missing, and is hidden once it was sent. */
+/** A field that the service shows only while it is missing. */
 export function isHiddenOnceSent(field: string): boolean {
   return field === 'source.dockerfile';
 }
@@ -92,7 +92,7 @@ export function isHiddenAtTimes(field: string): boolean {
   return isHiddenOnceSent(field) || field === 'useImage';
 }
 
-/** A path and a content of the Dockerfile take each other's place. */
+/** A Dockerfile path and a Dockerfile content replace each other. */
 export function isReplaced(field: string, wanted: Fields): boolean {
   if (field === 'source.dockerfilePath') return wanted['source.dockerfile'] !== undefined;
   return field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined;
@@ -124,8 +124,8 @@ export function desired(pass: AppPass): Fields {
     'source.contextDir': source?.contextDir ?? (source && cleared('source.contextDir', './')),
     ...dockerfile(pass),
     'source.buildArgs': source?.buildArgs,
-    builder: spec.builder,
-    buildPullSecretId: spec.buildPullSecretId ?? cleared('buildPullSecretId', ''),
+    'source.builder': source?.builder,
+    'source.pullSecretId': source?.pullSecretId ?? cleared('source.pullSecretId', ''),
     'healthCheck.path': healthCheck?.path ?? cleared('healthCheck.path', ''),
     'healthCheck.port': healthCheck?.port,
     'healthCheck.headers':
@@ -136,7 +136,7 @@ export function desired(pass: AppPass): Fields {
   };
 }
 
-/** A path or a content, never both; back to the usual path where the content of the spec is gone. */
+/** A Dockerfile path or content, never both; the default path when the spec no longer has a content. */
 function dockerfile(pass: AppPass): Fields {
   const { spec, memory } = pass;
   const { source } = spec;
@@ -149,11 +149,11 @@ function dockerfile(pass: AppPass): Fields {
   return { 'source.dockerfilePath': dockerfilePath ?? usual };
 }
 
-function jobFields({ job }: HostedAppSpec): Fields {
-  const { concurrency, ...plain } = job ?? {};
+function jobFields({ jobConfig: config }: HostedAppSpec): Fields {
+  const { concurrency, ...plain } = config ?? {};
   return {
-    ...Object.fromEntries(Object.entries(plain).map(([name, value]) => [`job.${name}`, value])),
-    ...(concurrency && { [`job.concurrency.${concurrency.settingName}`]: typed(concurrency.value) }),
+    ...Object.fromEntries(Object.entries(plain).map(([name, value]) => [`jobConfig.${name}`, value])),
+    ...(concurrency && { [`jobConfig.concurrency.${concurrency.settingName}`]: typed(concurrency.value) }),
   };
 }
 
@@ -179,8 +179,8 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
 }
 
 /**
- * Whatever is applied at once afterwards deploys the image that goes along: where AppEnvironments deploy, it is what they all have, or
- * none. An app that had an image keeps it then.
+ * A change that is applied at once also deploys the image sent with it. So send the image that all AppEnvironments deploy,
+ * or none where they differ. An image that was sent before is left as it is.
  */
 function imageAlong(pass: AppPass): Fields {
   if (!isDeployedByEnvironment(pass)) return { 'image.reference': pass.spec.image?.reference };
@@ -211,7 +211,7 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
 /** The record of an app that the list shows; undefined before it was read. */
 function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
-  return read?.item === undefined ? undefined : { record: read.item, begunAt: read.walk.begunAt };
+  return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
 /** The settings for status; undefined before they were read. */
@@ -244,11 +244,11 @@ export function bodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, J
     const name = bodyNames[field];
     return name === undefined ? [] : [[name, value] as const];
   });
-  const isJob = Object.keys(fields).some((field) => field.startsWith('job.'));
+  const isJob = Object.keys(fields).some((field) => field.startsWith('jobConfig.'));
   return { ...Object.fromEntries(rows), ...(isJob && { jobConfig: jobConfig(pass.spec) }) };
 }
 
 function jobConfig(spec: HostedAppSpec): Readonly<Record<string, Json>> {
   const rows = Object.entries(definedOf(jobFields(spec)));
-  return Object.fromEntries(rows.map(([field, value]) => [field.replace(/^job\.(concurrency\.)?/, ''), value]));
+  return Object.fromEntries(rows.map(([field, value]) => [field.replace(/^jobConfig\.(concurrency\.)?/, ''), value]));
 }

@@ -55,7 +55,7 @@ function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
   const unread = catalogs.find((read) => view.all(read) === undefined && view.problem(read) === undefined);
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   const known = catalogs.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
-  // Half a catalog proves nothing: the service itself refuses what it does not have.
+  // An incomplete catalog proves nothing, so let the service refuse the preset.
   const isWhole = catalogs.every((read) => view.all(read) !== undefined);
   if (!isWhole || known.length === 0 || known.includes(preset)) return undefined;
   const near = nearest(preset, known);
@@ -71,7 +71,7 @@ function typeOf(pass: AppPass): string {
   return isDatabase(pass, preset) ? 'Database' : 'App';
 }
 
-/** Fields that creation alone takes and that never show. */
+/** Fields that only creation takes and that the service never shows. */
 function creationOnly({ atCreation: given }: HostedAppSpec): readonly string[] {
   const { presetVersion, database = {} } = given ?? {};
   const { settings = {}, ...size } = database;
@@ -173,7 +173,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       : undefined,
   settle: (pass, { item }) => {
     const id = item?.appId ?? pass.memory.id ?? '';
-    // Looked at here so that a change of an environment leads to a new status.
+    // Read the environments here, so that their changes wake this object.
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return applyPending(pass, id) ?? atRest(pass);
   },
@@ -190,8 +190,8 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
       ...(environments !== undefined && {
         environments: environments
-          .map(({ appEnvId, name, region, status }) => ({ id: appEnvId, name, region, status }))
-          .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+          .map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
+          .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
       }),
     };
   },

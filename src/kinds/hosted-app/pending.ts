@@ -30,7 +30,7 @@ export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Hos
   };
 }
 
-/** A change whose answer is not there may wait in the environments already. */
+/** A change in doubt may already be pending in the environments. */
 export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts {
   if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
   const { spec, memory, subject } = pass;
@@ -55,7 +55,7 @@ export function mustWait(pass: AppPass, changed: Fields): Step<HostedAppFacts> |
   return often ?? environmentInDoubt(pass);
 }
 
-/** A change of the app shows in its environments, and would be taken for the trace of a deployment whose answer was lost. */
+/** Wait: a change of the app also changes its environments, which could be mistaken for the effect of a lost deployment. */
 function environmentInDoubt(pass: AppPass): Step<HostedAppFacts> | undefined {
   return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
 }
@@ -110,7 +110,7 @@ function waiting(fields: readonly string[]): string {
   return `${fields.join(', ')} was changed and waits in each environment for its next deployment`;
 }
 
-/** The app is as its spec says; what of that does not run yet, though it was to be applied at once, and why. */
+/** Ready, with a message on what does not run yet although the spec applies it at once. */
 export function atRest(pass: AppPass): Step<HostedAppFacts> {
   const { spec, memory, subject } = pass;
   const { pendingChanges = [], takenOverGeneration } = memory.facts;

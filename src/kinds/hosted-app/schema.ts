@@ -73,6 +73,10 @@ const Source = withRule(
         'The content of the Dockerfile, instead of a path (interface: customDockerfileContent).',
       ).optional(),
       buildArgs: text('Arguments of the build, as the service takes them.', { max: 16_384 }).optional(),
+      builder: text('What builds the source, such as DOCKER or NIXPACKS.', { min: 1, max: 64 }).optional(),
+      pullSecretId: serviceId(
+        "The id of the registry credential for base images, among the account's secrets (interface: buildPullAccountSecretId).",
+      ).optional(),
     }),
     ['dockerfilePath', 'dockerfile'],
   ),
@@ -110,7 +114,7 @@ const HealthCheck = fields('How the service checks that the app answers.', {
   ).optional(),
 });
 
-const Job = fields('What a job runs; only with preset JOB (interface: jobConfig).', {
+const JobConfig = fields('What a job runs; only with preset JOB.', {
   command: text('The command.', { max: 16_384 }).optional(),
   shell: flag('Whether a shell runs the command.').optional(),
   timeoutSeconds: integer('How long a run may take, in seconds.', { min: 0, max: 2_000_000_000 }).optional(),
@@ -165,12 +169,8 @@ const Fields = specInAccount('What runs, and how it is built.', {
   }).optional(),
   source: Source.optional(),
   image: Image.optional(),
-  builder: text('What builds the source, such as DOCKER or NIXPACKS.', { min: 1, max: 64 }).optional(),
-  buildPullSecretId: serviceId(
-    "The id of the registry credential for base images, among the account's secrets (interface: buildPullAccountSecretId).",
-  ).optional(),
   healthCheck: HealthCheck.optional(),
-  job: Job.optional(),
+  jobConfig: JobConfig.optional(),
   atCreation: AtCreation.optional(),
   applyImmediately: flag(
     'Whether changes deploy to all environments at once. Otherwise they stay pending in each environment until its next deployment. Default: false.',
@@ -189,7 +189,7 @@ type Fields = z.output<typeof Fields>;
 const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
-/** The settings that have a field of their own in `job`. */
+/** The job settings with fields of their own in spec.job. */
 const jobSettings: readonly string[] = [
   'command',
   'shell',
@@ -217,17 +217,17 @@ function withRules(schema: typeof Fields): typeof Fields {
       (spec.source === undefined && (spec.externalId !== undefined || asksForDatabase(spec))),
   });
   const job = withRule(oneOrigin, {
-    rule: `!has(self.job) || ${preset} == 'JOB'`,
-    message: 'job is only allowed when preset is JOB',
-    fieldPath: '.job',
+    rule: `!has(self.jobConfig) || ${preset} == 'JOB'`,
+    message: 'jobConfig is only allowed when preset is JOB',
+    fieldPath: '.jobConfig',
     reason: 'FieldValueForbidden',
-    check: (spec) => spec.job === undefined || spec.preset === 'JOB',
+    check: (spec) => spec.jobConfig === undefined || spec.preset === 'JOB',
   });
   const concurrency = withRule(job, {
-    rule: `!has(self.job) || !has(self.job.concurrency) || !(self.job.concurrency.settingName in ${words(jobSettings)})`,
-    message: 'job.concurrency.settingName must not be the name of another setting of job',
-    fieldPath: '.job.concurrency.settingName',
-    check: ({ job: settings }) => !jobSettings.includes(settings?.concurrency?.settingName ?? ''),
+    rule: `!has(self.jobConfig) || !has(self.jobConfig.concurrency) || !(self.jobConfig.concurrency.settingName in ${words(jobSettings)})`,
+    message: 'jobConfig.concurrency.settingName must not be the name of another setting of jobConfig',
+    fieldPath: '.jobConfig.concurrency.settingName',
+    check: ({ jobConfig: settings }) => !jobSettings.includes(settings?.concurrency?.settingName ?? ''),
   });
   const database = withRule(concurrency, {
     rule: `!self.?atCreation.?database.hasValue() || !(${preset} in ${words(appPresets)})`,
@@ -288,12 +288,12 @@ export const HostedAppFacts = facts({
   environments: listByKey(
     'Its environments.',
     shown('An environment.', {
-      id: text('Its id.', { max: 128 }),
+      externalId: text('Its id (interface: appEnvId).', { max: 128 }),
       name: text('Its name.', { max: 256 }).optional(),
       region: text('Where it runs.', { max: 128 }).optional(),
-      status: text('Its status, in the words of the service.', { max: 64 }).optional(),
+      state: text('Its state, in the words of the service (interface: status).', { max: 64 }).optional(),
     }),
-    ['id'],
+    ['externalId'],
     { max: 100 },
   ).optional(),
   pendingChanges: listOf(
@@ -327,11 +327,11 @@ export const identity = {
   spec: HostedAppSpec,
   facts: HostedAppFacts,
   internal: ['takenOverGeneration', 'applyInDoubt'],
-  idField: 'appId',
+  idWord: 'appId',
   holds: true,
   columns: [
     { name: 'TYPE', path: '.status.type', description: 'What it is: App, Database, Function or Job.' },
     { name: 'PRESET', path: '.spec.preset', wide: true, description: 'The preset.' },
   ],
-  selectable: ['.spec.preset', '.status.type', '.status.appId'],
+  selectable: ['.spec.preset', '.status.type', '.status.externalId'],
 } satisfies KindIdentity;

@@ -51,8 +51,8 @@ export const identity = {
   life: 'account',
   spec: ClusterHostingAccountSpec,
   facts: HostingAccountFacts,
-  idField: undefined,
+  idWord: undefined,
   holds: true,
   columns: accountColumns,
-  selectable: ['.spec.accountId'],
+  selectable: ['.spec.externalId'],
 } satisfies KindIdentity;

@@ -29,7 +29,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.memory.applied?.generation === generation) {
     return { is: 'ready', message: `the credential opens account ${accountId} at ${endpoint}` };
   }
-  // Values that move by themselves are refreshed with each new spec.
+  // Keep volatile values until the next change of the spec, or status would be written all the time.
   const { intervals: _intervals, budget: _budget, ...facts } = pass.memory.facts;
   return { is: 'again', remember: { applied: { generation, prints: {} }, facts } };
 }
@@ -58,23 +58,23 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<HostingAccountFacts> 
 }
 
 /** The condition `Throttled`: whether the service holds back requests, until when, and how many resources wait for that. */
-function throttled({ account, view, tally, wallMs }: AccountPass): OwnCondition {
+function throttled({ account, view, usage, wallMs }: AccountPass): OwnCondition {
   const type = 'Throttled';
   const { throttledMs } = account;
   if (throttledMs === undefined && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
     return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
   }
   const until = throttledMs === undefined ? 'until it allows them' : `until ${isoSeconds(wallMs + throttledMs + 999)}`;
-  const waiting = tally?.().throttled ?? 0;
+  const waiting = usage?.().throttled ?? 0;
   const whoWaits = waiting === 0 ? '' : `; ${waiting} resource${waiting === 1 ? ' waits' : 's wait'} for that`;
   const message = `the service asked to slow down: requests wait ${until}${whoWaits}`;
   return { type, status: 'True', reason: 'Throttling', message };
 }
 
 /** The condition `TokenLimited`: the service refused the token a call that a resource needs. */
-function tokenLimited({ tally }: AccountPass): OwnCondition {
+function tokenLimited({ usage }: AccountPass): OwnCondition {
   const type = 'TokenLimited';
-  const { count = 0, first = [] } = tally?.().forbidden ?? {};
+  const { count = 0, first = [] } = usage?.().forbidden ?? {};
   if (count === 0) {
     return {
       type,
@@ -101,18 +101,18 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
 }
 
 /** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
-function accountFacts({ account, view, memory, tally }: AccountPass): HostingAccountFacts {
+function accountFacts({ account, view, memory, usage }: AccountPass): HostingAccountFacts {
   const catalog = catalogOf(view, account.accountId);
-  const { counts = [], orphans = [] } = tally?.() ?? {};
+  const { counts = [], orphans = [] } = usage?.() ?? {};
   const lasting: HostingAccountFacts = {
     endpoint: account.endpoint,
     ...(catalog !== undefined && { catalog }),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
-    ...(account.acceptedMissing !== undefined && { acceptedMissing: account.acceptedMissing }),
+    ...(account.acceptedMissing !== undefined && { lastHandledAcceptMissing: account.acceptedMissing }),
   };
   const { intervals, budget, ...before } = memory.facts;
-  // These move with the number of resources: they are written anew only together with something that lasts.
+  // These counts change often, so they are written only together with another change.
   if (intervals !== undefined && sameJson(before, lasting)) return { ...lasting, intervals, budget };
   return { ...lasting, intervals: intervalsOf(account), budget: budgetOf(account) };
 }
@@ -124,7 +124,9 @@ function budgetOf({ budget }: AccountPass['account']): HostingAccountFacts['budg
 function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<HostingAccountFacts['intervals']> {
   const seconds = (ms: number) => Math.max(1, Math.round(ms / 1_000));
   return [
-    ...(inEffect.roundMs === undefined ? [] : [{ name: 'alert states', seconds: seconds(inEffect.roundMs) }]),
+    ...(inEffect.rateLimitedMs === undefined
+      ? []
+      : [{ name: 'alert states', seconds: seconds(inEffect.rateLimitedMs) }]),
     { name: 'lists', seconds: seconds(inEffect.pollMs) },
   ];
 }

@@ -21,20 +21,20 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
     credentialsRef: objectRef(
       `The Secret ${where} with the keys baseUrl and token, and optionally caBundle (certificates in PEM form).`,
     ),
-    accountId: immutable(
-      serviceId('The id of the account in the service.'),
-      'accountId cannot be changed; create another account resource',
+    externalId: immutable(
+      serviceId('The id of the account in the service (interface: accountId).'),
+      'externalId cannot be changed; create another account resource',
     ),
     dangerousCredentialsRef: objectRef(
       `A Secret ${where} like credentialsRef, used only to activate, discard and reset disaster recovery. Its baseUrl must equal the main one, and its token must see the same account.`,
     ).optional(),
-    lifecycle: fields('How far the operator may go in this account; the limit of what resources in it say.', {
+    lifecycle: fields('Limits for every resource of this account.', {
       managementPolicy: choice(
         'Observe lets nothing in this account write to the service, whatever a resource says. Default: Manage.',
         ['Manage', 'Observe'],
       ).optional(),
       adoption: choice(
-        `The most that a resource in this account may take over of what exists in the service: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
+        `Which existing objects the resources of this account may adopt at most: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
         ['Never', 'ById', 'ByName'],
       ).optional(),
     }).optional(),
@@ -42,7 +42,7 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
       'How often the service is read when all is calm, in seconds. Default: 60, or what the operator was started with (--poll-seconds).',
       { min: 10, max: 3600 },
     ).optional(),
-    budget: fields('How hard the service may be called with this credential.', {
+    budget: fields('Limits of the requests with this credential.', {
       requestsPerSecond: integer('Requests per second. Default: 5.', { min: 1, max: 1000 }).optional(),
       concurrency: integer('Requests at the same time. Default: 4.', { min: 1, max: 100 }).optional(),
     }).optional(),
@@ -128,12 +128,12 @@ export const HostingAccountFacts = facts({
     'Objects in the service that carry the mark of this operator but belong to no resource, in the lists that some resource is about; they are only reported.',
     shown('One object.', {
       type: text('What it is, such as contact point.', { max: 63 }),
-      id: text('Its id.', { max: 128 }),
+      externalId: text('Its id.', { max: 128 }),
       name: text('Its name.', { max: 256 }).optional(),
     }),
     { max: 50 },
   ).optional(),
-  acceptedMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
+  lastHandledAcceptMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
     max: 300,
   }).optional(),
 });
@@ -148,7 +148,7 @@ export type HostingAccountSpec = z.output<typeof HostingAccountSpec>;
 
 /** The columns that both kinds of accounts show. */
 export const accountColumns = [
-  { name: 'ACCOUNT', path: '.spec.accountId', description: 'The id of the account in the service.' },
+  { name: 'ACCOUNT', path: '.spec.externalId', description: 'The id of the account in the service.' },
   { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
   {
     name: 'POLICY',
@@ -168,8 +168,8 @@ export const identity = {
   life: 'account',
   spec: HostingAccountSpec,
   facts: HostingAccountFacts,
-  idField: undefined,
+  idWord: undefined,
   holds: true,
   columns: accountColumns,
-  selectable: ['.spec.accountId'],
+  selectable: ['.spec.externalId'],
 } satisfies KindIdentity;

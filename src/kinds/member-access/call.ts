@@ -1,11 +1,10 @@
 /**
- * Sending the list of a member: what holds it back, what is written down before it goes out, and what an answer tells.
+ * Sends the list of a member's environments: when it waits, what status records before the call, and what the answer means.
  *
  * Why: docs/design/member-access.md
  */
 import { readOf } from '../../engine/kind/planner/reading.ts';
-import { isNo } from '../../engine/kind/contract/refusal.ts';
-import type { Call, Refusal, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import { type Call, type Refusal, type Step, type Verdict, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../../hosting/requests.ts';
 import { factsWith, isEdited, readAccess, remembered, union, type AccessPass } from './view.ts';
@@ -13,11 +12,11 @@ import type { MemberAccessFacts } from './schema.ts';
 
 /** A list to send. */
 export interface Sending {
-  /** All of the list, at least one: none would mean every environment. */
+  /** The whole list to send. Never empty: an empty list means every environment. */
   readonly target: readonly string[];
   /** Those of it that the spec names. */
   readonly ids: readonly string[];
-  /** It is all that the spec names. */
+  /** True when the list is exactly what the spec names. */
   readonly isWhole: boolean;
 }
 
@@ -37,7 +36,7 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
   const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
-    // An answer that is lost must not make strangers of the ids that we asked for.
+    // Record the ids before the call: after a lost answer they must still count as asked for by us.
     ...(isNew && { journal: { operation: 'restrict', attempt: 1, digest: pass.print(request.body ?? null) } }),
     committed: () => ({
       ...(isWhole && { applied: { generation: subject.generation, prints: {} } }),
@@ -58,7 +57,7 @@ export function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts>
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }
 
-/** Leaves a difference that somebody made in the service: it is only reported, or contested. */
+/** Leaves drift as it is: it is only reported, or contested. */
 export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const { spec, contested } = pass;
   if (isEdited(pass)) return undefined;
@@ -74,12 +73,12 @@ export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined
   return { is: 'stall', reason: 'Contested', message };
 }
 
-/** A list is written over what was read just before, since the service adds to it by itself. */
+/** Read the list right before writing it, because the service adds to it by itself. */
 function stale(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const read = readAccess(pass);
   const since = Math.max(pass.askedAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(read, pass.spec.externalId);
-  return seen === undefined || seen.walk.begunAt < since
+  return seen === undefined || seen.snapshot.begunAt < since
     ? { ...readOf(pass, read, since), note: pass.notes }
     : undefined;
 }
@@ -108,7 +107,7 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
     return {
       is: 'wait',
       reason: 'InDoubt',
-      message: `${words}; what came of it is looked at before it is sent again`,
+      message: `${words}; its effect is read before it is sent again`,
       retryInMs: 2_000,
       note: { ...pass.notes, lookSince: pass.monotonicMs + 1 },
       remember: { journal: undefined },

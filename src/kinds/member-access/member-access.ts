@@ -54,13 +54,13 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
   if (memory.id !== membershipId || memory.journal !== undefined) {
     const { endpoint, accountId } = account;
     const binding = { endpoint, accountId };
-    // A call that was begun shows in the list, which is read anew before the next one.
+    // A lost call is settled by reading the list again before the next call.
     return { is: 'again', remember: { id: membershipId, ownership: 'Adopted', binding, journal: undefined } };
   }
   return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);
 }
 
-/** The spec gives everything, and says so: the one use of the empty list while the resource lives. */
+/** spec.access is Full: the only case in which the empty list is sent while the resource exists. */
 function grant(pass: AccessPass, allowed: readonly string[]): Step<MemberAccessFacts> {
   if (allowed.length === 0) return settled(pass, []);
   return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.externalId} every environment`) };
@@ -89,7 +89,10 @@ function restrict(pass: AccessPass, allowed: readonly string[]): Step<MemberAcce
   return withoutGone(pass, target) ?? restrictTo(pass, { target, ids, isWhole: true });
 }
 
-/** A reference means another environment than when the spec was applied: whoever may edit that must not widen this. */
+/**
+ * A reference resolves to another environment than when the spec was applied. Stall: whoever edits the other resource must
+ * not widen this access.
+ */
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<MemberAccessFacts> {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
@@ -97,7 +100,7 @@ function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<M
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
-/** The service refused a list with ids that the spec does not name and nobody finds: proved gone, they are left out. */
+/** The service refused ids that the spec does not name. Leave them out once they are proved gone. */
 function withoutGone(pass: AccessPass, target: readonly string[]): Step<MemberAccessFacts> | undefined {
   const { notes, account, view, spec } = pass;
   const { refusedAt } = notes;
@@ -105,13 +108,16 @@ function withoutGone(pass: AccessPass, target: readonly string[]): Step<MemberAc
   const list = appEnvsOf(account.accountId);
   const since = refusedAt + account.pollMs;
   const seen = view.one(list, spec.externalId);
-  if (seen === undefined || seen.walk.begunAt < since) return { ...readOf(pass, list, since), note: notes };
+  if (seen === undefined || seen.snapshot.begunAt < since) return { ...readOf(pass, list, since), note: notes };
   const gone = unseenIn(pass, target);
   const rest = target.filter((id) => !gone.includes(id));
   return restrictTo(pass, { target: rest, ids: wantedOf(pass).ids, isWhole: true });
 }
 
-/** The service shows every environment though the spec restricts: the restriction is put back with what is there. */
+/**
+ * The service shows full access although the spec restricts it: restore the restriction with the environments that are
+ * resolved.
+ */
 function close(pass: AccessPass): Step<MemberAccessFacts> {
   const { externalId: membershipId } = pass.spec;
   const { ids, unresolved } = wantedOf(pass);
@@ -119,7 +125,7 @@ function close(pass: AccessPass): Step<MemberAccessFacts> {
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
-  // Even an environment that a reference means only since yesterday is less than all of them.
+  // A reference that changed is accepted here: one environment more is less than full access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
     const message = `${membershipId} has full access though the spec restricts it, and none of spec.environmentRefs exists any more: an empty list would mean full access, so nothing can be sent; name an environment that exists`;
@@ -150,12 +156,12 @@ function leave(pass: AccessPass): Step<MemberAccessFacts> {
   const grants = spec.lifecycle?.onDelete === 'GrantFullAccess' && subject.annotations[onDeleteAnnotation] !== 'Retain';
   const isUnknown = memory.id !== membershipId || memory.applied === undefined;
   if (isUnknown && !grants) return { is: 'release' };
-  const ids = memory.facts.appEnvIds ?? [];
+  const ids = memory.facts.environmentIds ?? [];
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
   if (isUnknown) {
     const hasAsked = remembered(pass).asked.length > 0;
-    // A no and an answer that was lost leave the same behind: neither shows that the restriction is ours to lift.
+    // A refusal and a lost answer look the same here: neither proves that the restriction is ours to lift.
     const why = hasAsked
       ? 'what was asked for is not known to have been carried out'
       : 'this resource is not known to have restricted it';
@@ -166,7 +172,7 @@ function leave(pass: AccessPass): Step<MemberAccessFacts> {
   if (other !== undefined) return { is: 'release', stays: `${stays}: ${other.name} is about the same member` };
   const since = Math.max(pass.askedAt, notes['grantedAt'] ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(readAccess(pass), membershipId);
-  if (seen === undefined || seen.walk.begunAt < since) return readOf(pass, readAccess(pass), since);
+  if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, readAccess(pass), since);
   if (seen.item === undefined || seen.item.allowedAppEnvIds.length === 0) return { is: 'release' };
   if (notes['grantedAt'] !== undefined && pass.monotonicMs - notes['grantedAt'] < pass.horizonMs) {
     const message = `${membershipId} was given every environment; waiting until the service shows it`;

@@ -23,7 +23,7 @@ const Fields = specInAccount('Which environments a member may see and use.', {
     environmentRef(),
     { max: 500 },
   ).optional(),
-  serviceAdds: choice(
+  onServiceAdd: choice(
     'What to do with environments that the service adds by itself, because the member created them. Default: Keep.',
     ['Keep', 'Remove'],
   ).optional(),
@@ -54,12 +54,12 @@ const ids = (description: string) =>
 /** The status fields of a member's access. */
 export const MemberAccessFacts = facts({
   access: text('Full or Restricted, as the service shows it.', { max: 32 }).optional(),
-  appEnvIds: ids('The environments that the service allows.'),
+  environmentIds: ids('The environments that the service allows.'),
   setAppEnvIds: ids('The environments that this resource allowed, for the spec as last applied.'),
   askedAppEnvIds: ids(
     'Other environments that this resource, or one before it for the same member, asked for: where the spec does not name one, it is taken away when the service shows it.',
   ),
-  serviceAddedAppEnvIds: ids('The environments that somebody else, or the service itself, allowed.'),
+  serviceAddedEnvironmentIds: ids('The environments that somebody else, or the service itself, allowed.'),
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;
 
@@ -74,7 +74,7 @@ export const identity = {
   spec: MemberAccessSpec,
   facts: MemberAccessFacts,
   internal: ['setAppEnvIds', 'askedAppEnvIds'],
-  idField: 'membershipId',
+  idWord: 'membershipId',
   holds: true,
   columns: [
     { name: 'ACCESS', path: '.spec.access', description: 'What the spec asks for.' },

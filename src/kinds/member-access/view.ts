@@ -33,7 +33,7 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
   if (seen?.item === undefined) return undefined;
   const own: unknown = pass.wrote?.fields['allowedAppEnvIds'];
-  const isOlder = pass.wrote !== undefined && seen.walk.begunAt < pass.wrote.at;
+  const isOlder = pass.wrote !== undefined && seen.snapshot.begunAt < pass.wrote.at;
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
@@ -58,10 +58,7 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
   return { ...pass.memory.facts, setAppEnvIds: stated(kept), askedAppEnvIds: stated(others) };
 }
 
-/**
- * What another resource of the same membership asked for, to be known when this one takes its place. That of another
- * namespace is not for the eyes of who reads this one.
- */
+/** The ids that another resource of this namespace asked for in the same membership, in case this one replaces it. */
 export function inherited(pass: AccessPass, owner: string): MemberAccessFacts | undefined {
   const { facts } = pass.memory;
   const before = pass
@@ -79,7 +76,7 @@ export function targetOf(pass: AccessPass, ids: readonly string[], allowed: read
   const { set, asked } = remembered(pass);
   const stays = (id: string) =>
     ids.includes(id) ||
-    (set.includes(id) ? !isEdited(pass) : !asked.includes(id) && pass.spec.serviceAdds !== 'Remove');
+    (set.includes(id) ? !isEdited(pass) : !asked.includes(id) && pass.spec.onServiceAdd !== 'Remove');
   return union(ids, allowed.filter(stays));
 }
 
@@ -112,13 +109,13 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
   const differs = !isEdited(pass) && !sameIds(target, allowed);
   const inWords = (list: readonly string[]) => (list.length === 0 ? '(every environment)' : list.join(', '));
   const added = addedByOthers(pass, allowed, ids);
-  const kept = isRestricted && spec.serviceAdds !== 'Remove' ? added : [];
+  const kept = isRestricted && spec.onServiceAdd !== 'Remove' ? added : [];
   return {
     facts: {
       ...memory.facts,
       access: allowed.length === 0 ? 'Full' : 'Restricted',
-      appEnvIds: allowed.length === 0 ? undefined : [...allowed].toSorted(),
-      serviceAddedAppEnvIds: stated(added),
+      environmentIds: allowed.length === 0 ? undefined : [...allowed].toSorted(),
+      serviceAddedEnvironmentIds: stated(added),
     },
     conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
     drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],
@@ -136,10 +133,10 @@ function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readon
 
 /** A warning for each environment that is kept beyond the spec, once. */
 function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): readonly Notice[] {
-  const told = memory.facts.serviceAddedAppEnvIds ?? [];
+  const told = memory.facts.serviceAddedEnvironmentIds ?? [];
   const news = kept.filter((id) => !told.includes(id));
   if (news.length === 0) return [];
-  const note = `${spec.externalId} may also reach ${news.join(', ')}, which the spec does not name and this resource is not known to have set: kept, since serviceAdds is Keep`;
+  const note = `${spec.externalId} may also reach ${news.join(', ')}, which the spec does not name and this resource is not known to have set: kept, since onServiceAdd is Keep`;
   return [{ type: 'Warning', reason: 'AddedByOthers', note }];
 }
 
@@ -162,11 +159,11 @@ function addedCondition(kept: readonly string[]): OwnCondition {
   if (kept.length === 0) {
     return { type, status: 'False', reason: 'NothingAdded', message: 'nothing is kept that the spec does not name' };
   }
-  const message = `${kept.join(', ')}: allowed by others, by the service itself, or by a resource that is gone; kept, since serviceAdds is Keep. serviceAdds: Remove takes it away, and so does naming it in the spec and then no longer`;
+  const message = `${kept.join(', ')}: allowed by others, by the service itself, or by a resource that is gone; kept, since onServiceAdd is Keep. onServiceAdd: Remove takes it away, and so does naming it in the spec and then no longer`;
   return { type, status: 'True', reason: 'AddedByOthers', message };
 }
 
-/** The switch of the account is not part of the interface. */
+/** The interface does not show whether the account enforces restrictions. */
 const enforced: OwnCondition = {
   type: 'Enforced',
   status: 'Unknown',

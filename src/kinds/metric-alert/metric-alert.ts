@@ -39,15 +39,15 @@ function inSpec(words: Words, shown: string | undefined): string | undefined {
   return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
 }
 
-/** Ours stands at the end: a text like it may have been copied into the description that the spec asks for. */
+/** Our mark is the last one in the text: the user's description may contain a copied one. */
 const markerForm = /apphosting:[a-z2-7]{16}$/;
 
-/** A lost call is looked for where it was sent, whatever a reference names by now. */
+/** Look for a lost call in the environment it was sent to, even if the reference resolves to another one now. */
 function environmentOf(pass: AlertPass): string {
   const { spec, memory } = pass;
   const { create } = memory.journal ?? {};
   if (create !== undefined) return environmentOfAlerts(create.collection);
-  return idOf('AppEnvironment', spec.environmentRef, pass) ?? memory.facts.appEnvId ?? '';
+  return idOf('AppEnvironment', spec.environmentRef, pass) ?? memory.facts.environmentId ?? '';
 }
 
 function contactPoints(pass: AlertPass): readonly Named[] {
@@ -69,7 +69,7 @@ function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined 
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
 }
 
-/** A new alert is put on an environment of the account, and by its id only where this namespace may name one. */
+/** Creates an alert only on an environment of the account; naming the environment by id needs the right to adopt. */
 function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   const { spec, memory, account, view } = pass;
   const appEnvId = spec.environmentRef.externalId;
@@ -84,12 +84,12 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   const seen = view.one(list, appEnvId);
   if (seen === undefined) return readOf(pass, list, Number.NEGATIVE_INFINITY);
   if (seen.item !== undefined) return undefined;
-  if (seen.walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  if (seen.snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is made as soon as it does`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 
-/** Ingress metrics are not there for databases; said without a call where the preset is known. */
+/** Refuses an ingress metric for a database before any call, where the preset is known. */
 function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
   const preset = presetOfEnvironment(pass, environmentOf(pass));
@@ -131,7 +131,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     queryRange: pass.spec.queryRange ?? '10m',
     contactPointRefs: contactPointIds(pass),
     enabled: pass.spec.enabled ?? true,
-    appEnvId: environmentOf(pass),
+    environmentRef: environmentOf(pass),
   }),
   observed: (item, pass) => ({
     name: item.name,
@@ -144,11 +144,11 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     queryRange: item.queryRange,
     contactPointRefs: item.contactPointIds?.toSorted(),
     enabled: item.enabled,
-    appEnvId: item.appEnvId ?? environmentOf(pass),
+    environmentRef: item.appEnvId ?? environmentOf(pass),
   }),
-  // One that was taken over has none without the spec, and no way of clearing it is documented.
+  // An adopted alert keeps its description unless the spec has one: the interface cannot clear it.
   kept: (field) => field === 'description',
-  fixed: ['appEnvId'],
+  fixed: ['environmentRef'],
   afterCreation: ['enabled'],
 
   requests: {
@@ -166,10 +166,10 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     },
     remove: deleteAlert,
   },
-  // By the environment an alert is found again when what names it has gone.
-  factsOfNext: ({ appEnvId }) => ({ appEnvId }),
+  // Keep the environment's id, to find the alert again when the reference is gone.
+  factsOfNext: ({ environmentId }) => ({ environmentId }),
   facts: (pass, { item }) => ({
-    appEnvId: item?.appEnvId ?? environmentOf(pass),
+    environmentId: item?.appEnvId ?? environmentOf(pass),
     ...(item?.region !== undefined && { region: item.region }),
     ...liveState(pass, item),
   }),
@@ -206,7 +206,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
     noun: 'alert',
     collection: 'alerts',
     read: (item) => {
-      // The lists of alerts are built by one function, and hold nothing else.
+      // The cast is safe: one function builds all lists of alerts.
       const alert = item as AlertItem;
       return { mark: plan.markerOf?.(alert), name: alert.name };
     },

@@ -129,7 +129,7 @@ export type MetricAlertSpec = z.output<typeof MetricAlertSpec>;
 
 /** The status fields of an alert. */
 export const MetricAlertFacts = facts({
-  appEnvId: text('The id of the environment.', { max: 128 }).optional(),
+  environmentId: text('The id of the environment.', { max: 128 }).optional(),
   region: text('Where the environment runs.', { max: 128 }).optional(),
   state: text('Normal, Pending, Firing, NoData or Error.', { max: 32 }).optional(),
   previousState: text('The state before.', { max: 32 }).optional(),
@@ -150,7 +150,7 @@ export const identity = {
   life: 'long',
   spec: MetricAlertSpec,
   facts: MetricAlertFacts,
-  idField: 'alertId',
+  idWord: 'alertId',
   holds: true,
   columns: [
     { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
@@ -168,14 +168,14 @@ export const identity = {
       wide: true,
       description: 'How long ago the state was last seen to be so, as of the last hour.',
     },
-    { name: 'ENVIRONMENT', path: '.status.appEnvId', wide: true, description: 'The id of the environment.' },
+    { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
   ],
   selectable: [
     '.spec.environmentRef.name',
     '.spec.metric',
     '.spec.enabled',
     '.status.state',
-    '.status.appEnvId',
-    '.status.alertId',
+    '.status.environmentId',
+    '.status.externalId',
   ],
 } satisfies KindIdentity;

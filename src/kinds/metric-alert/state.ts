@@ -9,7 +9,7 @@ import type { MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem>['notices']>>;
 
-/** The states that the interface describes; another one is shown, and nothing is made of it. */
+/** The states that the interface describes. Any other is shown without an interpretation. */
 const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
 
 /** One evaluation by the service, as a list or a refresh shows it. */
@@ -47,7 +47,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   if (newest?.state === undefined) return shown;
   const seenMs = isOfList
     ? Date.parse(newest.lastStateCheck ?? '')
-    : pass.wallMs - (pass.monotonicMs - refreshed.walk.begunAt);
+    : pass.wallMs - (pass.monotonicMs - refreshed.snapshot.begunAt);
   const observed = Number.isNaN(seenMs) ? undefined : isoSeconds(seenMs);
   const { state, previousState = known } = newest;
   if (state === known) {
@@ -73,7 +73,7 @@ function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean
 /** True if nothing has shown the state for long. */
 function isStale(pass: AlertPass, { stateObservedTime = '' }: LiveState): boolean {
   const { inEffect } = pass.account;
-  const everyMs = isRefreshed(pass) ? Math.max(refreshMs(pass), inEffect.roundMs ?? 0) : inEffect.pollMs;
+  const everyMs = isRefreshed(pass) ? Math.max(refreshMs(pass), inEffect.rateLimitedMs ?? 0) : inEffect.pollMs;
   return pass.wallMs - Date.parse(stateObservedTime) > Math.max(staleMs, 3 * everyMs);
 }
 

@@ -2,7 +2,7 @@
 import { canonicalJson } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { JournalEntry } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/written.ts';
+import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import type { Activation, PointItem } from '../../hosting/requests.ts';
 import type { SeenConfiguration } from '../recovery/configurations.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
@@ -79,7 +79,7 @@ export function ownOperationId(pass: ActivationPass): string | undefined {
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);
   if (found === undefined) return undefined;
-  // The facts of a referred object are those of its kind, read by its own schema.
+  // The kind of the referred object fixes the type of its facts, which its own schema has checked.
   const facts = found.facts as ProtectionFacts;
-  return { id: found.id, appEnvId: facts.appEnvId, source: facts.source, operations: facts.operations ?? [] };
+  return { id: found.id, appEnvId: facts.environmentId, source: facts.source, operations: facts.operations ?? [] };
 }

@@ -35,12 +35,12 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 
 /** The first reason not to send the activation now; undefined when it may be sent. */
 export function fenceOf(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> | Fence | undefined {
-  const { configuration, walk } = seen;
+  const { configuration, snapshot } = seen;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
-  const late = expired(pass, walk, pass.spec.validUntil);
+  const late = expired(pass, snapshot, pass.spec.validUntil);
   if (late !== undefined) return late;
   if (configuration === undefined) return missing(pass, seen);
   return (
@@ -56,10 +56,10 @@ export function fenceOf(pass: ActivationPass, seen: SeenProtection): Step<Recove
   );
 }
 
-function missing(pass: ActivationPass, { walk }: SeenProtection): Step<RecoveryActivationFacts> | Fence {
+function missing(pass: ActivationPass, { snapshot }: SeenProtection): Step<RecoveryActivationFacts> | Fence {
   const { configurationId } = pass.spec;
   const message = `the service shows no configuration ${configurationId}`;
-  const unsure = provenGone<RecoveryActivationSpec, RecoveryActivationFacts>(pass, walk, {
+  const unsure = provenGone<RecoveryActivationSpec, RecoveryActivationFacts>(pass, snapshot, {
     reason: 'ObjectMissing',
     message,
   });
@@ -69,7 +69,7 @@ function missing(pass: ActivationPass, { walk }: SeenProtection): Step<RecoveryA
 /** The protection and the service must both still have what is pinned. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint } = pass.spec;
-  // Before what would end the request: without the protection, nobody can say that what is there is not its own doing.
+  // Check this before anything final: without the protection an existing operation might be our own.
   const lacking = unreferred(pass, protectionNeed(pass.spec), pass.spec.validUntil);
   if (lacking !== undefined) return lacking;
   const known = protectionOf(pass)?.id;
@@ -106,7 +106,7 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
   return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
 }
 
-/** A request that the protection knows to have begun the very operation that this one is to come after. */
+/** True when the protection records that this very request began the operation named in spec.afterOperationId. */
 function repeated(pass: ActivationPass): Fence | undefined {
   const { afterOperationId } = pass.spec;
   return afterOperationId !== undefined && ownOperationId(pass) === afterOperationId
@@ -122,8 +122,8 @@ export function sameRequest(operationId: string): string {
 const hint = 'if another activation is meant, name it in spec.afterOperationId';
 
 /**
- * Any activation that led somewhere, or may yet, blocks another one unless the spec names it. What was over before the named
- * one began is behind it, and need not be named as well.
+ * An activation that succeeded or still may blocks this one, unless the spec names it in afterOperationId. Activations that
+ * ended before the named one began do not block.
  */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { afterOperationId } = pass.spec;
@@ -159,8 +159,8 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): Fenc
 const anew = 'begin anew with a DisasterReset and a raised enrollment';
 
 /**
- * An activation that the history shows without its id. The result of the named one covers it, since the service begins none
- * while another one is in progress; else as many are covered as are known here to be the named one or behind it.
+ * Checks history entries without an id. The named activation's result covers those before it, because the service begins
+ * none while another is in progress. Otherwise as many are covered as this cluster knows to be the named one or earlier.
  */
 function withoutName(pass: ActivationPass, { activities, activationResult }: ConfigurationItem): Fence | undefined {
   const { afterOperationId, configurationId } = pass.spec;
@@ -178,7 +178,7 @@ function withoutName(pass: ActivationPass, { activities, activationResult }: Con
   return never('AlreadyActivated', `${what}; ${instead}`);
 }
 
-/** The first entry of a moment that more entries have than are known. */
+/** The first entry whose cutoff appears more often than this cluster can explain. */
 function beyond(entries: readonly DrOperation[], known: readonly (string | undefined)[]): DrOperation | undefined {
   return entries.find(({ cutoffAt }, index) => {
     const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
@@ -186,7 +186,7 @@ function beyond(entries: readonly DrOperation[], known: readonly (string | undef
   });
 }
 
-/** The moments of the activation that the spec comes after, and of those that are known here to be behind it. */
+/** The cutoffs of the activation named in afterOperationId and of earlier ones that this cluster knows. */
 function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
   const { afterOperationId, configurationId } = pass.spec;
   if (afterOperationId === undefined) return [];
@@ -200,7 +200,9 @@ function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
     .map(({ cutoffTime }) => cutoffTime);
 }
 
-/** Another one that is known here to be accepted and not to have ended, whatever the service shows of it, or does not show yet. */
+/**
+ * Another RecoveryActivation of this cluster that was accepted and has not ended, even if the service does not show it yet.
+ */
 function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, afterOperationId } = spec;
   const all = related?.('RecoveryActivation', configurationId) ?? [];
@@ -223,12 +225,12 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
   );
 }
 
-/** Accepted before the other one, which the service would not have begun beside it. */
+/** Accepted before the other one, so it has ended: the service begins none beside another. */
 function isBehind(one: Related, later: Related | undefined): boolean {
   return Date.parse(String(one.facts['acceptedTime'])) < Date.parse(String(later?.facts['acceptedTime']));
 }
 
-/** A settled standby keeps its receiver as the active operation; everything else is somebody's work. */
+/** Any active operation blocks, except a settled standby's receiver. */
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   if (active === undefined || isSettledStandby(configuration)) return undefined;

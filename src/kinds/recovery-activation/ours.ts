@@ -45,7 +45,7 @@ export function adopted(
   return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedTime: isoSeconds(wallMs) } };
 }
 
-/** A result is ours when the point, its moment and all names are, and it is not one from before. */
+/** A result is ours when point, cutoff and all names match and it is not an earlier one. */
 function isOurs(pass: ActivationPass, result: Result, source: SeenProtection['source']): boolean {
   return isOfPoint(pass, result) && namesMatch(pass.spec, result, source) === true;
 }
@@ -59,8 +59,8 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
 }
 
 /**
- * Whether the recovered environment has the names of the spec; undefined where the service does not show them. Without
- * createNewApp it is in the app of the source, and that of a database is in the new app all the same.
+ * True if the recovered environment has the names of the spec; undefined where they are not shown. Without createNewApp it
+ * belongs to the source's app, except for a database, which always gets a new app.
  */
 export function namesMatch(
   spec: RecoveryActivationSpec,
@@ -78,7 +78,9 @@ export function namesMatch(
   return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
 }
 
-/** The id of an activation that was not there when the entry was written, with exactly our moment, and that no other resource has. */
+/**
+ * The id of an activation with exactly our cutoff that began after the entry was written and that no other resource claims.
+ */
 export function newOperationId(
   pass: ActivationPass,
   configuration: ConfigurationItem,
@@ -105,11 +107,14 @@ export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperati
   const { operationId, kind, cutoffAt } = operation;
   if (endedInVain(operation) || (kind !== undefined && !isActivation(operation))) return false;
   if (cutoffAt !== undefined) return sameMoment(cutoffAt, spec.recoveryPoint.cutoffTime);
-  // What was there before it was sent is somebody else's, unless it shows our moment by now.
+  // An operation from before the call is not ours, unless it shows our cutoff now.
   return operationId === undefined || memory.journal?.create?.excluded.includes(operationId) !== true;
 }
 
-/** Names what to look for in the service when a lost call may have caused an operation or result that is listed; undefined when nothing listed may be ours. */
+/**
+ * Text for people: what to look for in the service when a listed operation or result may come from our lost call; undefined
+ * when none may.
+ */
 export function untold(pass: ActivationPass, { configuration, source }: SeenProtection): string | undefined {
   const { spec, memory } = pass;
   const live = `whether environment "${namesOf(spec).envName}" is live`;

@@ -13,6 +13,7 @@ import {
   type ConfigurationItem,
   type DrOperation,
 } from '../../hosting/requests.ts';
+import { resultFacts } from '../disaster-protection/facts.ts';
 import {
   activeIdOf,
   activeOf,
@@ -42,12 +43,12 @@ function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts
   }
   const sources = drSourcesOf(pass.account.accountId);
   const listed = pass.view.all(sources);
-  // The names of a result stand with the source: an older list would show what is ours as somebody else's.
+  // The result's names come from the list of sources: an older list would make our result look foreign.
   const isOld = listed !== undefined && listed.begunAt < since && pass.view.problem(sources) === undefined;
   if (isOld && found.configuration.activationResult !== undefined) return readOf(pass, sources, since);
   const read = drPointsOf(pass.account.accountId, configurationId);
   const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
-  if (points === undefined || points.walk.begunAt < since) return readOf(pass, read, since);
+  if (points === undefined || points.snapshot.begunAt < since) return readOf(pass, read, since);
   return { ...found, point: points.item, pointsGeneration: points.item?.generation };
 }
 
@@ -79,7 +80,7 @@ function follow(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActiva
   return vanished(pass, seen);
 }
 
-/** An activation that keeps failing may be discarded after so many steps in a row. */
+/** After so many failed steps in a row an activation may be discarded. */
 const discardAfterSteps = 6;
 
 /** Says what the service does, and how to end an operation that keeps failing. */
@@ -94,20 +95,21 @@ function working(configuration: ConfigurationItem, id: string): string {
     : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
 }
 
-/** An accepted operation of which nothing shows, while lists may still be older than it. */
+/** True while lists may be too old to show an accepted operation. */
 function unseenYet(
   pass: ActivationPass,
-  { walk }: SeenProtection,
+  { snapshot }: SeenProtection,
   configuration: ConfigurationItem,
 ): Step<RecoveryActivationFacts> | undefined {
   const { notes, monotonicMs, memory, horizonMs } = pass;
   const isSeen = notes['seenActive'] !== undefined || shows(configuration, memory.id) || wasShown(pass);
   const followedSince = notes['followedSince'] ?? monotonicMs;
-  if (isSeen || likeOurs(pass, configuration).length > 0 || walk.begunAt >= followedSince + horizonMs) return undefined;
+  if (isSeen || likeOurs(pass, configuration).length > 0 || snapshot.begunAt >= followedSince + horizonMs)
+    return undefined;
   return { ...notShownYet(pass, 'activation'), note: { ...notes, followedSince } };
 }
 
-/** The receipt did not say which operation it is: one that was not there before, or one that has a result like ours. */
+/** Without an operation id in the receipt, takes a new operation, or one with a result like ours. */
 function identify(
   pass: ActivationPass,
   seen: SeenProtection,
@@ -123,7 +125,7 @@ function identify(
   return isSame ? promoted(pass, activationResult) : undefined;
 }
 
-/** True when the lists do not tell how our operation ended, and nothing suggests that they would show its end. */
+/** True when the lists do not show how our operation ended and probably never will. */
 function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): boolean {
   const { id } = pass.memory;
   const operation = operationIn(configuration, id);
@@ -151,7 +153,10 @@ function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): read
   return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
 }
 
-/** Checks a result that is only presumed to be ours: another point or other names end the request, names that are not shown make it wait. */
+/**
+ * Checks a result that is only presumed to be ours: a different point or name ends the request; names that are not shown
+ * make it wait.
+ */
 function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> | undefined {
   const { spec } = pass;
   const isSame = namesMatch(spec, result, seen.source);
@@ -166,7 +171,8 @@ function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step
 function unnamed(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> {
   const sources = drSourcesOf(pass.account.accountId);
   const listed = pass.view.all(sources);
-  if (listed === undefined || listed.begunAt < seen.walk.begunAt) return readOf(pass, sources, seen.walk.begunAt);
+  if (listed === undefined || listed.begunAt < seen.snapshot.begunAt)
+    return readOf(pass, sources, seen.snapshot.begunAt);
   const message = `operation ${result.operationId ?? '(not shown)'} activated the configuration; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
   return { is: 'wait', reason: 'UnknownState', message };
 }
@@ -181,14 +187,7 @@ function promoted(pass: ActivationPass, result: Result): Step<RecoveryActivation
   return { ...end, conditions: [...(end.conditions ?? []), condition] };
 }
 
-function resultFacts({ cutoffAt, completedAt, ...result }: Result): NonNullable<RecoveryActivationFacts['result']> {
-  const rows = Object.entries({ ...result, cutoffTime: cutoffAt, completedTime: completedAt }).filter(
-    ([, value]) => value !== undefined,
-  );
-  return Object.fromEntries(rows);
-}
-
-/** Accepted, and neither active nor a result: over only when two walks agree, late enough for a list that lags. */
+/** Accepted, and neither active nor a result: over only when two lists agree, late enough for a list that lags. */
 function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> {
   const { id } = pass.memory;
   const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
@@ -201,17 +200,17 @@ function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActi
       : `${name} is not under way any more, and the service shows no result of it`;
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
-  if (operation?.endedAt === undefined && seen.walk.begunAt < since + pass.horizonMs) {
+  if (operation?.endedAt === undefined && seen.snapshot.begunAt < since + pass.horizonMs) {
     return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
   }
-  const unsure = provenTwice<RecoveryActivationSpec, RecoveryActivationFacts>({ ...pass, notes: note }, seen.walk, {
+  const unsure = provenTwice<RecoveryActivationSpec, RecoveryActivationFacts>({ ...pass, notes: note }, seen.snapshot, {
     reason: 'InProgress',
     message,
   });
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
-  // It may have become live before its configuration went.
+  // The environment may have gone live before its configuration was removed.
   if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message });
   return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` });
 }
@@ -232,10 +231,10 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   facts: ({ spec, account }) => ({
     requestId: activationId({ spec, account }),
     configurationId: spec.configurationId,
-    generation: spec.recoveryPoint.configurationGeneration,
+    configurationGeneration: spec.recoveryPoint.configurationGeneration,
   }),
   look,
-  walkOf: ({ walk }) => walk,
+  snapshotOf: ({ snapshot }) => snapshot,
   trace,
   fence: fenceOf,
   intent: (pass, { configuration }) => {
@@ -252,7 +251,7 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   },
   words: ({ spec }) => `activate configuration ${spec.configurationId} from ${spec.recoveryPoint.cutoffTime}`,
   call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
-    // The entry was compared with the spec before.
+    // The caller has checked that the journal entry fits the spec.
     request: postDisasterReadinessActivate(JSON.parse(payload) as Activation),
     credential: 'dangerous',
     proof: drConfigurationsOf(pass.account.accountId).first,

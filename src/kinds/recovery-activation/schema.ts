@@ -62,12 +62,17 @@ export const identity = {
   life: 'request',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
-  idField: 'operationId',
+  idWord: 'operationId',
   holds: false,
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
-    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
+    { name: 'STAGE', path: '.status.stage', description: 'The stage of the request, in the words of the service.' },
+    {
+      name: 'SINCE',
+      path: '.status.stageChangeTime',
+      type: 'date',
+      description: 'For how long it has been in this stage.',
+    },
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',
@@ -75,5 +80,5 @@ export const identity = {
     },
     { name: 'VALID-UNTIL', path: '.spec.validUntil', wide: true, description: 'After this moment nothing is sent.' },
   ],
-  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.operationId'],
+  selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

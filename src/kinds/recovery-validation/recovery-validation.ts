@@ -2,7 +2,7 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/written.ts';
+import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import {
   postDisasterReadinessValidate,
   receiptOf,
@@ -58,7 +58,7 @@ function sentBody(pass: ValidationPass, journal: JournalEntry): Validation | und
 
 function fence(
   pass: ValidationPass,
-  { configuration, walk }: SeenConfiguration,
+  { configuration, snapshot }: SeenConfiguration,
 ): Step<RecoveryValidationFacts> | Fence | undefined {
   const configurationId = configurationIdOf(pass);
   const { journal } = pass.memory;
@@ -70,7 +70,7 @@ function fence(
   if (left !== undefined) return left;
   if (configuration === undefined) {
     const message = `the service shows no configuration ${configurationId}`;
-    const unsure = provenGone<RecoveryValidationSpec, RecoveryValidationFacts>(pass, walk, {
+    const unsure = provenGone<RecoveryValidationSpec, RecoveryValidationFacts>(pass, snapshot, {
       reason: 'ObjectMissing',
       message,
     });
@@ -82,7 +82,7 @@ function fence(
   return busy(configuration, journal);
 }
 
-/** Nothing says until when a validation is wanted: in doubt and without its protection, it ends when no call of it can arrive any more. */
+/** A validation has no validUntil: in doubt and without its protection it ends when none of its calls can arrive any more. */
 function leftAlone({
   spec,
   memory,
@@ -109,7 +109,7 @@ function busy(configuration: ConfigurationItem, journal: JournalEntry | undefine
   );
 }
 
-function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration): Step<RecoveryValidationFacts> {
+function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfiguration): Step<RecoveryValidationFacts> {
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { id } = pass.memory;
@@ -119,17 +119,17 @@ function follow(pass: ValidationPass, { configuration, walk }: SeenConfiguration
   const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and shows no end of it yet`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
   if (configuration !== undefined && operation !== undefined) {
-    return untilUnknown(pass, { configuration, operation, walk, running });
+    return untilUnknown(pass, { configuration, operation, snapshot, running });
   }
   if (isActive || id === undefined) return { is: 'wait', reason: 'InProgress', message: running, note: {} };
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
   const note = { ...pass.notes, followedSince: since };
-  if (walk.begunAt < since + pass.horizonMs) return { ...notShownYet(pass, 'validation'), note };
+  if (snapshot.begunAt < since + pass.horizonMs) return { ...notShownYet(pass, 'validation'), note };
   const isNameless = configuration?.activities.some(({ operationId }) => operationId === undefined) === true;
   const message = isNameless
     ? `the service does not show what came of operation ${id}: its history has no ids`
     : `operation ${id} is not shown any more`;
-  const unsure = provenTwice<RecoveryValidationSpec, RecoveryValidationFacts>({ ...pass, notes: note }, walk, {
+  const unsure = provenTwice<RecoveryValidationSpec, RecoveryValidationFacts>({ ...pass, notes: note }, snapshot, {
     reason: 'InProgress',
     message,
   });
@@ -198,7 +198,7 @@ function trace(
     id,
     ownership: 'Presumed',
     journal: undefined,
-    facts: { ...facts, requestId, generation, acceptedTime },
+    facts: { ...facts, requestId, configurationGeneration: generation, acceptedTime },
   };
 }
 
@@ -209,12 +209,12 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
   validUntil: () => undefined,
   facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
   look: (pass, since) => lookAt(pass, { configurationId: configurationIdOf(pass), appEnvId: undefined, since }),
-  walkOf: ({ walk }) => walk,
+  snapshotOf: ({ snapshot }) => snapshot,
   trace,
   fence,
-  intent: (pass, { configuration, walk }) => {
+  intent: (pass, { configuration, snapshot }) => {
     const body = bodyOf(pass, configuration?.generation ?? 0);
-    const serviceTime = walk.dateMs === undefined ? {} : { serviceTime: new Date(walk.dateMs).toISOString() };
+    const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
     const excluded = configuration === undefined ? [] : operationIdsOf(configuration);
     return {
       operation: 'validate',
@@ -227,7 +227,7 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
   },
   words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
   call: (pass, journal) => {
-    // The entry was compared with the spec before.
+    // The caller has checked that the journal entry fits the spec.
     const body = writtenBody(journal) as Validation;
     return {
       request: postDisasterReadinessValidate(body),
@@ -237,7 +237,7 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
         const facts: RecoveryValidationFacts = {
           ...pass.memory.facts,
           requestId: body.requestId,
-          generation: generation ?? body.expectedGeneration,
+          configurationGeneration: generation ?? body.expectedGeneration,
           acceptedTime: isoSeconds(pass.wallMs),
         };
         return { facts: atStage(facts, phase, pass.wallMs), journal, id: operationId, ownership: 'Created' };
@@ -286,7 +286,7 @@ export const recoveryValidation = defineKind<RecoveryValidationSpec, RecoveryVal
   needs: (spec) => needsOf(protectionNeed(spec)),
   finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: isAnswered,
-  // The protection asks which of them is in doubt, since an edit would end it.
+  // The protection waits for validations in doubt, because an edit would end them.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Accepted', 'Succeeded', 'Scheduled'],
   step: (pass) => stepOnce(plan, pass),

@@ -33,12 +33,17 @@ export const identity = {
   life: 'request',
   spec: RecoveryValidationSpec,
   facts: RecoveryValidationFacts,
-  idField: 'operationId',
+  idWord: 'operationId',
   holds: false,
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    { name: 'STAGE', path: '.status.stage', description: 'How far it is, in the words of the service.' },
-    { name: 'SINCE', path: '.status.stageTime', type: 'date', description: 'For how long it has been there.' },
+    { name: 'STAGE', path: '.status.stage', description: 'The stage of the request, in the words of the service.' },
+    {
+      name: 'SINCE',
+      path: '.status.stageChangeTime',
+      type: 'date',
+      description: 'For how long it has been in this stage.',
+    },
   ],
-  selectable: ['.spec.protectionRef.name', '.status.stage', '.status.operationId'],
+  selectable: ['.spec.protectionRef.name', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

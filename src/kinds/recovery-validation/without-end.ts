@@ -1,4 +1,4 @@
-/** A validation that the service lists and does not show the end of: it is waited for, and not for good. */
+/** Waits for a validation whose end the service does not show, but not for ever. */
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
@@ -14,13 +14,13 @@ const patienceMs = 3_600_000;
 interface Listed {
   readonly configuration: ConfigurationItem;
   readonly operation: DrOperation;
-  readonly walk: Snapshot;
+  readonly snapshot: Snapshot;
   readonly running: string;
 }
 
 /** Waits for the end of a listed validation, and says that nobody knows it where nothing moves for too long. */
 export function untilUnknown(pass: ValidationPass, listed: Listed): Step<RecoveryValidationFacts> {
-  const { configuration, operation, walk, running } = listed;
+  const { configuration, operation, snapshot, running } = listed;
   const { monotonicMs, memory, notes } = pass;
   if (mayBeActive(configuration, memory.id)) {
     return { is: 'wait', reason: 'InProgress', message: running, note: {} };
@@ -28,7 +28,7 @@ export function untilUnknown(pass: ValidationPass, listed: Listed): Step<Recover
   const hasMoved = operation.phase !== undefined && operation.phase.slice(0, 64) !== memory.facts.stage;
   const endlessSince = hasMoved ? monotonicMs : (notes['endlessSince'] ?? monotonicMs);
   const due = endlessSince + (isOvertaken(configuration, operation) ? pass.horizonMs : patienceMs);
-  if (walk.begunAt < due) {
+  if (snapshot.begunAt < due) {
     const retryInMs = Math.max(10_000, due - monotonicMs);
     return { is: 'wait', reason: 'InProgress', message: running, retryInMs, note: { endlessSince } };
   }

@@ -6,7 +6,7 @@ import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { StageFacts } from './stages.ts';
 
-/** A reason to send nothing: for good, or until something changes. */
+/** A check's reason not to send: final, or until something changes. */
 export interface Fence {
   readonly reason: Reason;
   readonly message: string;
@@ -17,7 +17,7 @@ export interface Fence {
 export interface RequestFacts extends StageFacts {
   readonly requestId?: string | undefined;
   readonly configurationId?: string | undefined;
-  readonly generation?: number | undefined;
+  readonly configurationGeneration?: number | undefined;
   readonly acceptedTime?: string | undefined;
   readonly finishedTime?: string | undefined;
 }
@@ -26,19 +26,19 @@ const apartMs = 60_000;
 const longestMs = 24 * 3_600_000;
 const wholeSecondMs = 1_000;
 
-/** Says no for good. */
+/** A refusal that is final. */
 export function never(reason: Reason, message: string): Fence {
   return { reason, message, final: true };
 }
 
-/** Says no for now. */
+/** A refusal for the time being. */
 export function notYet(reason: Reason, message: string): Fence {
   return { reason, message, final: false };
 }
 
 /**
- * Whether the operator lacks the power for this object: it was not given, or the object is older than this process. What was
- * written down was begun by a process that had the power, and goes on.
+ * True if the operator may not send this request: the flag is not set, or the object is older than this process. A
+ * journalled request goes on, because the process that began it was allowed to.
  */
 export function powerless<Spec, Facts>(
   { powers, subject, memory }: Pass<Spec, Facts>,
@@ -61,7 +61,7 @@ export function unreferred<Spec, Facts>(
   validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
-  // Nothing needs to be read of the service for it: its clock is one of three.
+  // No read of the service is needed for it: the service's clock is only one of three.
   const unread = { begunAt: pass.monotonicMs, dateMs: undefined };
   const late = validUntil === undefined ? undefined : expired(pass, unread, validUntil);
   if (late?.final === true) return late;
@@ -72,11 +72,11 @@ export function unreferred<Spec, Facts>(
 /** Ends a request whose validUntil has passed by the latest of all clocks; waits while the clocks disagree. */
 export function expired<Spec, Facts>(
   pass: Pass<Spec, Facts>,
-  walk: Pick<Snapshot, 'begunAt' | 'dateMs'>,
+  snapshot: Pick<Snapshot, 'begunAt' | 'dateMs'>,
   validUntil: string,
 ): Fence | undefined {
   const { subject, wallMs, clusterMs, monotonicMs } = pass;
-  const serviceMs = walk.dateMs === undefined ? undefined : walk.dateMs + monotonicMs - walk.begunAt;
+  const serviceMs = snapshot.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
   const remote = [clusterMs, serviceMs].filter((clock) => clock !== undefined);
   const clocks = [wallMs, ...remote];
   const latest = Math.max(...clocks);

@@ -14,14 +14,14 @@ import {
   type SourceItem,
 } from '../../hosting/requests.ts';
 
-/** A configuration as one complete walk shows it, with its source. */
+/** A configuration as one complete list shows it, with its source. */
 export interface SeenConfiguration {
-  readonly walk: Snapshot;
+  readonly snapshot: Snapshot;
   readonly configuration: ConfigurationItem | undefined;
   readonly source: SourceItem | undefined;
 }
 
-/** Looks for a configuration in a walk begun at or after `since`; `appEnvId` is the source where the service does not show it. */
+/** Looks for a configuration in a list begun at or after `since`; `appEnvId` is the source where the service does not show it. */
 export function lookAt<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   asked: { readonly configurationId: string; readonly appEnvId: string | undefined; readonly since: number },
@@ -29,14 +29,14 @@ export function lookAt<Spec, Facts>(
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
   const found = pass.view.one(read, asked.configurationId);
-  if (found === undefined || found.walk.begunAt < asked.since) return readOf(pass, read, asked.since);
+  if (found === undefined || found.snapshot.begunAt < asked.since) return readOf(pass, read, asked.since);
   const appEnvId = found.item?.sourceAppEnvId ?? asked.appEnvId;
   const sources = drSourcesOf(accountId);
   const source = pass.view.one(sources, appEnvId ?? '');
   if (source === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
-  return { walk: found.walk, configuration: found.item, source: source?.item };
+  return { snapshot: found.snapshot, configuration: found.item, source: source?.item };
 }
 
 /** True for a warm configuration, which keeps a standby. */
@@ -77,7 +77,7 @@ export function activeOf(configuration: ConfigurationItem): DrOperation | undefi
 export function activationUnderWay(configuration: ConfigurationItem): DrOperation | undefined {
   const active = activeOf(configuration);
   if (active === undefined || !isActivation(active)) return undefined;
-  // A settled standby may show the moment that it has received: by that alone it is no activation.
+  // A settled standby may show a cutoff too, so a cutoff alone does not make it an activation.
   const isStandby = active.kind === undefined && isSettledStandby(configuration);
   return isStandby ? undefined : active;
 }
@@ -112,7 +112,7 @@ export function isActivation({ kind, cutoffAt }: Pick<DrOperation, 'kind' | 'cut
   return kind === undefined ? cutoffAt !== undefined : /activat/i.test(kind);
 }
 
-/** True for an operation that ended and brought nothing to life. */
+/** True for an operation that ended without a live environment. */
 export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
 }
@@ -134,7 +134,7 @@ interface ShownCleanup {
   readonly retentionPending?: boolean | undefined;
 }
 
-/** The clean-up after a validation for status; that the service has looked once more is no news. */
+/** The clean-up after a validation for status, without the time of the service's last check, which changes all the time. */
 export function cleanupFacts(
   now: DrOperation['validationCleanup'],
   before: ShownCleanup | undefined,
@@ -167,7 +167,7 @@ interface Said {
   readonly message: string;
 }
 
-/** Undefined once two complete walks, far enough apart, agree; otherwise what to do until they do. */
+/** Undefined once two complete lists, far enough apart, agree; otherwise what to do until they do. */
 export function provenTwice<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   { begunAt }: Snapshot,
@@ -178,6 +178,10 @@ export function provenTwice<Spec, Facts>(
 }
 
 /** Undefined once it is proved that a configuration which does not show is gone; otherwise what to do until it is. */
-export function provenGone<Spec, Facts>(pass: Pass<Spec, Facts>, walk: Snapshot, said: Said): Step<Facts> | undefined {
-  return sightLost(pass) ?? provenTwice(pass, walk, said);
+export function provenGone<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  snapshot: Snapshot,
+  said: Said,
+): Step<Facts> | undefined {
+  return sightLost(pass) ?? provenTwice(pass, snapshot, said);
 }

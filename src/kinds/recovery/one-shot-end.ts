@@ -30,7 +30,7 @@ function endConditions<Spec, Facts extends RequestFacts>(
 ): readonly OwnCondition[] {
   const succeeded = is === 'ready';
   const accepted = succeeded || memory.facts.acceptedTime !== undefined;
-  // Where nobody can say how it went, the conditions do not say so either.
+  // An unknown outcome gives conditions with status Unknown.
   const no = reason === 'UnknownState' ? 'Unknown' : 'False';
   const refusal: OwnCondition = { type: 'Accepted', status: no, reason, message };
   return [

@@ -21,17 +21,17 @@ import { inSpecWords } from './words.ts';
 export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
   /** In lower case: `activation`. */
   readonly noun: string;
-  /** The power that the operator needs for it; undefined for a request that everybody with the resource may make. */
+  /** The flag that the operator needs to send it; undefined when none is needed. */
   readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
-  /** The object that must exist until the request is sent. A request that was sent goes on without it. */
+  /** The object that must exist until the request is sent; afterwards it may go. */
   readonly refersTo: (spec: Spec) => ReferenceNeed | undefined;
-  /** Until when it is approved; undefined for what needs no approval. */
+  /** The end of the approval (`validUntil`); undefined when none is needed. */
   readonly validUntil: (spec: Spec) => string | undefined;
   /** Status fields that are known before anything is read. */
   readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
   /** Looks at the service with reads that began at or after `since` (monotonic). */
   readonly look: (pass: Pass<Spec, Facts>, since: number) => Step<Facts> | Seen;
-  readonly walkOf: (seen: Seen) => Snapshot;
+  readonly snapshotOf: (seen: Seen) => Snapshot;
   /** Finds an operation of ours that exists already, and says what to remember of it. */
   readonly trace: (pass: Pass<Spec, Facts>, seen: Seen) => Partial<Memory<Facts>> | undefined;
   readonly fence: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts> | Fence | undefined;
@@ -41,22 +41,22 @@ export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
     pass: Pass<Spec, Facts>,
     journal: JournalEntry,
   ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof' | 'tells'>;
-  /** The service said no to what was sent; without it, that is the end. */
+  /** Interprets a refusal; without this function a refusal is final. */
   readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
-  /** Names what a person must look for in the service where the lists do not tell whether a call took effect. */
+  /** Text for people: what to look for in the service when reads do not show whether a call took effect. */
   readonly untold?: (pass: Pass<Spec, Facts>, seen: Seen) => string | undefined;
-  /** Nothing identifies the request to the service, so that a lost one must be out of the way before it is repeated. */
+  /** True when the request has no requestId: a lost one must be settled before it is repeated. */
   readonly unidentified?: true;
-  /** True once a list shows the accepted operation. Until then it goes before others of its kind; without this function it does not. */
+  /** True once a list shows the accepted operation. Until then other requests of the same kind wait for it. */
   readonly isShown?: (pass: Pass<Spec, Facts>, seen: Seen) => boolean;
   readonly follow: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts>;
 }
 
-/** The refusal of the service, and when an earlier call can no longer arrive. */
+/** A refusal, and the time from which an earlier call can no longer arrive. */
 export interface No {
   readonly words: string;
   readonly isOver: boolean;
-  /** As it stands in messages. */
+  /** Its name in messages. */
   readonly until: string;
 }
 
@@ -103,8 +103,8 @@ export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
 }
 
 /**
- * When the newest answer to the request came, or was lost, as far as this process knows: a list that was begun before says nothing
- * of what became of it. It goes on into the next step by `note`.
+ * When this process last got or lost an answer to the request: an older list does not show its effect. Passed to the next
+ * step by `note`.
  */
 function answeredAt<Spec, Facts extends RequestFacts>({ memory, notes, wrote, askedAt }: Pass<Spec, Facts>): number {
   const { journal, facts } = memory;
@@ -121,10 +121,13 @@ function notingAnswer<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>,
   return { ...step, note: { ...(step.note ?? pass.notes), answeredAt: at } };
 }
 
-/** Reasons under which the service may show something new at any moment, so that it is read again soon. The usual polls do for all others. */
+/**
+ * Reasons of waiting that may end at any moment, so the service is read again soon. For all others the usual polls are
+ * enough.
+ */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending']);
 
-/** The same wait with a read that is asked for as soon as the newest one is old, or from before the answer. */
+/** Adds a read to a wait, as soon as the newest list is old or from before the answer. */
 export function lookingAgain<Spec, Facts extends RequestFacts>(
   pass: Pass<Spec, Facts>,
   wait: Extract<Step<Facts>, { is: 'wait' }>,
@@ -137,7 +140,7 @@ export function lookingAgain<Spec, Facts extends RequestFacts>(
   return { ...wait, retryInMs: Math.min(wait.retryInMs ?? dueMs, Math.ceil(dueMs)) };
 }
 
-/** A request is under way: what it rests on is read again soon. */
+/** Follows a request that is under way with frequent reads. */
 function lookingSoon<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -147,11 +150,11 @@ function lookingSoon<Spec, Facts extends RequestFacts, Seen>(
   if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
   if (journal === undefined && facts.acceptedTime === undefined) return step;
-  const { begunAt } = plan.walkOf(seen);
+  const { begunAt } = plan.snapshotOf(seen);
   return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), begunAt);
 }
 
-/** Two looks that miss the same agree only where nothing else was found in between: what does not keep a miss takes it back. */
+/** Only two misses in a row prove that something is gone: a step that does not keep the note of a miss forgets it. */
 function takingBack<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
   if (step.is === 'release' || step.note !== undefined) return step;
   return { ...step, note: withoutMisses(pass.notes) };
@@ -165,7 +168,7 @@ function decide<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
-    const isBefore = plan.walkOf(seen).begunAt < answeredAt(pass);
+    const isBefore = plan.snapshotOf(seen).begunAt < answeredAt(pass);
     return isBefore ? notShownYet(pass, plan.noun) : (letGo(plan, pass, seen) ?? plan.follow(pass, seen));
   }
   const traced = plan.trace(pass, seen);
@@ -173,7 +176,7 @@ function decide<Spec, Facts extends RequestFacts, Seen>(
   return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
 }
 
-/** Says that the service accepted the request, and nothing that a list from before its answer would show. */
+/** Reports the acceptance, and nothing from a list that is older than the answer. */
 export function notShownYet<Spec, Facts extends RequestFacts>(
   { memory, notes }: Pass<Spec, Facts>,
   noun: string,
@@ -188,7 +191,10 @@ export function isAnswered<Facts extends RequestFacts>({ facts, id }: Memory<Fac
   return facts.acceptedTime !== undefined && id !== undefined;
 }
 
-/** Once it is shown, the service itself keeps others back; what it has not shown for so long, it may never show. */
+/**
+ * Stop holding others once a list shows the operation, because the service then refuses them itself, or after so long that
+ * it may never show it.
+ */
 function letGo<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -196,7 +202,7 @@ function letGo<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || !isAnswered(pass.memory) || plan.isShown === undefined) return undefined;
-  const isSeen = plan.isShown(pass, seen) || limboOf(pass, journal, plan.walkOf(seen)).isOver;
+  const isSeen = plan.isShown(pass, seen) || limboOf(pass, journal, plan.snapshotOf(seen)).isOver;
   return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
@@ -229,7 +235,7 @@ function takeUp<Spec, Facts extends RequestFacts, Seen>(
   return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
-/** Nothing was written down yet: every fence, and then the entry. */
+/** No journal entry yet: check every fence, then write the entry. */
 function first<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -258,10 +264,7 @@ function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | u
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
 }
 
-/**
- * What nothing identifies is known by what does not show any more, and may still arrive and hit what comes next: it has not ended
- * before both is sure.
- */
+/** For a request without a requestId: waits while its effect still shows, or while a lost call of it may still arrive. */
 function later<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -271,12 +274,12 @@ function later<Spec, Facts extends RequestFacts, Seen>(
   if (plan.unidentified !== true || journal === undefined) return undefined;
   const blind = sightLost<Spec, Facts>(pass);
   if (blind !== undefined) return blind;
-  const limbo = limboOf(pass, journal, plan.walkOf(seen));
+  const limbo = limboOf(pass, journal, plan.snapshotOf(seen));
   const why = 'the service shows that it is done, and a lost call may still arrive';
   return limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why);
 }
 
-/** An entry is open: it was never sent, or its answer is lost, or the service said no. */
+/** Resolves an open journal entry: never sent, answer lost, or refused. */
 function resolve<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -284,9 +287,9 @@ function resolve<Spec, Facts extends RequestFacts, Seen>(
   journal: JournalEntry,
 ): Step<Facts> {
   const { notes, monotonicMs } = pass;
-  const limbo = limboOf(pass, journal, plan.walkOf(seen));
+  const limbo = limboOf(pass, journal, plan.snapshotOf(seen));
   if (journal.conflicted !== undefined) {
-    // Asked before the doubt is over: by then, the service may not show any more why it said no.
+    // Interpret the refusal now: later the service may no longer show its reason.
     const no: No = { words: journal.conflicted, isOver: limbo.isOver, until: inWords(limbo.untilMs) };
     const own = plan.refused?.(pass, seen, no);
     if (own !== undefined) return own;
@@ -326,7 +329,7 @@ export function wasSent<Spec, Facts>({ memory, notes }: Pass<Spec, Facts>): bool
   return memory.journal !== undefined && notes['unsent'] === undefined;
 }
 
-/** Ends a request in doubt. A fence stops further calls; it does not tell what became of an earlier one. */
+/** Ends a request in doubt. A fence stops further calls but does not settle an earlier one. */
 function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
   plan: OncePlan<Spec, Facts, Seen>,
   pass: Pass<Spec, Facts>,
@@ -343,14 +346,14 @@ function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
 function limboOf<Spec, Facts>(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<Spec, Facts>,
   journal: JournalEntry,
-  walk: Snapshot,
+  snapshot: Snapshot,
 ): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
   const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
   const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
   const untilMs = wallMs + until - monotonicMs;
   const neverSent = notes['unsent'] !== undefined;
   const answered = journal.conflicted !== undefined && notes['first'] !== undefined;
-  const isOver = walk.begunAt >= until;
+  const isOver = snapshot.begunAt >= until;
   return { settled: neverSent || answered || isOver, isOver, untilMs };
 }
 

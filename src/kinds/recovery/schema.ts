@@ -51,7 +51,7 @@ export function generation(description: string) {
   return integer(description, { min: 0, max: largest });
 }
 
-/** The same spec, of which nothing can be changed: a request is made once. */
+/** Makes a spec immutable: a request is made once. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
 }
@@ -91,7 +91,7 @@ export function destination(description: string) {
 export function activationResult(description: string) {
   return shown(description, {
     operationId: text('The operation.', { max: 128 }).optional(),
-    targetAppEnvId: text('The id of the recovered environment.', { max: 128 }).optional(),
+    targetEnvironmentId: text('The id of the recovered environment.', { max: 128 }).optional(),
     targetAppId: text('The id of its app.', { max: 128 }).optional(),
     pointId: text('The recovery point.', { max: 128 }).optional(),
     cutoffTime: time('The moment up to which data was recovered.'),
@@ -121,7 +121,7 @@ export function operation(description: string) {
   return shown(description, {
     operationId: text('Its id, where the service shows it.', { max: 128 }).optional(),
     kind: text('What it does.', { max: 64 }).optional(),
-    stage: text('How far it is.', { max: 64 }).optional(),
+    stage: text('The stage of the request.', { max: 64 }).optional(),
     outcome: text('How it ended.', { max: 64 }).optional(),
     failedSteps: count('How many steps in a row failed.'),
     startedTime: time('When it began.'),
@@ -136,7 +136,7 @@ export function operation(description: string) {
 export function stageFacts() {
   return {
     stage: text('How far the operation is, in the words of the service (its phase).', { max: 64 }).optional(),
-    stageTime: time('Since when the service shows this stage.'),
+    stageChangeTime: time('Since when the service shows this stage.'),
     stages: listOf(
       'The stages that the service showed, in order; a stage that was over between two looks is missing.',
       shown('A stage.', {
@@ -155,7 +155,9 @@ export function requestFacts() {
     failedSteps: count('How many steps of the operation in a row have failed.'),
     requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
     configurationId: text('The id of the configuration.', { max: 128 }).optional(),
-    generation: generation('The generation of the configuration that the request was made for.').optional(),
+    configurationGeneration: generation(
+      'The generation of the configuration that the request was made for.',
+    ).optional(),
     acceptedTime: time('When the service accepted it.'),
     finishedTime: time('When it was final.'),
   };

@@ -1,11 +1,11 @@
-/** Keeps the stages of an operation in status: in order, each with the time at which the service showed it first. */
+/** Keeps the stages of an operation in status, in order, each with the time of its first appearance. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 
 /** The status fields about the stages of one operation. */
 export interface StageFacts {
   readonly stage?: string | undefined;
-  readonly stageTime?: string | undefined;
+  readonly stageChangeTime?: string | undefined;
   readonly stages?: readonly { readonly stage: string; readonly observedTime: string }[] | undefined;
   readonly failedSteps?: number | undefined;
 }
@@ -14,13 +14,13 @@ export interface StageFacts {
 export const mostStages = 20;
 const longestStage = 64;
 
-/** The same facts with the stage that is shown now; one that is shown already keeps its time. */
+/** Adds the current stage to the facts; a known stage keeps its time. */
 export function atStage<Facts extends StageFacts>(facts: Facts, shown: string | undefined, wallMs: number): Facts {
   const stage = shown?.slice(0, longestStage);
   if (stage === undefined || stage === facts.stage) return facts;
   const observedTime = isoSeconds(wallMs);
   const stages = [...(facts.stages ?? []), { stage, observedTime }].slice(-mostStages);
-  return { ...facts, stage, stageTime: observedTime, stages };
+  return { ...facts, stage, stageChangeTime: observedTime, stages };
 }
 
 /** Makes an event of each new stage, and of each step that failed. */

@@ -1,4 +1,4 @@
-/** The service names the fields of its own requests when it refuses one; people know the fields of their spec. */
+/** Translates the service's field names in refusals to the paths of the spec. */
 
 /** The fields of the interface, longer ones first, and where they stand in a spec. */
 const fields: readonly (readonly [wire: string, spec: string])[] = [

@@ -5,9 +5,8 @@ import type { Step } from '../../engine/kind/contract/step.ts';
 const longestLookMs = 30_000;
 
 /**
- * Waits while one of these others does not know what came of its call, which may arrive until its time is over; whether that
- * one ever gets to know is not ours to wait for. Each call has its time: a second attempt, or one of another resource, begins it
- * anew. `held` says what is not done before.
+ * Waits while another resource has a call in doubt that may still arrive. It waits for that deadline only, not until the
+ * other resource has settled it; a new call has a new deadline. `held` names what waits.
  */
 export function awaitDoubts<Spec, Facts>(
   { notes, monotonicMs, callMs, horizonMs }: Pass<Spec, Facts>,

@@ -39,7 +39,7 @@ export function needsOf(values: readonly (readonly [field: string, valued: Value
   return { secrets: from('secretKeyRef'), configMaps: from('configMapKeyRef') };
 }
 
-/** Text as the service takes it where types are not shown: digits alone are a number, true and false are themselves. */
+/** A text as a JSON value: digits become a number, true and false a boolean. */
 export function typed(text: string): string | number | boolean {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   if (text === 'true' || text === 'false') return text === 'true';

@@ -51,8 +51,8 @@ export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
 export function create(pass: SolutionPass, attempt: number): Step<SolutionInstallationFacts> {
   const { spec, account } = pass;
   const apps = appsOf(account.accountId);
-  const walk = pass.view.all(apps);
-  if (walk === undefined || walk.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
+  const snapshot = pass.view.all(apps);
+  if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
   if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
   const held = takeOver(pass);
   if (held !== undefined) return held;
@@ -133,9 +133,10 @@ function installed(
     id === undefined
       ? { journal: undefined }
       : boundTo<SolutionInstallationSpec, SolutionInstallationFacts>(pass, id, memory.ownership ?? 'Created');
-  const components = merged(memory.facts.components ?? [], result.components);
+  const told = result.components.map(({ appEnvId, ...rest }) => definedOf({ ...rest, environmentId: appEnvId }));
+  const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
-  // An image that did not go along, or after some components were made with another one, is as little known as before.
+  // The answer proves nothing about an image that was not sent, or that only some components got.
   const before = memory.applied?.prints[agentImage];
   const isUnset = inputs['agentImage'] === undefined || memory.facts.complete === false;
   const unsent = isUnset && before !== undefined ? { [agentImage]: before } : {};
@@ -176,7 +177,7 @@ function appliedPartly(pass: SolutionPass): Memory<SolutionInstallationFacts>['a
   return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
 }
 
-/** A no to what goes under the id of an installation: nothing has to be looked for, but an upgrade may have been carried out. */
+/** A refusal of a request with an installation id: nothing new was made, but an upgrade may have been carried out. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
@@ -192,14 +193,14 @@ export function overAt(
   return { monotonic: journalSeen.monotonic + ms, inWords: new Date(journalSeen.wall + ms).toISOString() };
 }
 
-/** The answer to the first call was lost: only a world without a trace of it allows another. */
+/** After a lost first call, sends another only when nothing in the service looks like its effect. */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
   const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);
-  const walk = pass.view.all(apps);
+  const snapshot = pass.view.all(apps);
   const { monotonic: settledAt, inWords } = overAt(pass, entry);
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, apps, monotonicMs);
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, monotonicMs);
   const appName = entry.create?.name ?? spec.appName;
   const traces = idsOf(unexplained(pass, alike(pass, appName)))
     .filter((appId) => entry.create?.excluded.includes(appId) !== true)
@@ -212,7 +213,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Solu
     const message = `install solution "${spec.solution}": ${entry.conflicted}`;
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
-  if (walk.begunAt < settledAt) {
+  if (snapshot.begunAt < settledAt) {
     const message = `the answer to the installation of "${appName}" was lost; if no component shows by ${inWords}, "${spec.appName}" is installed`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }

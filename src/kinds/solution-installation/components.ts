@@ -1,8 +1,8 @@
 /**
- * The components of an installation: which apps may be some of it, how answers about them add up, and whether they are there.
+ * The components of an installation: which apps may belong to it, how answers are merged, and whether they exist.
  *
- * Nothing lists installations, and what their apps are called is not shown; so an app is taken for a component rather once too
- * often than once too seldom, unless another resource is known to have made it.
+ * The interface neither lists installations nor states how their apps are named, so any app of a fitting name counts as a
+ * component unless another resource made it.
  */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
@@ -51,7 +51,8 @@ export function merged(known: readonly Component[], told: readonly Component[]):
 }
 
 function isSame(one: Component, other: Component): boolean {
-  if (one.appEnvId !== undefined && other.appEnvId !== undefined) return one.appEnvId === other.appEnvId;
+  if (one.environmentId !== undefined && other.environmentId !== undefined)
+    return one.environmentId === other.environmentId;
   return one.appId !== undefined && one.appId === other.appId;
 }
 
@@ -69,14 +70,14 @@ export function completed(pass: SolutionPass): Component[] {
 function completedOne(pass: SolutionPass, component: Component, taken: ReadonlySet<string | undefined>): Component {
   const { view, account } = pass;
   const list = appEnvsOf(account.accountId);
-  const shown = component.appEnvId === undefined ? undefined : view.one(list, component.appEnvId)?.item;
+  const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // Parallel lists of ids say nothing of what belongs together; the environment itself does.
-  const isItsOwn = component.appEnvId !== undefined && (shown === undefined || shown.appId === appId);
-  const appEnvId = isItsOwn ? component.appEnvId : onlyEnvironment(pass, appId);
+  // Take the app from the environment itself: parallel lists of ids do not say which belong together.
+  const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
+  const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   const name = component.name ?? nameOf(pass, appId, taken);
-  return definedOf({ name, appId, appEnvId });
+  return definedOf({ ...component, name, appId, environmentId });
 }
 
 function onlyEnvironment({ view, account }: SolutionPass, appId: string): string | undefined {
@@ -127,12 +128,12 @@ function missingApp(
   const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
   if (appId === undefined) return undefined;
   if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
-  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
-  // Each component is missed since a time of its own.
+  if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
+  // Note for each component since when it is missing.
   const missedAt = pass.notes[appId];
   const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
   const noun = `app of component ${name ?? ''}:`;
-  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.walk.begunAt });
+  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.snapshot.begunAt });
   if (direct.is === 'there') return undefined;
   if (direct.is === 'gone') return 'gone';
   const { step } = direct;
@@ -141,7 +142,7 @@ function missingApp(
   return { ...step, note: at === undefined ? pass.notes : { ...pass.notes, [appId]: at } };
 }
 
-/** The interface shows no single environment: two walks of the list, a poll apart, are the proof. */
+/** The interface shows no single environment: two reads of the list, a poll apart, are the proof. */
 function missingEnvironment(
   pass: SolutionPass,
   component: Component,
@@ -149,24 +150,24 @@ function missingEnvironment(
   const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
   // A list may lag: it says nothing of what was made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
-  const { appEnvId, name = appEnvId } = component;
+  const { environmentId, name = environmentId } = component;
   const list = appEnvsOf(account.accountId);
-  const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
-  if (appEnvId === undefined || seen === undefined) return undefined;
-  if (seen.item !== undefined || isOlder(pass, seen.walk)) return undefined;
-  const missedAt = notes[appEnvId];
+  const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
+  if (environmentId === undefined || seen === undefined) return undefined;
+  if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
+  const missedAt = notes[environmentId];
   if (missedAt === undefined) {
-    const message = `the environment ${appEnvId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
-    const note = { ...notes, [appEnvId]: seen.walk.begunAt };
+    const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
+    const note = { ...notes, [environmentId]: seen.snapshot.begunAt };
     return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: account.pollMs, note };
   }
   const since = missedAt + account.pollMs;
-  return seen.walk.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
+  return seen.snapshot.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
 }
 
 function gone({ spec, account, memory }: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
-  const { appId = '', appEnvId = '', name = appId } = component;
-  const what = `component ${name} (app ${appId}, environment ${appEnvId})`;
+  const { appId = '', environmentId = '', name = appId } = component;
+  const what = `component ${name} (app ${appId}, environment ${environmentId})`;
   if (spec.lifecycle?.onMissing !== 'Recreate') {
     const message = `${what} is gone from the service, or a part of it, and is not made again`;
     return { is: 'stall', reason: 'ObjectGone', message };
@@ -186,12 +187,12 @@ export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFa
   const list = appEnvsOf(account.accountId);
   const moving: string[] = [];
   let isOld = false;
-  for (const { name, appEnvId } of memory.facts.components ?? []) {
-    const seen = appEnvId === undefined ? undefined : view.one(list, appEnvId);
+  for (const { name, environmentId } of memory.facts.components ?? []) {
+    const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
     if (seen === undefined) continue;
-    isOld ||= isOlder(pass, seen.walk);
-    if (seen.item === undefined || isOlder(pass, seen.walk) || isUnderWay(seen.item.status)) {
-      moving.push(name ?? appEnvId ?? '');
+    isOld ||= isOlder(pass, seen.snapshot);
+    if (seen.item === undefined || isOlder(pass, seen.snapshot) || isUnderWay(seen.item.status)) {
+      moving.push(name ?? environmentId ?? '');
     }
   }
   if (moving.length === 0) return undefined;
@@ -201,47 +202,46 @@ export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFa
   return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
 }
 
-/** The state of each component, as the newest list shows it; nothing before there is one. */
-export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'componentsRunning' | 'componentStates'> {
+/** The components with their states, as the newest list shows them; as before where there is none. */
+export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'components' | 'componentsRunning'> {
   const { view, account, memory } = pass;
-  const components = memory.facts.components ?? [];
-  const states = components.flatMap(({ name, appEnvId }) => {
-    const seen = appEnvId === undefined ? undefined : view.one(appEnvsOf(account.accountId), appEnvId);
-    if (appEnvId === undefined || seen === undefined) return [];
-    return [{ name, appEnvId, state: seen.item === undefined ? 'Missing' : (seen.item.status ?? 'Missing') }];
+  const components = (memory.facts.components ?? []).map((component) => {
+    const seen = view.one(appEnvsOf(account.accountId), component.environmentId ?? '');
+    const isKnown = component.environmentId !== undefined && seen !== undefined;
+    return isKnown ? { ...component, state: seen.item?.status ?? 'Missing' } : component;
   });
   // Until all are there, the catalog says how many there will be.
   const expected = memory.facts.complete === true ? 0 : componentNames(pass).length;
   const all = Math.max(components.length, expected);
   if (all === 0) return {};
-  const running = states.filter(({ state }) => state.toLowerCase() === 'running').length;
-  return { ...(states.length > 0 && { componentStates: states }), componentsRunning: `${running}/${all}` };
+  const running = components.filter(({ state }) => state?.toLowerCase() === 'running').length;
+  return { ...(components.length > 0 && { components }), componentsRunning: `${running}/${all}` };
 }
 
 /** The environments of the components, as far as they are known. */
 export function environmentIds(pass: SolutionPass): readonly string[] {
-  return completed(pass).flatMap(({ appEnvId }) => appEnvId ?? []);
+  return completed(pass).flatMap(({ environmentId }) => environmentId ?? []);
 }
 
 /** Waits while an environment of a component is being changed, or a deployment to it may still arrive. */
 export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { view, account, askedAt, related } = pass;
   const list = appEnvsOf(account.accountId);
-  for (const appEnvId of environmentIds(pass)) {
-    const seen = view.one(list, appEnvId);
-    if (seen === undefined || seen.walk.begunAt < askedAt) return readOf(pass, list, askedAt);
+  for (const environmentId of environmentIds(pass)) {
+    const seen = view.one(list, environmentId);
+    if (seen === undefined || seen.snapshot.begunAt < askedAt) return readOf(pass, list, askedAt);
     if (isUnderWay(seen.item?.status)) {
-      const message = `environment ${appEnvId} is being updated; the solution is upgraded when it is at rest`;
+      const message = `environment ${environmentId} is being updated; the solution is upgraded when it is at rest`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
-    const bound = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
+    const bound = (related?.('AppEnvironment', environmentId) ?? []).filter(({ id }) => id === environmentId);
     const held = awaitDoubts(pass, bound, 'the solution is not upgraded');
     if (held !== undefined) return held;
   }
   return undefined;
 }
 
-/** Reads the lists that show what an installation makes, where they were not read yet: looked at without waiting for any item. */
+/** Asks for the lists that show an installation's apps and environments, where they were not read yet. */
 export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { accountId } = pass.account;
   const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;

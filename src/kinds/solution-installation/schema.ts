@@ -61,7 +61,10 @@ export const SolutionInstallationFacts = facts({
     shown('A component.', {
       name: text('Its name; where no answer showed one, from the catalog or its app.', { max: 256 }).optional(),
       appId: idAsShown('The id of its app.').optional(),
-      appEnvId: idAsShown('The id of its environment.').optional(),
+      environmentId: idAsShown('The id of its environment (interface: appEnvId).').optional(),
+      state: text('The status of its environment, in the words of the service; Missing where it does not show.', {
+        max: 64,
+      }).optional(),
     }),
     { max: 50 },
   ).optional(),
@@ -69,17 +72,6 @@ export const SolutionInstallationFacts = facts({
     'Whether the service reported all components as created; false when it said that some are missing.',
   ).optional(),
   componentsRunning: text('How many components run, of all: 2/3.', { max: 16 }).optional(),
-  componentStates: listOf(
-    'The state of each component whose environment is known.',
-    shown('A component.', {
-      name: text('Its name.', { max: 256 }).optional(),
-      appEnvId: idAsShown('The id of its environment.'),
-      state: text('The status of its environment, in the words of the service; Missing where it does not show.', {
-        max: 64,
-      }),
-    }),
-    { max: 50 },
-  ).optional(),
   postInstallNote: text(
     'What you must do before all components are connected. Not shown where an input is a secret: read it in the service.',
     { max: 8192 },
@@ -97,12 +89,12 @@ export const identity = {
   life: 'long',
   spec: SolutionInstallationSpec,
   facts: SolutionInstallationFacts,
-  idField: 'installationId',
+  idWord: 'installationId',
   holds: false,
   columns: [
     { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
     { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'How many components run, of all.' },
     { name: 'REGION', path: '.spec.region', wide: true, description: 'Where it is installed.' },
   ],
-  selectable: ['.spec.solution', '.spec.region', '.status.installationId'],
+  selectable: ['.spec.solution', '.spec.region', '.status.externalId'],
 } satisfies KindIdentity;

@@ -13,7 +13,7 @@ import { awaitComponents, completed, lookForComponents, statesOf, unread, type S
 import { install, resolveUpgrade, upgrade } from './upgrade.ts';
 import { needsOf } from '../shared/values.ts';
 
-/** Inputs that a personal subscription does without. */
+/** Inputs that are not needed with a personal subscription. */
 const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
 
 function step(pass: SolutionPass): Step<SolutionInstallationFacts> {

@@ -13,9 +13,9 @@ import type { SolutionInstallationFacts } from './schema.ts';
 const mostUpgrades = 2;
 
 /**
- * Goes on with an installation whose id is known. It may be complete by then, and a request that names an agent image is an
- * upgrade to it: such a one is written down as an upgrade is. After a doubt the rest is asked for without the image, which may
- * be repeated; the image is set once more when everything is there.
+ * Goes on with an installation whose id is known. If it is complete by then, a request with an agent image is an upgrade,
+ * so it is journalled like one. After a doubt the rest is requested without the image, which is safe to repeat, and the
+ * image is set at the end.
  */
 export function install(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const held = takeOver(pass);
@@ -33,7 +33,10 @@ export function install(pass: SolutionPass): Step<SolutionInstallationFacts> {
   return { is: 'call', call: { ...call, alone, journal: { operation: 'upgrade', attempt: 1, digest } } };
 }
 
-/** Gives a complete installation another agent image: written down, since the service never shows which one it has. */
+/**
+ * Upgrades the agent image of a complete installation. The call is journalled, because the service never shows which image
+ * runs.
+ */
 export function upgrade(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
@@ -47,12 +50,12 @@ export function upgrade(pass: SolutionPass): Step<SolutionInstallationFacts> {
   return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt: doubts + 1, digest } } };
 }
 
-/** Stands for the image that runs while nobody knows it: fits none, and says what was sent in doubt, and how often. */
+/** The fingerprint of an unknown image: it equals none, and records which upgrade is in doubt and how often it was sent. */
 function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
   return pass.print(['in doubt', attempt, digest]);
 }
 
-/** The number of times that this was sent and its answer lost. */
+/** How often this upgrade was sent with a lost answer. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
   const last = pass.memory.applied?.prints[agentImage];
   return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;

@@ -10,7 +10,7 @@ export interface Tls {
   readonly insecure: boolean;
 }
 
-/** What one request shows to the API server; a new object each time something of it changed. */
+/** The credentials of one request; a new object whenever something of it changed. */
 export interface KubeAccess {
   /** The value of the `Authorization` header. */
   readonly authorization: Secret | undefined;
@@ -25,9 +25,9 @@ export interface KubeCredentials {
   readonly proxy: URL | undefined;
   /** The namespace that the context or the pod stands in. */
   readonly namespace: string | undefined;
-  /** What to show now; cheap enough to be asked before every request. */
+  /** The current credentials; cheap enough to be called before every request. */
   access(): Promise<KubeAccess>;
-  /** Told that the API server answered 401 to this; true when there is something newer to show. */
+  /** Called after a 401; true when there is a newer credential. */
   renew(refused: KubeAccess): Promise<boolean>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Loads the cluster and the user with client-node, and puts right what it leaves open: of two entries of one name in several files
- * the first counts, as for kubectl; `tokenFile`, `as-uid`, `as-groups` and a plugin's path relative to its file are kept; a plugin
- * is told what it was promised (`KUBERNETES_EXEC_INFO`). A mistake is told by file and field, without a word of what stands there.
+ * Loads the cluster and the user with client-node, and adds what it lacks: the first of two entries of one name counts, as
+ * for kubectl; `tokenFile`, `as-uid`, `as-groups` and a plugin's relative path work; a plugin gets `KUBERNETES_EXEC_INFO`.
+ * Errors name file and field, never the content.
  */
 import { access, readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
@@ -22,7 +22,7 @@ export interface CredentialsOptions {
   readonly kubeconfig?: string;
   /** A context of the kubeconfig other than its current one. */
   readonly context?: string;
-  /** What stands before the path of a pod's service account; only tests say so. */
+  /** A folder before the path of a pod's service account; only tests set it. */
   readonly podRoot?: string;
 }
 
@@ -102,7 +102,7 @@ async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfi
     value = parse(text);
     if (isRecord(value)) config.loadFromString(text, { onInvalidEntry: 'filter' });
   } catch (error) {
-    // What is thrown quotes the file.
+    // Do not pass the error on: it quotes the file.
     throw new CredentialsError(`kubeconfig ${file} is not YAML${lineOf(error)}`);
   }
   if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} has no contexts, clusters and users`);
@@ -144,7 +144,7 @@ function choose(
   // client-node takes a server without TLS only so; nothing is verified there in any case.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
-  // Nobody's credential crosses a network in the clear.
+  // Never send a credential over a network without TLS.
   const shown = mayCarryToken(server) ? bare : { name: bare.name };
   const user = entry === undefined || shown !== bare ? shown : completed(bare, entry, cluster);
   if (user.exec?.interactiveMode === 'Always') {
@@ -164,7 +164,7 @@ function choose(
   };
 }
 
-/** The user with what client-node does not read. */
+/** Adds the fields of the user that client-node does not read. */
 function completed({ token, ...user }: User, { user: entry, folder }: Entry, cluster: Cluster): User {
   const { tokenFile, exec } = entry;
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(folder, path));

@@ -62,7 +62,7 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
 
 /** A configuration that can be asked for its credential. */
 interface Source extends KubeConfiguration {
-  /** Whether its credential comes from a program or an issuer, and not from files. */
+  /** True if the credential comes from a plugin or an identity provider, not from files. */
   readonly isAsked: boolean;
   /** What client-node would send with a request now; throws a `CredentialsError`. */
   show(): Promise<KubeAccess>;
@@ -91,7 +91,7 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
   try {
     await within(clock, pluginMs + leastBetweenMs, config.applyToHTTPSOptions(options), title);
   } catch (error) {
-    // What is thrown may quote the credential.
+    // Do not pass the error on: it may quote the credential.
     throw new CredentialsError(`${title}: ${problemOf(error, configuration)}`);
   }
   const headers = new Map(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
@@ -143,7 +143,7 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
   return user.authProvider ? `users["${user.name}"].auth-provider gave no token` : undefined;
 }
 
-/** Which certificate is none, or has expired. Of several authorities one that is valid is enough. */
+/** Names a certificate that cannot be parsed or has expired. Of several authorities one valid is enough. */
 function wrongCertificate({ ca, cert }: Tls, { cluster, user }: KubeConfiguration, nowMs: number): string | undefined {
   const ofUser = user.exec ? 'exec' : `client-certificate${user.certFile ? '' : '-data'}`;
   const ofCluster = `certificate-authority${cluster.caFile ? '' : '-data'}`;

@@ -5,8 +5,9 @@
  * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and an event that does not
  * fit is counted and dropped. Nothing depends on events.
  */
+import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
-import type { KubeWire } from '../client/wire.ts';
+import type { KubeWire } from '../client/parse.ts';
 import { microTime } from '../../base/time.ts';
 import type { Clock, Entropy } from '../../base/clock.ts';
 import {
@@ -17,8 +18,6 @@ import {
   type Log,
   type Resource,
 } from '../../engine/ports.ts';
-import PQueue from 'p-queue';
-import { TokenBuckets } from './token-buckets.ts';
 import { pause, within } from '../deadline.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
@@ -208,4 +207,37 @@ export function cutToBytes(text: string, mostBytes: number): string {
     kept += character;
   }
   return `${kept}…`;
+}
+
+/** The size of the buckets; the keys that were used least recently are forgotten. */
+export interface BucketShape {
+  readonly burst: number;
+  readonly refillMs: number;
+  /** How many keys are remembered at most. */
+  readonly most: number;
+}
+
+/** A token bucket for each key. */
+export class TokenBuckets {
+  readonly #shape: BucketShape;
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+
+  constructor(shape: BucketShape, clock: Clock) {
+    this.#shape = shape;
+    this.#clock = clock;
+  }
+
+  /** Takes a token of the key; false when there is none. */
+  take(key: string): boolean {
+    const now = this.#clock.monotonic();
+    const { burst, refillMs, most } = this.#shape;
+    const known = this.#buckets.get(key) ?? { tokens: burst, at: now };
+    const tokens = Math.min(burst, known.tokens + (now - known.at) / refillMs);
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
+    const oldest = this.#buckets.keys().next();
+    if (this.#buckets.size > most && oldest.done !== true) this.#buckets.delete(oldest.value);
+    return tokens >= 1;
+  }
 }

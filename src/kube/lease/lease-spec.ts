@@ -1,8 +1,7 @@
 import type { V1LeaseSpec } from '@kubernetes/client-node';
 import { isRecord } from '../../base/json.ts';
 import type { KubeObject, Resource } from '../../engine/ports.ts';
-import { textOf } from '../client/parse.ts';
-import type { Unchecked } from '../client/wire.ts';
+import { textOf, type Unchecked } from '../client/parse.ts';
 
 export const leaseResource: Resource = {
   group: 'coordination.k8s.io',

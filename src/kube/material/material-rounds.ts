@@ -1,5 +1,5 @@
 /**
- * Reads Secrets and ConfigMaps in use again every minute, for operators that may not watch them.
+ * Rereads the Secrets and ConfigMaps in use every minute, for operators that may not watch them.
  *
  * Guarantees: a change, creation or deletion is noticed within one round; an object that nobody uses any more is not read.
  */
@@ -7,7 +7,7 @@ import type { Clock, Entropy } from '../../base/clock.ts';
 import type { KubeApi, Resource } from '../../engine/ports.ts';
 import { within } from '../deadline.ts';
 
-const roundMs = 60_000;
+const everyMs = 60_000;
 const readMs = 45_000;
 
 /** One object that is read again. */
@@ -39,7 +39,7 @@ export class MaterialRounds {
   start(): void {
     const { clock, entropy } = this.#options;
     if (this.#stopped) return;
-    this.#cancel = clock.after(roundMs * (0.9 + entropy.fraction() / 5), () => {
+    this.#cancel = clock.after(everyMs * (0.9 + entropy.fraction() / 5), () => {
       this.#round().then(
         () => this.start(),
         () => this.start(),
@@ -52,7 +52,9 @@ export class MaterialRounds {
     this.#cancel();
   }
 
-  /** Remembers the first version that was read. A newer one that another user reads is still news to the earlier users. */
+  /**
+   * Remembers the first version that was read. A newer one read for another object must still be reported to earlier users.
+   */
   read(key: string, asked: Asked, version: string | undefined): void {
     if (!this.#known.has(key)) this.#known.set(key, { asked, version });
   }

@@ -12,7 +12,7 @@ import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../
 import { Secret } from '../../base/secret.ts';
 import { MaterialRounds, type Asked } from './material-rounds.ts';
 import { Reflector } from '../watch/reflector.ts';
-import type { Unchecked } from '../client/wire.ts';
+import type { Unchecked } from '../client/parse.ts';
 import { within } from '../deadline.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };

@@ -11,6 +11,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { KubeError } from '../../engine/ports.ts';
 import { unlessLate, within } from '../deadline.ts';
+import { GarbledError } from '../client/failure.ts';
 
 /** A watch has sent nothing within its deadline. */
 export class SilenceError extends KubeError {
@@ -55,4 +56,26 @@ export async function* withWatchDeadline<Item>(
     // Not awaited: a stream that hangs would hang here too.
     stream.return?.().catch(() => undefined);
   }
+}
+
+/** The reason for a list of all objects. */
+export type ListReason = 'start' | 'gone' | 'garbled' | 'backwards' | 'silent' | 'rewind';
+
+/** Thrown to end a watch, so that every object is listed again. */
+export class Relist extends Error {
+  readonly reason: ListReason;
+
+  constructor(reason: ListReason) {
+    super(`listing again: ${reason}`);
+    this.name = 'Relist';
+    this.reason = reason;
+  }
+}
+
+/** The reason to list again after a failure; undefined when it is enough to open the watch again. */
+export function listReasonOf(error: unknown): ListReason | undefined {
+  if (error instanceof Relist) return error.reason;
+  if (error instanceof SilenceError) return 'silent';
+  if (error instanceof GarbledError) return 'garbled';
+  return error instanceof KubeError && error.reason === 'gone' ? 'gone' : undefined;
 }

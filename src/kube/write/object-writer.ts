@@ -2,7 +2,7 @@
  * The one writer of our objects: their status and our finalizer.
  *
  * Guarantees: a write carries uid and resourceVersion, so it never lands on a form of the object that the writer did not see,
- * nor on a recreated namesake; what is there already is not written; every call ends in time; an id that is committed is written
+ * nor on a recreated namesake; what is there already is not written; every call ends in time; an answer that is committed is written
  * until it stands there, whatever happens in between, unless it is not ours to write any more.
  */
 import type { Clock, Entropy } from '../../base/clock.ts';
@@ -76,10 +76,10 @@ export class KubeObjectWriter implements ObjectWriter {
     return written(this.#setFinalizers(object, others));
   }
 
-  /** Waits for ids that are being committed, then gives up on them; returns on how many. */
+  /** Waits until what the service answered is written, then gives up; returns on how many objects. */
   async drain(deadlineMs: number): Promise<number> {
     const all = Promise.allSettled(this.#commits);
-    await within(this.#options.clock, deadlineMs, all, 'committing ids').catch(() => undefined);
+    await within(this.#options.clock, deadlineMs, all, 'writing answers').catch(() => undefined);
     const left = this.#commits.size;
     this.#dying.abort();
     return left;
@@ -104,13 +104,13 @@ export class KubeObjectWriter implements ObjectWriter {
         if (!(error instanceof KubeError)) throw error;
         const { reason, message } = error;
         if (reason === 'invalid' && ++refusals >= mostRefusals) {
-          throw new Error(`an id cannot be written to status: ${message}`, { cause: error });
+          throw new Error(`an answer cannot be written to status: ${message}`, { cause: error });
         }
         live = undefined;
         const waitMs = backoff.next(error.retryInMs);
         if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
         const fields = { waitMs: Math.round(waitMs), uid };
-        log[isTold ? 'debug' : 'warn'](fields, `an id is still to be written: ${message}`);
+        log[isTold ? 'debug' : 'warn'](fields, `an answer is not in status yet and is written again: ${message}`);
         isTold = true;
         await pause(clock, waitMs, signal);
       }

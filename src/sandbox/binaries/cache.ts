@@ -20,9 +20,9 @@ const draftPrefix = '.draft-';
 export interface BinaryCache {
   readonly dir: string;
   readonly find: (key: string) => Promise<Binaries | undefined>;
-  /** Makes an entry with `fill` and puts it in place. Only for who holds the work. */
+  /** Makes an entry with `fill` and puts it in place. Only for the process that holds the lock. */
   readonly make: (key: string, fill: (dir: string) => Promise<void>) => Promise<Binaries>;
-  /** Who holds the work makes entries; others wait. */
+  /** The process that holds this lock makes entries; others wait. */
   readonly claimWork: () => Promise<Claim>;
 }
 
@@ -34,7 +34,7 @@ export async function openCache(dir: string, temporaryDir: string, say: (text: s
   const instead = await temporaryCache(temporaryDir);
   say(`the cache ${wanted} cannot be written (${obstacle}): using ${instead}`);
   const [given, own] = [cacheAt(wanted), cacheAt(instead)];
-  // What a folder that cannot be written holds already can still be used.
+  // A read-only cache folder can still be read.
   return { ...own, find: async (key) => (await given.find(key)) ?? own.find(key) };
 }
 
@@ -88,7 +88,7 @@ async function putInPlace(draft: string, entry: string): Promise<void> {
   }
 }
 
-/** Whoever makes an entry holds the work, so every other draft is of somebody who was killed at it. */
+/** We hold the lock, so any other draft is left from a process that was killed. */
 async function removeAbandoned(dir: string): Promise<void> {
   const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));
   await Promise.all(drafts.map((name) => rm(join(dir, name), { recursive: true, force: true })));

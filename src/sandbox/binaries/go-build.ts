@@ -60,7 +60,7 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
   if (ownCache !== undefined) await rm(ownCache, { recursive: true, force: true });
 }
 
-/** Where our cache cannot be written, Go's often cannot either. */
+/** Use our own folder for Go's cache: if our cache is read-only, Go's often is too. */
 async function isGoCacheWritable(go: string): Promise<boolean> {
   try {
     const { stdout } = await promisify(execFile)(go, ['env', 'GOCACHE'], { timeout: 10_000 });

@@ -13,7 +13,7 @@ import { identityOf } from '../control-plane/process-table.ts';
  * is nobody's.
  */
 
-/** Either the lock is ours until released, or another living process holds it. */
+/** The lock, until released; or the living process that holds it. */
 export type Claim =
   | { readonly kind: 'held'; readonly release: () => Promise<void> }
   | { readonly kind: 'taken'; readonly pid: number };
@@ -50,7 +50,7 @@ export async function claim(dir: string): Promise<Claim> {
   }
 }
 
-/** What a look at a lock shows: a living holder, one that died with it, or nobody. */
+/** The state of a lock: held, left by a dead process, or free. */
 export type SeenLock = { readonly kind: 'held'; readonly pid: number } | { readonly kind: 'dead' | 'free' };
 
 /** Looks at the lock in a folder without taking it. */
@@ -76,12 +76,12 @@ async function isLiving({ pid, identity }: Holder): Promise<boolean> {
   return (await identityOf(pid)) === identity;
 }
 
-/** The number stays, so that nobody takes it a second time. */
+/** Keep the file, so that the number is not used again. */
 async function release(dir: string, number: number): Promise<void> {
   try {
     await rename(await drafted(dir, nobody), join(dir, String(number)));
   } catch (error) {
-    // The folder went, and the lock with it.
+    // The folder is gone, and the lock with it.
     if (codeOf(error) !== 'ENOENT') throw error;
   }
 }

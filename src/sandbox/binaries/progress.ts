@@ -1,14 +1,14 @@
 import { reasonOf } from '../control-plane/cannot-start.ts';
 
-/** Tells the person who waits what is going on and how long it has taken. */
+/** Shows progress to the person who waits. */
 export interface Progress {
-  /** One finished fact. */
+  /** A finished step. */
   readonly say: (text: string) => void;
   /** A step that may take long: its start, signs of life with `detail`, and its end are shown. */
   readonly during: <T>(step: string, work: (detail: (text: string) => void) => Promise<T>) => Promise<T>;
 }
 
-/** What a long piece of work is given: how to show a sign of life, and when to stop. */
+/** A long step's way to report progress, and its signal to stop. */
 export interface Work {
   readonly detail: (text: string) => void;
   readonly signal: AbortSignal;
@@ -64,7 +64,7 @@ export function progressOn(screen: Screen, now: () => number = () => performance
   return { say, during };
 }
 
-/** Progress that nobody sees. */
+/** Shows no progress. */
 export const silent: Progress = { say: () => {}, during: (_, work) => work(() => {}) };
 
 /** A length of time for people, right-aligned in a column: ` 12.3 s`, `2 min 05 s`. */

@@ -1,7 +1,7 @@
-/** The Kubernetes that the Go modules in `build/` make. */
+/** The Kubernetes version that the Go modules in `build/` build. */
 export const KUBERNETES_VERSION = 'v1.36.3';
 
-/** The etcd that the Go modules in `build/` make. */
+/** The etcd version that the Go modules in `build/` build. */
 export const ETCD_VERSION = 'v3.6.8';
 
 /** The Kubernetes of the official archive; the newest 1.36 that is published in this form. */

@@ -1,9 +1,9 @@
-/** Something the user can act on kept a part from starting. Its message is for them; the command prints it and ends. */
+/** A part could not start for a reason that the user can act on; the command prints the message and ends. */
 export class CannotStart extends Error {
   override readonly name = 'CannotStart';
 }
 
-/** What went wrong, in one line, whatever was thrown. */
+/** The message of anything thrown, in one line. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';

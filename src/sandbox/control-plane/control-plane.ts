@@ -73,7 +73,7 @@ interface Daemons {
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const dir = resolve(options.dir);
   const place: ProgramPlace = { run: runFolder(dir), logs: join(dir, 'logs') };
-  // Only its own: the sandbox starts the simulator in the same folder at the same time.
+  // End only processes of the control plane: the simulator starts in the same folder at the same time.
   const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });
@@ -188,7 +188,7 @@ async function stopAll({ etcd: store, apiserver, controllerManager: manager }: D
   await store.stop();
 }
 
-/** A copy made while the process stands still is what a crash would have left: etcd starts from that. */
+/** Pause etcd while copying: the copy then equals the state after a crash, which etcd can start from. */
 async function whileFrozen(daemon: Daemon, work: () => Promise<void>): Promise<void> {
   const { pid } = daemon;
   if (pid === undefined) return work();

@@ -3,17 +3,17 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from './cannot-start.ts';
 
-/** Who may talk to the API server from the start: the person, the operator, the controller manager. */
+/** The users that the API server knows from the start: the person, the operator, the controller manager. */
 export const users = {
   admin: 'admin',
   operator: 'apphosting-operator',
   controllerManager: 'system:kube-controller-manager',
 } as const;
 
-/** One of them. */
+/** The name of one of these users. */
 export type User = keyof typeof users;
 
-/** What the API server is given to know its users and to sign service account tokens. */
+/** The files from which the API server knows its users and signs service account tokens. */
 export interface ControlPlaneCredentials {
   readonly certDir: string;
   readonly tokenFile: string;
@@ -23,7 +23,7 @@ export interface ControlPlaneCredentials {
 
 const day = 86_400_000;
 
-/** The credentials in a folder; made up on the spot unless an earlier start left them there. */
+/** The credentials in a folder; created at the first start. */
 export async function credentialsIn(dir: string): Promise<ControlPlaneCredentials> {
   const certDir = join(dir, 'certs');
   await mkdir(certDir, { recursive: true, mode: 0o700 });

@@ -15,7 +15,7 @@ export interface Program {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where its output goes; appended to. */
   readonly logPath: string;
-  /** Gives an answer as soon as it is up; `written` is what it has printed since it was started. */
+  /** Resolves once the program is up; `written` is its output since the start. */
   readonly isUp: (written: () => Promise<string>) => Promise<boolean>;
   readonly upWithinMs: number;
   /** How long it may take to end before it is killed. */
@@ -73,7 +73,7 @@ export class Daemon {
     throw new CannotStart(`${name} ${why}${await this.#lastWords()}`);
   }
 
-  /** Ends the program: asks, and after its grace kills. It has ended when this returns. */
+  /** Ends the program: SIGTERM, then SIGKILL after its grace period. Returns when it has ended. */
   async stop(): Promise<void> {
     await this.#end(async (child) => {
       child.kill('SIGTERM');
@@ -86,7 +86,7 @@ export class Daemon {
     await this.#end((child) => killed(child, this.#ended));
   }
 
-  /** Ends the child that there is, or waits for the one that is ending already. */
+  /** Ends the child process, or waits if it is ending already. */
   async #end(how: (child: ChildProcess) => Promise<void>): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The outcome of waiting: what was awaited came in time, or it did not. */
+/** The result of waiting: the value in time, or not. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<{ readonly value: T } | undefined> {
   const timer = new AbortController();
   try {

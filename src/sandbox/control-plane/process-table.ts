@@ -18,12 +18,12 @@ export async function processTable(): Promise<readonly Running[]> {
   return rows.filter(({ args }) => args.length > 0);
 }
 
-/** What tells a process from a later one with the same id, or undefined when there is no such process. */
+/** The start time, which distinguishes a process from a later one with the same id; undefined without such a process. */
 export async function identityOf(pid: number): Promise<string | undefined> {
   if (platform !== 'linux') return psColumn(pid, 'lstart');
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // Behind the name, which may hold anything: state is the first field, the start time the twentieth.
+    // After the process name, which may contain anything: state is the first field, the start time the twentieth.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return state === 'Z' || state === 'X' ? undefined : fields[18];
   } catch {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ControlPlaneCredentials } from './credentials.ts';
 import type { Program } from './daemon.ts';
 
-/** What every program of the control plane needs to know of where it runs. */
+/** The folder and addresses that every program of the control plane needs. */
 export interface ProgramPlace {
   /** The folder for what only the programs use. */
   readonly run: string;
@@ -80,7 +80,7 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       return trusted !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, trusted);
     },
     upWithinMs: 90_000,
-    // With watches open it takes up to a minute, and there is nothing for it to finish: etcd has everything.
+    // Kill it at once: with open watches it takes up to a minute to end, and etcd already has everything.
     graceMs: 2000,
   };
 }

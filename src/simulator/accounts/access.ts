@@ -11,7 +11,7 @@ import {
 import { forbidden, notFound, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Finds out who is asking: 401 without a token that counts. */
+/** Authenticates the caller: 401 without a valid token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
   const token = authorization === undefined ? undefined : world.of(tokens).get(authorization);
   if (token === undefined) throw new RequestRefusal(401, 'user not authenticated');

@@ -9,7 +9,7 @@ interface Engine {
   readonly timerId: string;
 }
 
-/** The engine's row: there while it runs. */
+/** The alert engine's row; it exists while the engine runs. */
 export const engine = collection<Engine>('alertEngine', (row) => row.engineId);
 
 const evaluationMs = 15_000;
@@ -61,7 +61,7 @@ export function withNewCondition(before: Alert, changed: Alert): Alert {
 
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
-/** An alert that goes on after a pause cannot know that its condition held all the while. */
+/** After a pause the time of the condition starts again. */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;
   if (!resumes || alert.liveState === 'Firing') return { ...alert, enabled };

@@ -1,6 +1,6 @@
 import { collection } from '../store/collection.ts';
 
-/** The metrics with the thresholds that the service suggests. */
+/** The metrics, with suggested thresholds. */
 export const metricThresholds = {
   cpu_percent: 80,
   memory_percent: 80,

@@ -38,7 +38,7 @@ export interface App {
   readonly updatedAt: number;
   /** The end of stopping the sandbox workloads of this app. */
   readonly sandboxTermination: 'done' | 'pending' | 'failed';
-  /** A deletion has begun: nothing new is allocated for the app. */
+  /** Set when a deletion has begun: nothing new is allocated for the app. */
   readonly deletionStarted: boolean;
 }
 

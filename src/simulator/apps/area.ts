@@ -74,7 +74,7 @@ function deleteApp(call: AreaCall): AreaAnswer {
   return ok({ message: 'App deleted' });
 }
 
-/** Sandbox workloads are not gone: the app stays, and nothing new is allocated for it from now on. */
+/** Some sandbox workloads are left: keep the app, and allocate nothing new for it. */
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const refusal = rejected(

@@ -50,7 +50,7 @@ export function deployedTo(world: World, point: ContactPoint, regions: readonly 
 
 const deploymentMs = 2000;
 
-/** Lets a contact point be deployed in a region a little later. */
+/** Schedules the deployment of a contact point to a region. */
 export function deployLater(world: World, contactPointId: string, region: string): void {
   world.schedule('contactPoints.deploys', world.now + deploymentMs, { contactPointId, region });
 }

@@ -1,6 +1,6 @@
 import { type ControlRoute, ok, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import type { Stream } from '../http/exchange.ts';
+import type { Answered, Stream } from '../http/exchange.ts';
 import { effects } from '../public/faults.ts';
 import { type BodyFields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
 import type { Commit } from '../store/ledger.ts';
@@ -93,13 +93,13 @@ function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
       method: 'GET',
       path: '/ledger',
       does: 'every commit after=SEQ',
-      own: ({ query }) => ok({ items: linesAfter(clockwork.store.ledger, after(query)).map(shownCommit) }),
+      own: ({ query }) => linesAfter(clockwork.store.ledger, after(query), shownCommit),
     },
     {
       method: 'GET',
       path: '/requests',
       does: 'every public request after=SEQ',
-      own: ({ query }) => ok({ items: linesAfter(requests.log, after(query)).map(shownRequest) }),
+      own: ({ query }) => linesAfter(requests.log, after(query), shownRequest),
     },
     {
       method: 'GET',
@@ -110,12 +110,39 @@ function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
   ];
 }
 
-/** The lines above a number: 410, naming the first that is there, when some of them are gone. */
-function linesAfter<T extends { readonly seq: number }>(log: PackedLog<T>, seq: number): readonly T[] {
+/** `{items}` with the lines above a number: 410, naming the first that is there, when some of them are gone. */
+function linesAfter<T extends { readonly seq: number }>(
+  log: PackedLog<T>,
+  seq: number,
+  show: (line: T) => unknown,
+): Answered {
   const { gone } = log;
   if (seq < gone)
     throw new RequestRefusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
-  return log.after(seq);
+  const pieces = () => itemsText(log.partsAfter(seq), show);
+  const headers = { 'content-type': 'application/json' };
+  return {
+    kind: 'answered',
+    status: 200,
+    headers,
+    get body() {
+      return [...pieces()].join('');
+    },
+    pieces,
+    committed: false,
+  };
+}
+
+/** `{items}` as JSON, one part after the other. */
+function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown): Iterable<string> {
+  yield '{"items":[';
+  let comma = '';
+  for (const lines of parts) {
+    if (lines.length === 0) continue;
+    yield comma + lines.map((line) => JSON.stringify(show(line))).join(',');
+    comma = ',';
+  }
+  yield ']}';
 }
 
 function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {

@@ -16,7 +16,7 @@ export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
     readonly body: ReturnType<typeof bodyOf>;
     /** Tells if the client went away. */
     readonly isGivenUp: () => boolean;
-  }) => AreaAnswer | Stream | Promise<AreaAnswer>;
+  }) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }
 
 /** The prefix of every control path. */

@@ -5,7 +5,7 @@ import { everyScope, memberships, type MembershipRecord, type Token, tokens } fr
 import { invalid, notFound, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Tokens and what they are in which account. */
+/** Tokens, with their role in each account. */
 export const tokenRoutes: readonly ControlRoute[] = [
   {
     method: 'POST',

@@ -142,7 +142,7 @@ export interface Standby {
   readonly lastApplyBytes?: number;
   readonly quickChanges: number;
   readonly progressAt: number;
-  /** Told through the control surface to have fallen behind: it applies nothing until told otherwise. */
+  /** Set by the control surface: the standby has fallen behind and applies nothing until this is cleared. */
   readonly heldBehind: boolean;
 }
 
@@ -172,7 +172,7 @@ export interface CleanupRecord {
   readonly earliestRetentionUntil?: number;
 }
 
-/** The words of the control surface to this configuration. */
+/** Everything that the control surface set on this configuration. */
 export interface DisclosedRecord {
   readonly readiness?: ToldReadiness;
   readonly failSteps: number;
@@ -231,7 +231,7 @@ export interface RetainedDisk {
 /** The calls that carry a requestId. */
 type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
 
-/** A committed call under its requestId: the same payload gets the same receipt, another one is rejected. */
+/** A stored call by requestId: the same payload gets the same receipt, any other is rejected. */
 export interface CallRecord {
   readonly accountId: string;
   readonly requestId: string;

@@ -35,7 +35,7 @@ export interface OperationMoment {
   readonly source?: ConfigurationRecord['source'];
 }
 
-/** The outcome of nothing: the configuration as it was. */
+/** An outcome without changes. */
 export function unchanged(configuration: ConfigurationRecord): OperationOutcome {
   return { configuration, happenings: [] };
 }
@@ -71,7 +71,7 @@ export function runningActivation(configuration: ConfigurationRecord): Operation
   return active?.kind === 'activation' ? active : undefined;
 }
 
-/** Puts a changed operation in the place of its earlier self. */
+/** Replaces an operation with its new version. */
 export function withOperation(configuration: ConfigurationRecord, changed: Operation): ConfigurationRecord {
   const operations = configuration.operations.map((operation) =>
     operation.operationId === changed.operationId ? changed : operation,
@@ -84,7 +84,7 @@ export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
 }
 
-/** Journals a new operation; who holds the configuration's lock is the caller's to say. */
+/** Adds a new operation to the journal; the caller decides whether it takes the lock. */
 export function begin(
   configuration: ConfigurationRecord,
   begun: { readonly operationId: string; readonly kind: OperationKind; readonly now: number; readonly pinned?: Pinned },
@@ -109,7 +109,7 @@ function remembered(operations: readonly Operation[]): readonly Operation[] {
   return operations.filter((operation) => !forgotten.has(operation));
 }
 
-/** Moves an operation into a phase, with the time its next step takes ahead of it. */
+/** Moves an operation into a phase and schedules its next step. */
 export function enter(
   configuration: ConfigurationRecord,
   operation: Operation,
@@ -123,7 +123,7 @@ export function enter(
   };
 }
 
-/** Has an operation look again at a later time, in the phase it is in. */
+/** Schedules another try of an operation's phase. */
 export function waitUntil(
   configuration: ConfigurationRecord,
   operation: Operation,

@@ -28,6 +28,7 @@ export const configurations = collection<StoredConfiguration>('configurations', 
 /** All recovery points, by configuration. */
 export const recoveryPoints = collection<StoredPoint>('recoveryPoints', (row) => row.pointId, {
   indexes: { configuration: (row) => row.configurationId },
+  order: (row) => row.sequence,
   remembered: true,
 });
 
@@ -59,23 +60,23 @@ export function protectionOf(world: World, sourceAppEnvId: string): Configuratio
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
-/** A configuration out of its rows. */
+/** A configuration out of its rows; the points come in the order of their sequence. */
 export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): ConfigurationRecord {
   const { timer: _timer, ...configuration } = row;
-  return { ...configuration, points: points.toSorted((one, other) => one.sequence - other.sequence) };
+  return { ...configuration, points };
 }
 
 function pointsOf(world: World, configurationId: string): readonly StoredPoint[] {
   return world.of(recoveryPoints).where('configuration', configurationId);
 }
 
-/** Puts what came of a timer into the world; most change no point, and then none is looked at. */
+/** Stores the result of a timer; recovery points are touched only if they changed. */
 export function keepTicked(world: World, before: ConfigurationRecord, outcome: OperationOutcome): void {
   if (outcome.configuration.points !== before.points) keepPoints(world, before.points, outcome.configuration);
   keepRow(world, outcome);
 }
 
-/** Puts what came of a call into the world: rows, timer, ledger, and what follows outside. */
+/** Stores the result of a call: rows, timer, ledger, and effects elsewhere. */
 export function keep(world: World, outcome: OperationOutcome, requestId?: string): void {
   keepPoints(world, pointsOf(world, outcome.configuration.configurationId), outcome.configuration);
   keepRow(world, outcome, requestId);
@@ -98,7 +99,7 @@ export function wipe(world: World, configuration: ConfigurationRecord, happening
   for (const happening of happenings) note(world, configuration, happening);
 }
 
-/** The points of a configuration are the newest ones of a sequence: it loses them at its beginning, and gains them at its end. */
+/** Points are a sequence: old ones are dropped at its beginning, new ones are added at its end. */
 function keepPoints(
   world: World,
   before: readonly RecoveryPoint[],

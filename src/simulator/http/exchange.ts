@@ -15,14 +15,16 @@ export interface HttpRequest {
 /** The reply to a client: an answer, a connection that breaks, silence, or a stream. */
 export type Reply = Answered | Reset | Silent | Stream;
 
-/** An answer, and how it is delivered. */
+/** An answer and its way of delivery. */
 export interface Answered {
   readonly kind: 'answered';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** A long body in pieces, each made when it is sent. */
+  readonly pieces?: () => Iterable<string>;
   readonly committed: boolean;
-  /** Only so many bytes of the body arrive, then the connection breaks. */
+  /** Cuts the connection after so many bytes of the body. */
   readonly truncate?: number;
   /** The body arrives byte by byte. */
   readonly msPerByte?: number;
@@ -49,7 +51,7 @@ export interface Stream {
   readonly subscribe: (send: (event: string) => void) => () => void;
 }
 
-/** A service as a socket needs it. */
+/** What the socket server needs of a service. */
 export interface Served {
   handle(request: HttpRequest): Promise<Reply>;
   /** The longest body that this address takes, in bytes. */

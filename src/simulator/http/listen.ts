@@ -87,7 +87,8 @@ async function closed(server: Server, simulator: Served): Promise<void> {
 
 async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
-  // A browser repeats a request by itself when a connection that it kept open breaks: the page would send twice where a fault strikes.
+  // Close the connection after each answer: a browser repeats a request when a kept connection breaks, so a fault would be
+  // answered by a second request.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { url, host } = originForm(incoming.url ?? '/');
@@ -98,7 +99,7 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
       : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, body === undefined);
   } catch {
-    // The client went away, or the state could not be written: nothing may look like a success.
+    // The client is gone, or the state could not be written: do not answer with success.
     outgoing.destroy();
   }
 }
@@ -166,7 +167,11 @@ async function deliver(
 async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> {
   outgoing.statusCode = reply.status;
   for (const [name, value] of Object.entries(reply.headers)) outgoing.setHeader(name, value);
-  if (reply.hugeBody !== undefined) return sendHuge(reply.hugeBody, outgoing);
+  if (reply.hugeBody !== undefined) {
+    outgoing.setHeader('content-length', reply.hugeBody);
+    return sendPieces(hugeBody(reply.hugeBody), outgoing);
+  }
+  if (reply.pieces !== undefined) return sendPieces(reply.pieces(), outgoing);
   const bytes = Buffer.from(reply.body);
   outgoing.setHeader('content-length', bytes.length);
   if (reply.truncate !== undefined) return sendPart(bytes.subarray(0, reply.truncate), outgoing);
@@ -196,16 +201,22 @@ async function sendSlowly(bytes: Buffer, msPerByte: number, outgoing: ServerResp
   outgoing.end();
 }
 
-/** A JSON object of so many bytes, as fast as the client reads and never more than a piece of it in memory. */
-async function sendHuge(length: number, outgoing: ServerResponse): Promise<void> {
-  const [head, tail] = ['{"padding":"', '"}'];
-  const piece = Buffer.alloc(64 * 1024, 'x');
-  outgoing.setHeader('content-length', length);
-  outgoing.write(head.slice(0, length));
-  for (let left = length - head.length - tail.length; left > 0 && !outgoing.destroyed; left -= piece.length) {
-    if (!outgoing.write(piece.subarray(0, Math.min(left, piece.length)))) await drained(outgoing);
+/** Sends pieces as fast as the client reads them, and never holds more than one of them. */
+async function sendPieces(pieces: Iterable<string>, outgoing: ServerResponse): Promise<void> {
+  for (const piece of pieces) {
+    if (outgoing.destroyed) return;
+    if (!outgoing.write(piece)) await drained(outgoing);
   }
-  outgoing.end(tail.slice(0, Math.max(0, length - head.length)));
+  outgoing.end();
+}
+
+/** A JSON object of so many bytes. */
+function* hugeBody(length: number): Iterable<string> {
+  const [head, tail] = ['{"padding":"', '"}'];
+  yield head.slice(0, length);
+  const piece = 'x'.repeat(64 * 1024);
+  for (let left = length - head.length - tail.length; left > 0; left -= piece.length) yield piece.slice(0, left);
+  yield tail.slice(0, Math.max(0, length - head.length));
 }
 
 async function drained(outgoing: ServerResponse): Promise<void> {

@@ -7,14 +7,14 @@ import { type ShownCollection, shownCollections, type ShownRow } from './rows.ts
 
 /** What the page knows of the world, or what of it changed. */
 export interface PageView {
-  /** Another value when another world was loaded: everything from before is void. */
+  /** Changes when another world is loaded, which makes everything before it invalid. */
   readonly epoch: string;
   readonly revision: number;
   readonly now: number;
   readonly mode: string;
   readonly ledgerSeq: number;
   readonly requestSeq: number;
-  /** Whether `rows` is everything there is. */
+  /** True if `rows` is complete. */
   readonly complete: boolean;
   readonly rows: Readonly<Record<string, readonly ShownRow[]>>;
   readonly removed: Readonly<Record<string, readonly string[]>>;

@@ -29,7 +29,7 @@ interface Parts {
   readonly log: (line: string) => void;
 }
 
-/** Facts about a request that only the request log tells. */
+/** Facts about a request that only the request log shows. */
 interface Noted {
   unknownFields: readonly string[];
 }
@@ -91,7 +91,7 @@ export class PublicInterface {
     return reply;
   }
 
-  /** The answer to what never became a request. */
+  /** The answer to bytes that are no valid request. */
   broken(status: number, message: string): Answered {
     return this.#refused(new RequestRefusal(status, message));
   }
@@ -178,7 +178,7 @@ function unknownFields({ takes, method }: Route, { body, query }: AreaCall): rea
   return carries ? [...unknown, ...Object.keys(query)] : unknown;
 }
 
-/** Undoes a request with unknown fields where the reading refuses them: after 403 and 404, as the order of statuses wants it. */
+/** Refuses unknown fields where the reading says so, after 403 and 404 in the order of statuses. */
 function requireNamed(world: World, unknown: readonly string[]): void {
   const [first] = unknown;
   if (first !== undefined && world.readings['fields.unknown'] === 'refused')

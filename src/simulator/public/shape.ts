@@ -42,7 +42,7 @@ interface Listable {
   readonly createdAt: number;
 }
 
-/** The rows filed under a key as a list shows them: possibly of a while ago, in the order of the readings. */
+/** The rows under a key as a list shows them: possibly an older state, in the order that the readings choose. */
 export function listed<T extends Listable>(
   call: Pick<AreaCall, 'world' | 'staleListMs'>,
   collection: Collection<T>,

@@ -6,6 +6,8 @@ export interface Collection<T extends object> {
   readonly name: string;
   readonly id: (row: T) => string;
   readonly indexes: Readonly<Record<string, Filed<T>>>;
+  /** The order of the rows under one key; without it, the order in which they came. */
+  readonly order?: (row: T) => number;
   /** Set where a list may have to show the rows as they were a while ago. */
   readonly remembered: boolean;
 }
@@ -17,9 +19,9 @@ export type AnyCollection = Collection<never>;
 export function collection<T extends object>(
   name: string,
   id: (row: T) => string,
-  options: { readonly indexes?: Readonly<Record<string, Filed<T>>>; readonly remembered?: boolean } = {},
+  options: Partial<Pick<Collection<T>, 'indexes' | 'order' | 'remembered'>> = {},
 ): Collection<T> {
-  return { name, id, indexes: options.indexes ?? {}, remembered: options.remembered ?? false };
+  return { name, id, indexes: {}, remembered: false, ...options };
 }
 
 /** The rows of one collection; rows are values and are replaced, never changed. */
@@ -33,11 +35,14 @@ export interface Rows<T extends object> {
   remove(id: string): void;
 }
 
+/** The rows under one key of an index: a single id, which most keys have, or several, with their rows until one of them changes. */
+type Filing<T> = string | { readonly ids: Set<string>; rows: readonly T[] | undefined };
+
 /** The Map and the indexes behind one collection; knows nothing of transactions. */
 export class Table<T extends object> {
   readonly collection: Collection<T>;
   readonly #rows = new Map<string, T>();
-  readonly #indexes = new Map<string, Map<string, Set<string>>>();
+  readonly #indexes = new Map<string, Map<string, Filing<T>>>();
 
   constructor(of: Collection<T>) {
     this.collection = of;
@@ -60,13 +65,12 @@ export class Table<T extends object> {
     return new Map(this.#rows);
   }
 
-  where(index: string, key: string): T[] {
-    const found: T[] = [];
-    for (const id of this.#indexes.get(index)?.get(key) ?? []) {
-      const row = this.#rows.get(id);
-      if (row !== undefined) found.push(row);
-    }
-    return found;
+  where(index: string, key: string): readonly T[] {
+    const filed = this.#indexes.get(index)?.get(key);
+    if (filed === undefined) return [];
+    if (typeof filed === 'string') return this.#rowsOf([filed]);
+    filed.rows ??= this.#rowsOf(filed.ids);
+    return filed.rows;
   }
 
   /** Replaces, adds or (with undefined) removes the row with this id. */
@@ -79,6 +83,16 @@ export class Table<T extends object> {
       if (filed !== undefined) refile(index, id, keysOf(filed, before), keysOf(filed, row));
     }
   }
+
+  #rowsOf(ids: Iterable<string>): readonly T[] {
+    const found: T[] = [];
+    for (const id of ids) {
+      const row = this.#rows.get(id);
+      if (row !== undefined) found.push(row);
+    }
+    const { order } = this.collection;
+    return order === undefined ? found : found.sort((one, other) => order(one) - order(other));
+  }
 }
 
 /** The keys a row is filed under in one index. */
@@ -89,21 +103,27 @@ export function keysOf<T>(filed: Filed<T>, row: T | undefined): readonly string[
   return typeof keys === 'string' ? [keys] : keys;
 }
 
-function refile(
-  index: Map<string, Set<string>>,
+function refile<T>(
+  index: Map<string, Filing<T>>,
   id: string,
   before: readonly string[],
   after: readonly string[],
 ): void {
   for (const key of before) {
     if (after.includes(key)) continue;
-    const ids = index.get(key);
-    ids?.delete(id);
-    if (ids?.size === 0) index.delete(key);
+    const filed = index.get(key);
+    if (typeof filed === 'object') {
+      filed.rows = undefined;
+      filed.ids.delete(id);
+    }
+    if (filed === id || (typeof filed === 'object' && filed.ids.size === 0)) index.delete(key);
   }
   for (const key of after) {
-    const ids = index.get(key);
-    if (ids === undefined) index.set(key, new Set([id]));
-    else ids.add(id);
+    const filed = index.get(key);
+    if (filed === undefined) index.set(key, id);
+    else if (typeof filed === 'object') {
+      filed.rows = undefined;
+      filed.ids.add(id);
+    } else if (filed !== id) index.set(key, { ids: new Set([filed, id]), rows: undefined });
   }
 }

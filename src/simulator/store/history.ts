@@ -15,7 +15,7 @@ interface Undo {
   readonly before: object | undefined;
 }
 
-const longest = 50_000;
+const longest = 20_000;
 
 /** The rows before each commit, for lists that lag; bounded, with one small entry for each change. */
 export class History {

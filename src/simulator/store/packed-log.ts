@@ -40,8 +40,14 @@ export class PackedLog<T extends { readonly seq: number }> {
 
   /** The lines above `seq`, oldest first, as far as they are still there. */
   after(seq: number): readonly T[] {
-    const unsealed = this.#sealed.filter(({ last }) => last > seq).flatMap(({ data }) => unpacked(data) as T[]);
-    return [...unsealed, ...this.#open].filter((line) => line.seq > seq);
+    return [...this.partsAfter(seq)].flat();
+  }
+
+  /** The same lines in parts, of which only one is unpacked at a time; lines that come meanwhile are not among them. */
+  *partsAfter(seq: number): Iterable<readonly T[]> {
+    const [sealed, open] = [this.#sealed.filter(({ last }) => last > seq), [...this.#open]];
+    for (const { data } of sealed) yield (unpacked(data) as T[]).filter((line) => line.seq > seq);
+    yield open.filter((line) => line.seq > seq);
   }
 
   /** The number of the newest line that was dropped; 0 when none was. */
@@ -68,7 +74,7 @@ export class PackedLog<T extends { readonly seq: number }> {
 
   #seal(): void {
     const lines = this.#open.splice(0, linesSealed);
-    this.#sealed.push({ last: lines.at(-1)?.seq ?? 0, data: deflateRawSync(JSON.stringify(lines), { level: 1 }) });
+    this.#sealed.push({ last: lines.at(-1)?.seq ?? 0, data: deflateRawSync(JSON.stringify(lines), { level: 3 }) });
     if (this.#sealed.length > this.#mostSealed) this.#gone = this.#sealed.shift()?.last ?? this.#gone;
   }
 }

@@ -7,7 +7,7 @@ export interface ChangedRow {
   readonly id: string;
 }
 
-const longest = 50_000;
+const longest = 20_000;
 
 /** The newest changes of rows, for a client that follows the world without reading all of it again; bounded. */
 export class RecentChanges {

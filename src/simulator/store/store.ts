@@ -25,7 +25,7 @@ export interface World {
   id(prefix: string): string;
   /** 64 hexadecimal characters that depend on the seed and on these words. */
   hash(...words: readonly string[]): string;
-  /** Lets `kind` happen at a moment, with some data; returns the timer's id. */
+  /** Schedules a timer of a kind, with some data; returns its id. */
   schedule(kind: string, at: number, data: unknown): string;
   cancel(timerId: string): void;
   /** Lets every area forget an environment that is being deleted. */

@@ -101,7 +101,7 @@ describe('a plan against a cluster', () => {
   it('keeps apart what differs already and is not caused by the documents', async () => {
     const world = await managed();
     const status = world.get('MetricAlert', 'it')?.status;
-    const alertId = isRecord(status) ? status['alertId'] : undefined;
+    const alertId = isRecord(status) ? status['externalId'] : undefined;
     await world.request('PATCH', '/alert', { alertId, threshold: 99 });
 
     const made = await planned(world, specs);

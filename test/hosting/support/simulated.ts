@@ -10,7 +10,7 @@ import { collector, loopbackRules, steadyEntropy } from './around.ts';
 export interface Simulated {
   readonly service: Service;
   send(request: Request): Promise<Outcome>;
-  /** The items of a walk that begins now. */
+  /** The items of a list that begins now. */
   look<Item>(read: Read<Item>): Promise<ReadonlyMap<string, Item>>;
   run(ms: number): Promise<void>;
   /** Calls the control surface. */

@@ -8,7 +8,7 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 import { collector, steadyEntropy } from './around.ts';
 import { answer, pathOf, scriptedWire } from './scripted-wire.ts';
 
-/** One walk as its listener heard of it. */
+/** One list as its listener heard of it. */
 interface Heard {
   readonly key: string;
   readonly changed: readonly string[];
@@ -92,7 +92,7 @@ export function mirrorOfSmallWorld({
       },
       pollMs,
       listsAtOnce,
-      onWalk: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
+      onList: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
     });
   return { clock, mirror: another(), another, world, heard, urgencies, credential, requests: scripted.requests };
 }

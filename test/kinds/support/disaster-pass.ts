@@ -90,13 +90,13 @@ function viewOf(world: World): View {
     const items = itemsOf(read) as readonly Item[];
     const { dateMs } = world;
     const begunAt = read.key === 'drSources' ? (world.sourcesBegunAt ?? world.begunAt) : world.begunAt;
-    return { items: new Map(items.map((item) => [read.idOf(item), item])), begunAt, walk: 1, dateMs };
+    return { items: new Map(items.map((item) => [read.idOf(item), item])), begunAt, dateMs };
   };
   return {
     all,
     one: (read, id) => {
-      const walk = all(read);
-      return { walk, item: walk.items.get(id) };
+      const snapshot = all(read);
+      return { snapshot, item: snapshot.items.get(id) };
     },
     group: () => undefined,
     problem: () => undefined,
@@ -137,11 +137,11 @@ export function aPass(
       managementPolicy: 'Manage',
       adoption: 'ById',
       pollMs: 60_000,
-      inEffect: { pollMs: 60_000, roundMs: undefined },
+      inEffect: { pollMs: 60_000, rateLimitedMs: undefined },
       frozen: undefined,
     },
     view: viewOf(world),
-    referred: () => ({ id: configurationId, facts: { appEnvId: 'env_1' } }),
+    referred: () => ({ id: configurationId, facts: { environmentId: 'env_1' } }),
     secret: () => undefined,
     configMap: () => undefined,
     claimant: () => undefined,

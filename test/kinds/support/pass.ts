@@ -13,7 +13,7 @@ export function print(value: Json): string {
   return key.print(value);
 }
 
-/** One walk of a read, as a test wants it seen. */
+/** One list of a read, as a test wants it seen. */
 export interface Shown {
   readonly read: Read;
   readonly items: readonly unknown[];
@@ -21,7 +21,7 @@ export interface Shown {
   readonly begunAt?: number;
 }
 
-/** A walk that shows these items. */
+/** A list that shows these items. */
 export function shows<Item>(read: Read<Item>, items: readonly Item[], begunAt?: number): Shown {
   return { read, items, ...(begunAt !== undefined && { begunAt }) };
 }
@@ -74,7 +74,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
       managementPolicy: 'Manage',
       adoption: 'ById',
       pollMs: 60_000,
-      inEffect: { pollMs: 60_000, roundMs: undefined },
+      inEffect: { pollMs: 60_000, rateLimitedMs: undefined },
       frozen: undefined,
       ...account,
     },
@@ -107,21 +107,23 @@ function asSecret(value: string | undefined): Secret | undefined {
 }
 
 function viewOf(shown: readonly Shown[], problems: Readonly<Record<string, ReadProblem>>): View {
-  const walkOf = <Item>(read: Read<Item>): Snapshot<Item> | undefined => {
+  const snapshotOf = <Item>(read: Read<Item>): Snapshot<Item> | undefined => {
     const found = shown.find((one) => one.read.key === read.key);
     if (found === undefined) return undefined;
     const items = new Map(found.items.map((item) => [read.idOf(item as Item), item as Item]));
-    return { items, begunAt: found.begunAt ?? 1_000, walk: 1, dateMs: undefined };
+    return { items, begunAt: found.begunAt ?? 1_000, dateMs: undefined };
   };
   return {
-    all: walkOf,
+    all: snapshotOf,
     one: (read, id) => {
-      const walk = walkOf(read);
-      return walk && { walk, item: walk.items.get(id) };
+      const snapshot = snapshotOf(read);
+      return snapshot && { snapshot, item: snapshot.items.get(id) };
     },
     group: (read, group) => {
-      const walk = walkOf(read);
-      return walk && { walk, items: [...walk.items.values()].filter((item) => read.groupOf?.(item) === group) };
+      const snapshot = snapshotOf(read);
+      return (
+        snapshot && { snapshot, items: [...snapshot.items.values()].filter((item) => read.groupOf?.(item) === group) }
+      );
     },
     problem: (read) => problems[read.key],
   };

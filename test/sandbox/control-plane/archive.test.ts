@@ -4,8 +4,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { checkSum, unpackArchive } from '../../../src/sandbox/binaries/archive.ts';
-import { filesOf } from '../../../src/sandbox/binaries/tar.ts';
+import { checkSum, unpackArchive, filesOf } from '../../../src/sandbox/binaries/archive.ts';
 import { temporaryDir } from '../../support/temporary.ts';
 
 function entry(path: string, content: string, type = '0'): Buffer {

@@ -1,6 +1,6 @@
 import type { Verdicts } from './table.ts';
 
-const spec = { credentialsRef: { name: 'hosting-credentials' }, accountId: 'acc_demo' };
+const spec = { credentialsRef: { name: 'hosting-credentials' }, externalId: 'acc_demo' };
 
 export const hostingAccount: Verdicts = {
   kind: 'HostingAccount',
@@ -21,9 +21,9 @@ export const hostingAccount: Verdicts = {
     {
       because: 'an account has an id',
       spec: { ...spec, accountId: undefined },
-      says: 'spec.accountId: Required value',
+      says: 'spec.externalId: Required value',
     },
-    { because: 'an id has no spaces', spec: { ...spec, accountId: 'acc demo' }, says: 'spec.accountId' },
+    { because: 'an id has no spaces', spec: { ...spec, externalId: 'acc demo' }, says: 'spec.externalId' },
     { because: 'polling has a floor', spec: { ...spec, pollSeconds: 9 }, says: 'greater than or equal to 10' },
     { because: 'seconds are whole', spec: { ...spec, pollSeconds: 10.5 }, says: 'must be of type integer' },
     {

@@ -9,7 +9,7 @@ const places = Object.entries({
   appRef: { environmentName: 'prod' },
   solutionRef: { component: 'queue' },
   environmentName: { appRef: { externalId: 'app_web' } },
-  cliEnvName: {},
+  cliEnvironmentName: {},
   component: { solutionRef: { name: 'workers' } },
 }).map(([name, rest]) => {
   const at = (value: string) => ({ ...rest, [name]: name.endsWith('Ref') ? { name: value } : value });
@@ -25,7 +25,10 @@ export const appEnvironment: Verdicts = {
       because: 'a name within an app of the service',
       spec: { appRef: { externalId: 'app_web' }, environmentName: 'prod' },
     },
-    { because: 'the name of the command line', spec: { appRef: { externalId: 'app_web' }, cliEnvName: 'web-prod' } },
+    {
+      because: 'the name of the command line',
+      spec: { appRef: { externalId: 'app_web' }, cliEnvironmentName: 'web-prod' },
+    },
     { because: 'a component', spec: { solutionRef: { name: 'workers' }, component: 'queue' } },
     {
       because: 'everything with an image',
@@ -38,30 +41,30 @@ export const appEnvironment: Verdicts = {
           { name: 'B', valueFrom: { configMapKeyRef: key } },
         ],
         functionConfig: { minScale: 0, maxScale: 3 },
-        startup: { command: 'node', args: ['a'], shell: false, workingDir: '/app' },
+        startupConfig: { command: 'node', args: ['a'], shell: false, workingDir: '/app' },
       },
     },
     {
       because: 'a build',
       spec: {
         ...spec,
-        deploy: { build: { revision: 'abc', forceNewBuild: true, rebuildFrom: 'content_1' } },
-        startup: { args: [] },
+        deploy: { build: { revision: 'abc', forceNewBuild: true, fromContentId: 'content_1' } },
+        startupConfig: { args: [] },
       },
     },
     { because: 'an empty list needs no image', spec: { ...spec, env: [] } },
-    { because: 'a roll-back', spec: { ...spec, deploy: { contentId: 'content_1' } } },
+    { because: 'a roll-back', spec: { ...spec, deploy: { rollbackContentId: 'content_1' } } },
   ],
   refused: [
     {
       because: 'no environment',
       spec: { appRef: { name: 'web' } },
-      says: 'set exactly one of environmentName, cliEnvName, externalId, component',
+      says: 'set exactly one of environmentName, cliEnvironmentName, externalId, component',
     },
     {
       because: 'two environments',
-      spec: { ...spec, cliEnvName: 'x' },
-      says: 'set exactly one of environmentName, cliEnvName, externalId, component',
+      spec: { ...spec, cliEnvironmentName: 'x' },
+      says: 'set exactly one of environmentName, cliEnvironmentName, externalId, component',
     },
     {
       because: 'two apps',
@@ -90,8 +93,8 @@ export const appEnvironment: Verdicts = {
     },
     {
       because: 'two deployments',
-      spec: { ...spec, deploy: { image: 'a', contentId: 'b' } },
-      says: 'set at most one of image, build, contentId',
+      spec: { ...spec, deploy: { image: 'a', rollbackContentId: 'b' } },
+      says: 'set at most one of image, build, rollbackContentId',
     },
     {
       because: 'variables travel with an image',
@@ -115,22 +118,22 @@ export const appEnvironment: Verdicts = {
     },
     {
       because: 'a start travels with a deployment',
-      spec: { ...spec, startup: { command: 'a' } },
-      says: 'startup needs deploy.image or deploy.build',
+      spec: { ...spec, startupConfig: { command: 'a' } },
+      says: 'startupConfig needs deploy.image or deploy.build',
     },
     {
       because: 'a roll-back carries none',
-      spec: { ...spec, deploy: { contentId: 'a' }, startup: { command: 'a' } },
-      says: 'startup needs deploy.image or deploy.build',
+      spec: { ...spec, deploy: { rollbackContentId: 'a' }, startupConfig: { command: 'a' } },
+      says: 'startupConfig needs deploy.image or deploy.build',
     },
     {
       because: 'an empty start',
-      spec: { ...spec, ...image, startup: {} },
-      says: 'startup needs command, args or workingDir',
+      spec: { ...spec, ...image, startupConfig: {} },
+      says: 'startupConfig needs command, args or workingDir',
     },
     {
       because: 'a shell runs a command',
-      spec: { ...spec, ...image, startup: { args: ['a'], shell: true } },
+      spec: { ...spec, ...image, startupConfig: { args: ['a'], shell: true } },
       says: 'shell needs command',
     },
     {
@@ -177,14 +180,14 @@ export const appEnvironment: Verdicts = {
     {
       because: 'also by another name',
       from: spec,
-      to: { appRef: { externalId: 'app_web' }, cliEnvName: 'x' },
+      to: { appRef: { externalId: 'app_web' }, cliEnvironmentName: 'x' },
       says: 'cannot be changed; delete this resource',
     },
     ...places,
     {
       because: 'what runs may change',
       from: { ...spec, ...image },
-      to: { ...spec, deploy: { contentId: 'c' }, powerState: 'Stopped' },
+      to: { ...spec, deploy: { rollbackContentId: 'c' }, powerState: 'Stopped' },
     },
   ],
 };

@@ -9,7 +9,10 @@ export const hostedApp: Verdicts = {
   kind: 'HostedApp',
   accepted: [
     { because: 'an image', spec },
-    { because: 'source from git', spec: { ...built, builder: 'DOCKER', buildPullSecretId: 'sec_1' } },
+    {
+      because: 'source from git',
+      spec: { ...built, source: { ...built.source, builder: 'DOCKER', pullSecretId: 'sec_1' } },
+    },
     {
       because: 'source from the command line',
       spec: { port: 80, source: { cliDeployment: true, contextDir: './web' } },
@@ -38,7 +41,7 @@ export const hostedApp: Verdicts = {
       spec: {
         preset: 'JOB',
         image,
-        job: { command: 'migrate', concurrency: { settingName: 'concurrencyPolicy', value: 'Forbid' } },
+        jobConfig: { command: 'migrate', concurrency: { settingName: 'concurrencyPolicy', value: 'Forbid' } },
       },
     },
     {
@@ -115,13 +118,13 @@ export const hostedApp: Verdicts = {
     },
     {
       because: 'job settings of an app',
-      spec: { ...spec, job: { command: 'x' } },
-      says: 'job is only allowed when preset is JOB',
+      spec: { ...spec, jobConfig: { command: 'x' } },
+      says: 'jobConfig is only allowed when preset is JOB',
     },
     {
       because: 'a concurrency setting that is called like another one',
-      spec: { image, preset: 'JOB', job: { command: 'x', concurrency: { settingName: 'command', value: 'y' } } },
-      says: 'job.concurrency.settingName must not be the name of another setting of job',
+      spec: { image, preset: 'JOB', jobConfig: { command: 'x', concurrency: { settingName: 'command', value: 'y' } } },
+      says: 'jobConfig.concurrency.settingName must not be the name of another setting of jobConfig',
     },
     {
       because: 'database settings of an app',

@@ -6,7 +6,7 @@ const full = { externalId: 'mem_demo', access: 'Full' };
 export const memberAccess: Verdicts = {
   kind: 'MemberAccess',
   accepted: [
-    { because: 'some', spec: { ...spec, serviceAdds: 'Remove', lifecycle: { onDelete: 'GrantFullAccess' } } },
+    { because: 'some', spec: { ...spec, onServiceAdd: 'Remove', lifecycle: { onDelete: 'GrantFullAccess' } } },
     { because: 'all', spec: full },
     { because: 'an empty list is no list', spec: { ...full, environmentRefs: [] } },
   ],

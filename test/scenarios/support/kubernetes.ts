@@ -3,8 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { Agent, request } from 'undici';
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  EventsV1Api,
+  IsomorphicFetchHttpLibrary,
+  RequestContext,
+  type HttpMethod,
+} from '@kubernetes/client-node';
 import { inject, onTestFinished } from 'vitest';
+import { ConnectedConfig } from '../../../src/kube/client/api-classes.ts';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import { startControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
 import type { ControlPlane, ControlPlaneOptions } from '../../../src/sandbox/control-plane/control-plane.ts';
@@ -55,15 +63,21 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** Raw access to an API server as its administrator, or with another token; closed when the test ends. */
+/**
+ * An API server as client-node sees it, as its administrator or with another token: its classes, and calls of any path for what
+ * the classes hide (the status of a refusal, a dry run, the answer as it stands).
+ */
 export interface Api {
+  readonly core: CoreV1Api;
+  readonly custom: CustomObjectsApi;
+  readonly happened: EventsV1Api;
   readonly get: (path: string) => Promise<Answer>;
   readonly post: (path: string, body: unknown) => Promise<Answer>;
   readonly patch: (path: string, body: unknown, contentType?: string) => Promise<Answer>;
   readonly delete: (path: string) => Promise<Answer>;
 }
 
-/** Raw access to an API server. */
+/** An API server; closed when the test ends. */
 export function apiOf(
   access: Pick<SharedKubernetes, 'url' | 'ca' | 'adminToken'>,
   token: string = access.adminToken,
@@ -73,29 +87,32 @@ export function apiOf(
   return api;
 }
 
-/** Raw access to an API server that somebody else closes. */
+/** An API server that somebody else closes. */
 export function connect(
   { url, ca, adminToken }: Pick<SharedKubernetes, 'url' | 'ca' | 'adminToken'>,
   token: string = adminToken,
 ): Api & { readonly close: () => Promise<void> } {
-  const dispatcher = new Agent({ connect: { ca } });
-  const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, content?: unknown, type?: string) => {
-    const { statusCode, body } = await request(`${url}${path}`, {
-      method,
-      dispatcher,
-      signal: AbortSignal.timeout(30_000),
-      headers: { authorization: `Bearer ${token}`, 'content-type': type ?? 'application/json' },
-      body: content === undefined ? null : JSON.stringify(content),
-    });
+  const config = new ConnectedConfig(ca, 30_000);
+  config.loadFromClusterAndUser({ name: 'tests', server: url, skipTLSVerify: false }, { name: 'tests', token });
+  const http = new IsomorphicFetchHttpLibrary();
+  const ask = async (method: HttpMethod, path: string, content?: unknown, type = 'application/json') => {
+    const context = new RequestContext(`${url}${path}`, method);
+    context.setHeaderParam('content-type', type);
+    if (content !== undefined) context.setBody(JSON.stringify(content));
+    await config.applySecurityAuthentication(context);
+    const { httpStatusCode, body } = await http.send(context).toPromise();
     const text = await body.text();
-    return { status: statusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
+    return { status: httpStatusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
   };
   return {
+    core: config.makeApiClient(CoreV1Api),
+    custom: config.makeApiClient(CustomObjectsApi),
+    happened: config.makeApiClient(EventsV1Api),
     get: (path) => ask('GET', path),
     post: (path, body) => ask('POST', path, body),
     patch: (path, body, contentType = 'application/merge-patch+json') => ask('PATCH', path, body, contentType),
     delete: (path) => ask('DELETE', path),
-    close: () => dispatcher.destroy(),
+    close: () => config.close(),
   };
 }
 

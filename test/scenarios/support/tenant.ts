@@ -1,3 +1,4 @@
+import { ApiException, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import type { Condition } from '../../../src/engine/kind/contract/step.ts';
 import { randomUUID } from 'node:crypto';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
@@ -5,7 +6,8 @@ import type { KubeObject } from '../../../src/engine/ports.ts';
 import type { HostingService } from './hosting-service.ts';
 import { eventually, lookEveryMs, type Api } from './kubernetes.ts';
 
-const group = '/apis/apphosting.dev/v1alpha1';
+const ours = { group: 'apphosting.dev', version: 'v1alpha1' };
+const serverSideApply = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
 
 /** The plural of each kind that tenants use. */
 const plurals = {
@@ -50,7 +52,7 @@ export class Tenant {
     const unique = randomUUID().slice(0, 8);
     const namespace = given ?? `t-${unique}`;
     const accountId = `acc_${unique}`;
-    if (given === undefined) await api.post('/api/v1/namespaces', { metadata: { name: namespace } });
+    if (given === undefined) await api.core.createNamespace({ body: { metadata: { name: namespace } } });
     await service.control('POST', '/accounts', { accountId, name: unique });
     const token = `planted-token-${accountId}`;
     const membership = { accountId, role: 'admin', permissions: ['manageMembers', 'secretsAccess'] };
@@ -72,7 +74,7 @@ export class Tenant {
   async openAccount(spec: object = {}, annotations: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.secret('hosting-credentials', { baseUrl: this.service.url, token: this.token });
     const credentialsRef = { name: 'hosting-credentials' };
-    const wanted = { accountId: this.accountId, credentialsRef, budget: { requestsPerSecond: 50 } };
+    const wanted = { externalId: this.accountId, credentialsRef, budget: { requestsPerSecond: 50 } };
     await this.apply('HostingAccount', 'default', { ...wanted, ...spec }, annotations);
   }
 
@@ -84,54 +86,50 @@ export class Tenant {
     annotations: Readonly<Record<string, string>> = {},
   ): Promise<void> {
     const metadata = { name, namespace: this.namespace, annotations };
-    const object = { apiVersion: 'apphosting.dev/v1alpha1', kind, metadata, spec };
-    const path = `${this.path(kind, name)}?fieldManager=tests&force=true`;
-    const { status, body } = await this.#api.patch(path, object, 'application/apply-patch+yaml');
-    if (status >= 300) throw new Error(`${kind} ${name} is not accepted: ${JSON.stringify(body)}`);
+    const body = { apiVersion: 'apphosting.dev/v1alpha1', kind, metadata, spec };
+    const patch = { ...this.#one(kind, name), body, fieldManager: 'tests', force: true };
+    await this.#api.custom.patchNamespacedCustomObject(patch, serverSideApply);
   }
 
   async secret(name: string, values: Readonly<Record<string, string>>): Promise<void> {
-    const metadata = { name, namespace: this.namespace };
-    const object = { apiVersion: 'v1', kind: 'Secret', metadata, stringData: values };
-    const path = `/api/v1/namespaces/${this.namespace}/secrets/${name}?fieldManager=tests&force=true`;
-    const { status, body } = await this.#api.patch(path, object, 'application/apply-patch+yaml');
-    if (status >= 300) throw new Error(`Secret ${name} is not accepted: ${JSON.stringify(body)}`);
+    const { namespace } = this;
+    const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData: values };
+    const patch = { name, namespace, body, fieldManager: 'tests', force: true };
+    await this.#api.core.patchNamespacedSecret(patch, serverSideApply);
   }
 
   async removeSecret(name: string): Promise<void> {
-    await this.#api.delete(`/api/v1/namespaces/${this.namespace}/secrets/${name}`);
+    await this.#api.core.deleteNamespacedSecret({ name, namespace: this.namespace });
   }
 
   async get(kind: TenantKind, name: string): Promise<KubeObject | undefined> {
-    const { status, body } = await this.#api.get(this.path(kind, name));
-    return status === 200 ? (body as KubeObject) : undefined;
+    const asked: Promise<KubeObject> = this.#api.custom.getNamespacedCustomObject(this.#one(kind, name));
+    return ifThere(asked);
   }
 
   async delete(kind: TenantKind, name: string): Promise<void> {
-    await this.#api.delete(this.path(kind, name));
+    await ifThere(this.#api.custom.deleteNamespacedCustomObject(this.#one(kind, name)));
   }
 
   /** Deletes all that it has in the cluster, and waits until that is gone. */
   async clear(): Promise<void> {
-    const collection = (kind: TenantKind) => `${group}/namespaces/${this.namespace}/${plurals[kind]}`;
     for (const kind of ['MetricAlert', 'ContactPoint', 'HostingAccount'] as const) {
-      await this.#api.delete(collection(kind));
-      const look = async () => {
-        const { items } = (await this.#api.get(collection(kind))).body as { items: readonly unknown[] };
-        return items.length === 0 ? true : undefined;
-      };
-      const gone = await poll(look, { everyMs: 200, deadlineMs: 120_000 });
+      await this.#api.custom.deleteCollectionNamespacedCustomObject(this.#all(kind));
+      const gone = await poll(async () => ((await this.#list(kind)).length === 0 ? true : undefined), {
+        everyMs: 200,
+        deadlineMs: 120_000,
+      });
       if (gone === undefined) throw new Error(`every ${kind} should be gone: ${await this.everythingWritten()}`);
     }
   }
 
   async leave(): Promise<void> {
-    await this.#api.delete(`/api/v1/namespaces/${this.namespace}`);
+    await this.#api.core.deleteNamespace({ name: this.namespace });
   }
 
   /** Whether its namespace has gone. */
   async hasLeft(): Promise<boolean> {
-    return (await this.#api.get(`/api/v1/namespaces/${this.namespace}`)).status === 404;
+    return (await ifThere(this.#api.core.readNamespace({ name: this.namespace }))) === undefined;
   }
 
   /** A field of status. */
@@ -173,7 +171,9 @@ export class Tenant {
   async lookAt(kind: TenantKind, name: string): Promise<string> {
     const token = randomUUID();
     const annotations = { 'apphosting.dev/reconcile-at': token };
-    await this.#api.patch(this.path(kind, name), { metadata: { annotations } });
+    const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
+    const patch = { ...this.#one(kind, name), body: { metadata: { annotations } } };
+    await this.#api.custom.patchNamespacedCustomObject(patch, merge);
     return token;
   }
 
@@ -218,22 +218,41 @@ export class Tenant {
   async events(
     name: string,
   ): Promise<readonly { readonly reason: string; readonly type: string; readonly note: string }[]> {
-    const { body } = await this.#api.get(`/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`);
-    const { items } = body as {
-      items: readonly { reason: string; type: string; note: string; regarding: { name: string } }[];
-    };
-    return items.filter(({ regarding }) => regarding.name === name);
+    const { items } = await this.#api.happened.listNamespacedEvent({ namespace: this.namespace });
+    return items
+      .filter(({ regarding }) => regarding?.name === name)
+      .map(({ reason = '', type = '', note = '' }) => ({ reason, type, note }));
   }
 
   /** Everything that the operator wrote into the namespace. */
   async everythingWritten(): Promise<string> {
-    const kinds = Object.values(plurals).map((plural) => `${group}/namespaces/${this.namespace}/${plural}`);
-    const paths = [...kinds, `/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`];
-    const answers = await Promise.all(paths.map((path) => this.#api.get(path)));
-    return JSON.stringify(answers.map(({ body }) => body));
+    const kinds = Object.keys(plurals) as readonly TenantKind[];
+    return JSON.stringify([
+      await this.#api.happened.listNamespacedEvent({ namespace: this.namespace }),
+      ...(await Promise.all(kinds.map((kind) => this.#list(kind)))),
+    ]);
   }
 
-  path(kind: TenantKind, name: string): string {
-    return `${group}/namespaces/${this.namespace}/${plurals[kind]}/${name}`;
+  async #list(kind: TenantKind): Promise<readonly unknown[]> {
+    const listed: { items: readonly unknown[] } = await this.#api.custom.listNamespacedCustomObject(this.#all(kind));
+    return listed.items;
+  }
+
+  #all(kind: TenantKind) {
+    return { ...ours, namespace: this.namespace, plural: plurals[kind] };
+  }
+
+  #one(kind: TenantKind, name: string) {
+    return { ...this.#all(kind), name };
+  }
+}
+
+/** What is answered; undefined where nothing of that name is there. */
+async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiException && error.code === 404) return undefined;
+    throw error;
   }
 }

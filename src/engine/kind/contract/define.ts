@@ -55,8 +55,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly facts: z.ZodType<Facts>;
   /** Those of the facts that only the operator reads: they stand under `status.internal`. */
   readonly internal?: readonly string[];
-  /** The field of status that carries the id in the service. */
-  readonly idField: string | undefined;
+  /** The interface's name of the id in `status.externalId`; undefined where no object of the service stands for it alone. */
+  readonly idWord: string | undefined;
   /** True when deleting it calls the service, so that a finalizer must hold it. */
   readonly holds: boolean;
   readonly columns: readonly Column[];
@@ -107,7 +107,7 @@ export type KindIdentity = Pick<
   | 'spec'
   | 'facts'
   | 'internal'
-  | 'idField'
+  | 'idWord'
   | 'holds'
   | 'columns'
   | 'selectable'

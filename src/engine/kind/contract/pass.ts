@@ -26,17 +26,17 @@ export interface View {
   one<Item>(
     read: Read<Item>,
     id: string,
-  ): { readonly walk: Snapshot<Item>; readonly item: Item | undefined } | undefined;
+  ): { readonly snapshot: Snapshot<Item>; readonly item: Item | undefined } | undefined;
   /** The items of one group (see `Read.groupOf`); only a change of the group wakes the object. */
   group<Item>(
     read: Read<Item>,
     group: string,
-  ): { readonly walk: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
+  ): { readonly snapshot: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
   /** Why the last list failed, when that is newer than the last full one. */
   problem(read: Read): ReadProblem | undefined;
 }
 
-/** How far an object that we did not create may be taken over. */
+/** Which objects that we did not create may be adopted. */
 export type Adoption = 'Never' | 'ById' | 'ByName';
 
 /** The account a pass works in. */
@@ -47,7 +47,7 @@ export interface AccountView {
   readonly adoption: Adoption;
   readonly pollMs: number;
   /** The intervals in effect: longer than configured where the budget does not suffice. */
-  readonly inEffect: { readonly pollMs: number; readonly roundMs: number | undefined };
+  readonly inEffect: { readonly pollMs: number; readonly rateLimitedMs: number | undefined };
   /** When the newest complete read of anything began; undefined before the first. */
   readonly answeredAt?: number | undefined;
   /** The budget and the expected use; undefined while the account is closed. */
@@ -56,7 +56,7 @@ export interface AccountView {
     readonly concurrency: number;
     readonly forecastPerHour: number;
   };
-  /** How much longer a long pause lasts that the service asked for, whoever met it; undefined when there is none. */
+  /** How much longer a long pause lasts that the service asked for; undefined when there is none. */
   readonly throttledMs?: number;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
@@ -103,12 +103,12 @@ export interface Use {
 /** An object of the service that carries our mark and belongs to no resource. */
 export interface Orphan {
   readonly type: string;
-  readonly id: string;
+  readonly externalId: string;
   readonly name: string;
 }
 
 /** What an account is used for. */
-export interface Tally {
+export interface Usage {
   /** Resources of the account that wait because the service refused a call for what the token may do, the first few in words. */
   readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
@@ -145,7 +145,7 @@ export interface Pass<Spec, Facts> {
   /** Resources that use this account, the first few in words; only for accounts. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** What the account is used for; absent for everything else. */
-  readonly tally?: () => Tally;
+  readonly usage?: () => Usage;
   /** Another resource with an open create of this name in this collection, in words. */
   readonly creating: (collection: string, name: string) => string | undefined;
   /** True while that one creates as usual, so that its name is not worth telling. */
@@ -158,7 +158,7 @@ export interface Pass<Spec, Facts> {
   readonly powers?: Powers;
   /** What the API server's own clock shows now, where it has shown one. */
   readonly clusterMs?: number;
-  /** What we wrote to the object since this process started, newest value per field. */
+  /** The values that this process wrote to the object, the newest per field. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /** When this process first saw the open journal entry, on both of its clocks. */
   readonly journalSeen: { readonly monotonic: number; readonly wall: number };

@@ -13,8 +13,9 @@ export const reasons = {
   InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
   CreateInProgress: 'Another resource is creating an object of the same name; this one takes its turn after it.',
   EnvironmentInDoubt:
-    'Whether a call of another resource that changes the same environment was carried out is not known yet; nothing is sent to it before.',
-  TakeOver: 'This operator has just taken over; what cannot be repeated waits for one horizon.',
+    'A call of another resource that changes the same environment is in doubt; nothing is sent to the environment until that is settled.',
+  TakeOver:
+    'This operator has just become leader; calls that cannot be repeated wait until those of its predecessor can no longer arrive.',
   ReferenceNotReady:
     'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',
@@ -73,14 +74,14 @@ export const reasons = {
   ChangesPending: 'Changes of the app wait in each environment for its next deployment.',
   NoChangesPending: 'No change of the app waits for a deployment.',
   ChangeNotShown:
-    'The service said yes to the same change three times, and what it shows stays as it was; it is not sent again until the spec changes.',
+    'The service accepted the same change three times but still shows the old value; it is not sent again until the spec changes.',
   Contested:
     'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
   EndpointChanged:
     'The object belongs to another endpoint or account than the one it would be sent to; nothing is sent.',
   HostNotAllowed: 'The host in the Secret is not allowed by the operator.',
   VisibilityLost:
-    'Objects that are owned suddenly do not show in the lists; nothing is created or deleted until that is resolved.',
+    'Owned objects are suddenly missing from the lists; nothing is created or deleted until that is resolved.',
   JournalDamaged:
     'The journal in status was changed by somebody and cannot be read; nothing is sent until status.internal.journal is removed.',
   // Disaster readiness: waiting
@@ -88,14 +89,14 @@ export const reasons = {
   InProgress: 'The service has accepted the request and works on it; status.stage shows how far it is.',
   OperationInProgress: 'The service works on another operation of the same configuration.',
   ClockUnsure:
-    'The clocks of this machine, of Kubernetes and of the service are more than 60 seconds apart, or none of the last two shows; nothing is sent until they agree.',
+    'The clocks of this machine, of Kubernetes and of the service are more than 60 seconds apart, or neither of the last two is known; nothing is sent until they agree.',
   CleanupPending: 'The service still cleans up; the message says what happens next.',
   // Disaster readiness: final for the resource
   ActivationDisabled:
     'The operator runs without --enable-activation (or, for a whole account, --enable-account-reset), or started after this resource was created: what is older is never carried out, and nothing was sent. Create another one.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
   Superseded:
-    'What the resource pins is no longer so: the configuration, its generation, the recovery point or the operation changed. Look again and create another resource.',
+    'Something that the resource pins has changed: the configuration, its generation, the recovery point or the operation. Look again and create another resource.',
   DestinationMismatch:
     'The names in spec.target are not the ones of the warm destination. Copy status.warmDestination of the protection.',
   ActivationUnavailable: 'The service says that the source cannot be activated; the message carries its reason.',
@@ -118,7 +119,7 @@ export const reasons = {
   SustainedStandby: 'The standby runs at its full size for good, since the usual size was too slow.',
   SeedBoost: 'The standby runs at a larger size while it makes its first copy.',
   UnknownState:
-    'The service shows a state that its interface does not explain, or not what became of a request; it is not taken for ready.',
+    'The service shows a state that its interface does not explain, or no result of a request; it does not count as ready.',
   NotDisclosed: 'The service does not show it.',
   CaughtUp: 'The standby has applied all changes.',
   ActivationPossible: 'Nothing that the service shows stands in the way of an activation.',
@@ -136,10 +137,10 @@ export const reasons = {
   DeployAssumed:
     'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
   RolledBack: 'The environment was rolled back for roll-back-at; what the spec says is deployed again when it changes.',
-  DeployHeld: 'The environment is stopped, so what has changed is deployed when it is to run again.',
+  DeployHeld: 'The environment is stopped; the change is deployed when it is started again.',
   PendingNextBuild: 'startup has changed; it travels with the next build, when deploy.build.revision changes.',
   // Synced
-  Synced: 'The last exchange worked and the service equals the spec.',
+  Synced: 'The last call or read succeeded and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
   // Kind-specific conditions
   Throttling: 'Requests are being held back at the moment.',
@@ -158,7 +159,7 @@ export const reasons = {
   Stopped: 'The environment is stopped.',
   AsSpecified: 'The service shows no full access where the spec restricts it.',
   AddedByOthers:
-    'The member may also reach what the spec does not name and this resource is not known to have set; it is kept, since serviceAdds is Keep.',
+    'The member may also reach environments that the spec does not name and that somebody else added; they are kept, since onServiceAdd is Keep.',
   NothingAdded: 'Nothing is kept that the spec does not name.',
   FeatureNotShown:
     'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',

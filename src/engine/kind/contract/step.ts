@@ -82,8 +82,8 @@ export interface Call<Facts> {
   /** True when the call sends the entry that is open in the journal: its outcome is the entry's outcome. */
   readonly resumes?: true;
   /**
-   * Before the bytes go out, the object is read live (the same, not deleted, not held), and in the tick of dispatch the kind
-   * is asked again with what is known by then: it must still want exactly this call.
+   * Before sending, the object is read from Kubernetes (same uid and generation, not deleted, not paused), and in the tick
+   * of dispatch the kind must still want exactly this call.
    */
   readonly confirm?: 'live';
   /**
@@ -124,7 +124,7 @@ export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound'
 /** Monotonic times that one step leaves for the next, by name. Lost with the process. */
 export type Notes = Readonly<Record<string, number>>;
 
-/** What every step may change besides. */
+/** What every step may remember besides its action. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
   /** Replaces the notes; without it they stay. */
@@ -167,7 +167,7 @@ export type Step<Facts> =
   | (Aside<Facts> & {
       readonly is: 'again';
       readonly remember: Partial<Memory<Facts>>;
-      /** What is given up by that and stays in the service; told by an event. */
+      /** What is given up by that and stays in the service; published as an event. */
       readonly stays?: string;
     })
   /** Take the finalizer off. What stays behind in the service is told by an event. */
@@ -217,4 +217,13 @@ export interface Notice {
   /** CamelCase, such as `AlertFiring`. */
   readonly reason: string;
   readonly note: string;
+}
+
+/**
+ * True when an answer may be a rule of the service that says no. A 403 may be one: the interface does not say with which
+ * status rules are refused.
+ */
+export function isNo(refusal: Refusal): boolean {
+  const isForbidden = refusal.is === 'notExecuted' && refusal.why === 'forbidden';
+  return refusal.is === 'refused' || refusal.is === 'conflict' || isForbidden;
 }

@@ -1,4 +1,7 @@
-/** What is remembered of what was applied: by it a later pass knows what the service does not show, and what is left over. */
+/**
+ * Fingerprints of what was applied, from which a later pass knows what was sent of hidden fields, and which removed fields
+ * the service keeps.
+ */
 import { rememberedAs, type Difference } from './compare.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
@@ -19,7 +22,7 @@ export function leftoverOf<Spec, Facts, Item>(
     .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
 }
 
-/** The fingerprints to keep: of what is wanted, and of what is left over; `sent` are the fields of the call that was answered. */
+/** The fingerprints to keep: of wanted and of left-over fields; `sent` are the fields of the answered call. */
 function printsOf<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -47,7 +50,7 @@ function afterAnswer<Spec, Facts>(
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** The service may hold what is being sent, though its answer never comes. */
+/** The memory while an update is under way: its fields count as in doubt. */
 export function meanwhile<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -77,7 +80,7 @@ function printed<Spec, Facts>(pass: Pass<Spec, Facts>, values: Fields): Readonly
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** Everything that the spec states was applied; `sent` are the fields of the call that was answered. */
+/** The memory when the whole spec was applied; `sent` are the fields of the call that was answered. */
 export function whole<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -87,13 +90,13 @@ export function whole<Spec, Facts, Item>(
   return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
 }
 
-/** Only these fields were applied: the rest is still to come. */
+/** The memory when only these fields were applied yet. */
 export function part<Spec, Facts>(pass: Pass<Spec, Facts>, difference: Difference, fields: readonly string[]): Applied {
   const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
   return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
 }
 
-/** Some of the values, by their fields. */
+/** The values of these fields only. */
 export function only<Value>(
   values: Readonly<Record<string, Value>>,
   fields: readonly string[],

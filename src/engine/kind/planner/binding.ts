@@ -1,5 +1,5 @@
 /**
- * Which object of the service belongs to a resource: the one of its id, the one with its mark, or one that it may take over.
+ * Binds a resource to an object of the service: by its id, by its mark, or by adoption.
  *
  * Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
  */
@@ -42,18 +42,18 @@ export function ambiguous<Facts>(plan: { noun: string }, found: readonly (readon
   };
 }
 
-/** How far this object may take over what it did not create: its own wish, capped by the account. */
+/** Which objects this resource may adopt: its own wish, limited by the account. */
 export function adoptionOf<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Adoption {
   return adoptionWithin(plan.lifecycle(pass.spec).adoption, pass.account);
 }
 
-/** How far a spec may take over what it did not create, as the account allows it. */
+/** Which objects may be adopted: the wish of a spec, limited by the account. */
 export function adoptionWithin(wish: Adoption = 'ById', account: Pick<AccountView, 'adoption'>): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
 
-/** Why an id that this namespace did not create may not be used here; undefined where the account and the spec allow it. */
+/** The verdict where adoption of this id is not allowed; undefined where it is. */
 export function notGranted(
   what: string,
   wish: Adoption | undefined,
@@ -80,9 +80,9 @@ export function isOfAccount<Spec, Facts, Item>(
 }
 
 /**
- * What counts as applied to an object that was taken over, known once it was read. Where drift is only reported, it is all that
- * the service shows. Where the spec names the id and everything that shows is as the spec says, what never shows is taken to
- * be so, too: nothing is sent before the spec changes. Undefined where that is settled already.
+ * The fields that count as applied to an adopted object, once it was read. With drift `Report`: every field that the
+ * service shows. When the spec names the id and all shown fields equal the spec: the hidden fields too, so that nothing is
+ * sent before the spec changes. Undefined when already decided.
  *
  * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
  */

@@ -28,7 +28,7 @@ export function sameValue(a: Json | undefined, b: Json | undefined): boolean {
   return sameJson(revealed(a), revealed(b));
 }
 
-/** Whether a field has the value that is wanted; a name is believed in another spelling of it, since the object is told by its id. */
+/** True if a field has the wanted value. A name may differ in Unicode form and outer spaces. */
 export function sameField(field: string, wanted: Json | undefined, seen: Json | undefined): boolean {
   if (sameValue(wanted, seen)) return true;
   return field === 'name' && typeof wanted === 'string' && typeof seen === 'string' && isSameName(wanted, seen);
@@ -56,7 +56,7 @@ export function shown(value: Json | undefined, secret: boolean): string {
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }
 
-/** What the service shows instead of what is wanted, as status may show it: an address that nobody asked for may be a signed one. */
+/** The service's value of a drifted field for status. Unknown URLs are hidden, because they may contain a signature. */
 export function shownInstead(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
   const asked = shown(wanted, secret);
   return shown(observed, secret)
@@ -64,7 +64,7 @@ export function shownInstead(observed: Json | undefined, wanted: Json | undefine
     .replaceAll(/\p{C}+/gu, ' ');
 }
 
-/** What was left in an answer so that it can be compared is shown without secrets. */
+/** Redacts an observed value, which was kept unredacted for the comparison. */
 function withoutSecrets<Spec, Facts>({ shown: safe }: Pass<Spec, Facts>, value: Json | undefined): Json | undefined {
   return typeof value === 'string' && safe !== undefined ? safe(value) : value;
 }
@@ -108,8 +108,8 @@ export function compare<Spec, Facts, Item>(
 }
 
 /**
- * What the fingerprint of a field is for: to know what was sent last, where the service does not say, now or at times, or what it
- * says is only reported; or just that it was set once. Undefined for a field that has none.
+ * Why a field has a fingerprint: `sent`, to know the value last sent where the service does not show it or drift is only
+ * reported; `set`, to know that it was set once. Undefined for a field without one.
  */
 export function rememberedAs<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,

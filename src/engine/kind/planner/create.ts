@@ -1,8 +1,8 @@
 /**
- * Creating an object that the service makes a new one of at every call: may it be made now, and by which call?
+ * Creates an object at most once, although the service makes a new one at every call.
  *
- * Guarantees: what is there already is found, adopted or reported, and not made again; the intent is in status before the call
- * is sent; one open create per name and collection.
+ * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
+ * one open create per name and collection.
  */
 import { adoptionOf, ambiguous, bind, boundTo, isMarked } from './binding.ts';
 import { isSameName, rememberedAs } from './compare.ts';
@@ -13,7 +13,10 @@ import { begun } from './sent-fingerprints.ts';
 import { readOf } from './reading.ts';
 import { mostExcluded, type CreateIntent, type Step } from '../contract/step.ts';
 
-/** Who waits for a name looks again after an eighth of the time that it has waited: many who wait cost little. */
+/**
+ * An object that waits for a name looks again after an eighth of its waiting time, so that many waiting objects cost
+ * little.
+ */
 const firstTurnMs = 2_000;
 const longestTurnMs = 30_000;
 
@@ -23,20 +26,20 @@ export function findOrCreate<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
 ): Step<Facts> {
   const list = plan.list(pass);
-  const walk = pass.view.all(list);
+  const snapshot = pass.view.all(list);
   const since = emptySince(plan, pass);
-  if (walk === undefined || walk.begunAt < since) return readOf(pass, list, since);
-  const items = [...walk.items];
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, list, since);
+  const items = [...snapshot.items];
   const marked = items.filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined);
   const [first, second] = marked;
   if (second !== undefined) return ambiguous(plan, marked);
   if (first !== undefined) return bind(pass, first[0], 'Created');
   const name = plan.name(pass);
   const named = items.filter(([, item]) => isSameName(plan.nameOf(item), name)).map(([id]) => id);
-  if (named.length > 0 && walk.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  if (named.length > 0 && snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
-  // What shows without an owner may be what another resource is creating: its id is on the way.
+  // An object without an owner may be the one that another resource is creating right now.
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
   if (other !== undefined) return alreadyExists(plan, name, free);
@@ -46,13 +49,16 @@ export function findOrCreate<Spec, Facts, Item>(
   if (held !== undefined) return held;
   const lacking = lookAfterDenial(plan, pass, undefined);
   if (lacking?.is === 'unclear') return lacking.step;
-  const serviceTime = walk.dateMs === undefined ? {} : { serviceTime: new Date(walk.dateMs).toISOString() };
-  // Those that are there belong to other resources, and are told from ours by that as well.
+  const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
+  // Existing objects of this name belong to other resources: exclude them when looking for ours.
   const excluded = named.slice(-mostExcluded);
   return create(plan, pass, { collection: list.key, name, excluded, ...serviceTime }, 1);
 }
 
-/** What an object of this name means that nobody owns; undefined when a list that lags still shows one that has gone. */
+/**
+ * The step for an existing object of this name without an owner; undefined when it is gone and only a lagging list shows
+ * it.
+ */
 function takenBy<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -61,15 +67,15 @@ function takenBy<Spec, Facts, Item>(
 ): Step<Facts> | undefined {
   const single = plan.single(id);
   const shown = pass.view.one(single, id);
-  if (shown === undefined || shown.walk.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
+  if (shown === undefined || shown.snapshot.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
   if (shown.item === undefined) return undefined;
   if (adoptionOf(plan, pass) !== 'ByName') return alreadyExists(plan, name, [id]);
   return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), applied: undefined } };
 }
 
 /**
- * What a walk must not be older than to show that there is nothing yet. An object that carries our mark cannot have been made
- * before this process knew of the resource, so that many new ones share a walk, whenever each comes to its turn.
+ * How new a list must be to show that nothing exists yet. An object with our mark cannot be older than this process's
+ * knowledge of the resource, so many new resources can share one list.
  */
 function emptySince<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
@@ -90,7 +96,7 @@ export function create<Spec, Facts, Item>(
   const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
   const prints = Object.fromEntries(remembered.map(([field, value]) => [field, pass.print(value)]));
   const wanted = plan.desired(pass);
-  // What creation does not take is still to be sent: until then the spec was not applied as a whole.
+  // Fields that creation does not take are sent later, so the generation is not fully applied yet.
   const isWhole = plan.afterCreation?.every((field) => wanted[field] === undefined) ?? true;
   const generation = isWhole ? pass.subject.generation : -1;
   return {
@@ -108,7 +114,7 @@ export function create<Spec, Facts, Item>(
       }),
       committed: (body) => {
         const id = plan.requests.idOfCreated(body);
-        // An answer that is not about this call, such as one that a proxy has kept, tells nothing of what it did.
+        // An answer that is not about this call, such as one from a proxy's cache, proves nothing.
         const isOthers = id !== undefined && (intent.excluded.includes(id) || pass.claimant(id) !== undefined);
         if (id === undefined || isOthers) return undefined;
         return { ...boundTo(pass, id, 'Created'), applied: { generation, prints } };
@@ -117,7 +123,7 @@ export function create<Spec, Facts, Item>(
   };
 }
 
-/** What the spec wants without the fields that creation does not take. */
+/** The wanted fields that creation takes. */
 export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Fields {
   const later = new Set(plan.afterCreation ?? []);
   return Object.fromEntries(
@@ -125,7 +131,7 @@ export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>
   );
 }
 
-/** What keeps any create back at the moment. */
+/** The step that holds back every create at the moment; undefined when none. */
 export function mayNotCreate<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   collection: string,
@@ -154,7 +160,7 @@ function createdElsewhere<Spec, Facts>(
 ): Step<Facts> | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
-  // Where many wait for one name, each of them would write anew whose turn it is.
+  // Do not name the other resource while all goes well: with many waiting, each change of turn would rewrite every status.
   const who = pass.isCreatingAsUsual?.(collection, name) === true ? 'another resource' : other;
   const message = `${who} is creating "${name}"; this one takes its turn after it`;
   const { waitsSince = pass.monotonicMs } = pass.notes;

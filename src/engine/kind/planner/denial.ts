@@ -1,8 +1,8 @@
 /**
- * A call that the service refused may name other objects besides its own: which of them is gone?
+ * Finds out whether a refused call failed because an object that it names is gone.
  *
- * Guarantees: what is called gone was looked at by itself after the refusal, and the service did not have it; a refusal that
- * is about nothing of that kind stands after a second one.
+ * Guarantees: an object is called gone only after a read of its own since the refusal; if none is gone, the second refusal
+ * stands.
  *
  * Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
  */
@@ -14,7 +14,7 @@ import type { Refusal, Step, Verdict } from '../contract/step.ts';
 
 const recheckMs = 300_000;
 
-/** What is looked at before a refused call is sent again; undefined when nothing that it names is missing. */
+/** Reads, before a refused call is repeated, whether an object that it names is missing; undefined when none is. */
 export function lookAfterDenial<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -29,7 +29,7 @@ export function lookAfterDenial<Spec, Facts, Item>(
   }
   for (const target of plan.namesInCalls?.(pass) ?? []) {
     const found = pass.view.one(target.single, target.id);
-    if (found === undefined || found.walk.begunAt < since)
+    if (found === undefined || found.snapshot.begunAt < since)
       return { is: 'unclear', step: readOf(pass, target.single, since) };
     if (found.item !== undefined) continue;
     const message = `${target.words} is gone from the service, which refuses the ${plan.noun} with it`;
@@ -38,7 +38,7 @@ export function lookAfterDenial<Spec, Facts, Item>(
   return undefined;
 }
 
-/** What a refusal means as long as nobody has looked what it is about; undefined when its own words stand. */
+/** The verdict on a refusal before the named objects were checked; undefined when the refusal stands as it is. */
 export function denied<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,

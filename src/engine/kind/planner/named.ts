@@ -1,8 +1,8 @@
 /**
- * The object that `spec.externalId` names, and what becomes of a create that is still in doubt.
+ * Binds the object that `spec.externalId` names, after resolving a create in doubt.
  *
- * Guarantees: what a lost call may have made is found out before anything else takes its place, and told when it stays behind;
- * what another resource or another account has is not taken.
+ * Guarantees: the result of a lost call is found before another object takes its place, and published when it stays behind;
+ * an object of another resource or account is not bound.
  */
 import { boundTo, isMarked, isOfAccount, notGranted } from './binding.ts';
 import { isSameName } from './compare.ts';
@@ -14,8 +14,8 @@ import { look } from './observe.ts';
 import type { CreateIntent, Step } from '../contract/step.ts';
 
 /**
- * A create in doubt comes before whatever else keeps the resource back. An id that the spec names is taken in its place once
- * nothing more can be found out by looking, or at once where it may be the very object that was made.
+ * Resolves a create in doubt before anything else. An id in spec.externalId is bound instead once reads can find out no
+ * more, or at once when it may be the created object.
  */
 export function resolveFirst<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
@@ -40,7 +40,7 @@ function resolveOpen<Spec, Facts, Item>(
   return externalId !== undefined && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
 }
 
-/** Whether the object of an id may be what a lost create made, as far as it has been seen. */
+/** True if the object with this id may be the result of a lost create, as far as it was read. */
 function mayBeMade<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -70,7 +70,7 @@ export function bindNamed<Spec, Facts, Item>(
 ): Step<Facts> {
   const what = `spec.externalId names ${plan.noun} ${id}`;
   const isBound = pass.memory.id === id;
-  // Said before whose object it is: without the right to adopt, nobody learns of what others have.
+  // Refuse before naming an owner: without the right to adopt, nobody learns about others' objects.
   const refused = isBound ? undefined : notGranted(what, plan.lifecycle(pass.spec).adoption, pass.account);
   if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
   const claimant = pass.claimant(id);
@@ -84,7 +84,7 @@ export function bindNamed<Spec, Facts, Item>(
   }
   if (!isOfAccount(plan, pass, { id, item: found.seen.item })) {
     const list = plan.list(pass);
-    const isOld = (pass.view.one(list, id)?.walk.begunAt ?? pass.askedAt) < pass.askedAt;
+    const isOld = (pass.view.one(list, id)?.snapshot.begunAt ?? pass.askedAt) < pass.askedAt;
     if (isOld) return readOf(pass, list, pass.askedAt);
     const message = `${what}, which account ${pass.account.accountId} does not show`;
     return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };

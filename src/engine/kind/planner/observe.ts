@@ -20,7 +20,7 @@ export type Look<Facts, Item> =
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<Facts> };
 
-/** For so many polls a list is believed after the service began to refuse it. */
+/** How many polls a list is believed for after the service began to refuse it. */
 export const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
 const missing: ReadonlySet<ReadProblem['why']> = new Set(['unreachable', 'malformed']);
@@ -34,37 +34,38 @@ export function look<Spec, Facts, Item>(
   const list = plan.list(pass);
   const listed = pass.view.one(list, id);
   if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
-  const { item, walk } = listed;
-  if (refusedFor(pass, list, walk) >= believedPolls * pass.account.pollMs)
+  const { item, snapshot } = listed;
+  if (refusedFor(pass, list, snapshot) >= believedPolls * pass.account.pollMs)
     return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
-  const older = pass.wrote !== undefined && walk.begunAt < pass.wrote.at;
-  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, walk.begunAt);
+  const older = pass.wrote !== undefined && snapshot.begunAt < pass.wrote.at;
+  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, snapshot.begunAt);
   const fields = plan.observed(item, pass);
   if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
-  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, walk.begunAt);
+  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, snapshot.begunAt);
   return { is: 'seen', seen: { item, fields } };
 }
 
 /**
- * How long the service has answered, but not with this list. What it showed last is believed while it cannot be reached at all,
- * which its account says; one that refuses a list, or shows others for two polls but not this one, may have lost what was in it.
+ * For how long this list has failed although the service answers. While the service cannot be reached at all, the last list
+ * is believed. When it refuses this list, or answers others but not this one for two polls, the list's items may be gone.
  */
-export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, walk: Snapshot): number {
+export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, snapshot: Snapshot): number {
   const problem = pass.view.problem(list);
   if (problem === undefined) return 0;
-  const isAlone = mayBeAlone(pass, list) && answeredForMs(pass, walk) >= believedPolls * pass.account.inEffect.pollMs;
-  return isAlone || refusing.has(problem.why) ? pass.monotonicMs - walk.begunAt : 0;
+  const isAlone =
+    mayBeAlone(pass, list) && answeredForMs(pass, snapshot) >= believedPolls * pass.account.inEffect.pollMs;
+  return isAlone || refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
 }
 
-/** Whether a list fails in a way that counts against it as soon as the service is seen to answer with others. */
+/** True if this list fails in a way that counts as soon as the service answers other reads. */
 export function mayBeAlone<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read): boolean {
   const problem = pass.view.problem(list);
   return problem !== undefined && missing.has(problem.why);
 }
 
-/** For how long the service has gone on answering with anything after it answered with this. */
-function answeredForMs<Spec, Facts>({ account }: Pass<Spec, Facts>, walk: Snapshot): number {
-  return (account.answeredAt ?? walk.begunAt) - walk.begunAt;
+/** For how long the service has answered other reads since the last answer to this one. */
+function answeredForMs<Spec, Facts>({ account }: Pass<Spec, Facts>, snapshot: Snapshot): number {
+  return (account.answeredAt ?? snapshot.begunAt) - snapshot.begunAt;
 }
 
 /** The service as we left it ourselves a moment ago. */
@@ -72,7 +73,7 @@ function ownWrite<Spec, Facts, Item>(pass: Pass<Spec, Facts>): Look<Facts, Item>
   return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
 }
 
-/** A list may lag: within the horizon of our own write it is not believed against us. */
+/** True when a list contradicts our own write of less than a horizon ago: the list may lag. */
 function contradicts<Spec, Facts>(pass: Pass<Spec, Facts>, fields: Readonly<Record<string, unknown>>): boolean {
   const wrote = pass.wrote;
   if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
@@ -93,7 +94,7 @@ function lookDirectly<Spec, Facts, Item>(
   return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
 }
 
-/** While the account has lost sight of what it owns, what does not show proves nothing; undefined while it has not. */
+/** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
 export function sightLost<Spec, Facts>({
   account,
 }: Pass<Spec, Facts>): Extract<Step<Facts>, { is: 'wait' }> | undefined {
@@ -101,7 +102,7 @@ export function sightLost<Spec, Facts>({
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
-/** Undefined once two looks, far enough apart, agree that something is not there; otherwise what to do until they do. */
+/** The step until two reads, far enough apart, both miss something; undefined once they do. */
 export function missedTwice<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
@@ -123,18 +124,18 @@ export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGo
   return notes;
 }
 
-/** Looks for one object by itself: it is gone only after two such reads a poll apart. */
+/** Reads one object by id: it is gone only after two such reads a poll apart. */
 export function lookTwice<Spec, Facts, Item>(
   pass: Pass<Spec, Facts>,
   about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
 ): { readonly is: 'there'; readonly item: Item } | Exclude<Look<Facts, Item>, { is: 'seen' }> {
   const { noun, single, id, since } = about;
   const direct = pass.view.one(single, id);
-  if (direct === undefined || direct.walk.begunAt < since) {
+  if (direct === undefined || direct.snapshot.begunAt < since) {
     return { is: 'unclear', step: { ...readOf(pass, single, since), note: pass.notes } };
   }
   if (direct.item !== undefined) return { is: 'there', item: direct.item };
-  const { begunAt } = direct.walk;
+  const { begunAt } = direct.snapshot;
   const message = `${noun} ${id} is not found in the service; looking once more before it counts as gone`;
   const step = missedTwice(
     pass,
@@ -142,4 +143,22 @@ export function lookTwice<Spec, Facts, Item>(
     { reason: 'ObjectMissing', message },
   );
   return step === undefined ? { is: 'gone' } : { is: 'unclear', step };
+}
+
+/**
+ * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two
+ * answers must agree: the list inside it is refused, and it is missing from its own list.
+ */
+export function releasedWithPlace<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  since: number,
+): Step<Facts> | undefined {
+  const place = plan.placeOf?.(pass);
+  if (place === undefined || !pass.subject.deleting || pass.account.frozen !== undefined) return undefined;
+  const problem = pass.view.problem(plan.list(pass));
+  if (problem?.why !== 'refused' || problem.at < since) return undefined;
+  const seen = pass.view.one(place.list, place.id);
+  if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, place.list, since);
+  return seen.item === undefined ? { is: 'release' } : undefined;
 }

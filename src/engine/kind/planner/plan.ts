@@ -53,9 +53,11 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly noun: string;
   readonly list: (pass: Pass<Spec, Facts>) => Read<Item>;
   readonly single: (id: string) => Read<Item>;
-  /** Whether it is known where such an object would be; without it, always. A reference may be gone before what refers to it. */
+  /**
+   * False while the place of the object is unknown, because a reference is gone. Without this function it is always known.
+   */
   readonly isPlaced?: (pass: Pass<Spec, Facts>) => boolean;
-  /** What such an object is in and goes with, where that may go before it: by which id it shows in which list. */
+  /** The object that contains this one, when it may be deleted first: its list and its id there. */
   readonly placeOf?: (pass: Pass<Spec, Facts>) => { readonly list: Read; readonly id: string };
   readonly name: (pass: Pass<Spec, Facts>) => string;
   readonly nameOf: (item: Item) => string;
@@ -78,13 +80,13 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly observed: (item: Item, pass: Pass<Spec, Facts>) => Fields;
   /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
   readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
-  /** Fields that are hidden at times only, such as while they are empty: what was sent last is remembered all the time. */
+  /** Fields that are hidden only at times, such as while they are empty: their fingerprint is always kept. */
   readonly hiddenAtTimes?: (field: string) => boolean;
-  /** Fields that something else sends for the time being: what the spec says of them counts as sent. */
+  /** Fields that another resource manages now: the spec's value counts as sent. */
   readonly sentElsewhere?: (field: string, pass: Pass<Spec, Facts>) => boolean;
-  /** Fields that are shown back and remembered all the same, so that it is noticed when the spec states them no longer. */
+  /** Shown fields whose fingerprint is kept as well, to notice when the spec drops them. */
   readonly kept?: (field: string) => boolean;
-  /** Fields that another wanted one has taken the place of: the service has them no longer. */
+  /** Fields that another wanted field replaces: the service no longer has them. */
   readonly replaced?: (field: string, wanted: Fields) => boolean;
   /** Fields that hold secrets: shown as `(redacted)` wherever they differ. */
   readonly secret?: (field: string) => boolean;
@@ -92,9 +94,9 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly fixed?: readonly string[];
   /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
-  /** Fields of the spec that creation alone takes and nothing shows: they are told as unverified, also where it was not ours. */
+  /** Fields that only creation takes and that are never shown: they are listed as unverified. */
   readonly creationOnly?: (spec: Spec) => readonly string[];
-  /** Why the object must not be changed at the moment, though it differs. */
+  /** The step that delays an update, although the object differs. */
   readonly mustWait?: (pass: Pass<Spec, Facts>, changed: Fields) => Step<Facts> | undefined;
   readonly requests: {
     readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
@@ -106,11 +108,11 @@ export interface ObjectPlan<Spec, Facts, Item> {
     readonly updateFirst?: (changed: Fields, pass: Pass<Spec, Facts>) => readonly string[] | undefined;
     /** Ids in the service at which an update must be alone; see `Call.alone`. */
     readonly updateAlone?: (pass: Pass<Spec, Facts>) => readonly string[];
-    /** What the answer to an update tells besides. */
+    /** Facts from the answer to an update. */
     readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
-    /** What counts while there is no answer to an update. */
+    /** Facts to remember while an update has no answer. */
     readonly supposedOfUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => Facts;
-    /** Whether that counts the calls themselves. */
+    /** True if these facts count the calls. */
     readonly countsUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => boolean;
     readonly remove: (id: string) => Request;
   };
@@ -121,9 +123,9 @@ export interface ObjectPlan<Spec, Facts, Item> {
   /** The next step once spec and service agree; without it the object is ready. */
   readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
   readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
-  /** What stays known when the bound object is gone, or another one takes its place. */
+  /** Facts that stay when the bound object is gone or replaced. */
   readonly factsOfNext: (facts: Facts) => Facts;
   readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
-  /** What happened since status was written last, worth an event each. */
+  /** Events about changes since the last status. */
   readonly notices?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly Notice[];
 }

@@ -51,7 +51,7 @@ export function showObject<Spec, Facts, Item>(
   if (found?.is !== 'seen') {
     const unseen = found?.is === 'unclear';
     const { facts } = pass.memory;
-    // What it showed last is not so any more.
+    // The object is gone, so drop the facts about it.
     const known = found?.is === 'gone' ? plan.factsOfNext(facts) : facts;
     return { unseen, facts: known, conditions: [], drift: [], unverified: [], leftover };
   }
@@ -123,15 +123,18 @@ function whenDoubtful<Spec, Facts, Item>(
   id: string,
 ): { readonly retryInMs?: number } {
   const list = plan.list(pass);
-  const walk = pass.view.one(list, id)?.walk;
-  const refusedMs = walk === undefined ? 0 : refusedFor(pass, list, walk);
+  const snapshot = pass.view.one(list, id)?.snapshot;
+  const refusedMs = snapshot === undefined ? 0 : refusedFor(pass, list, snapshot);
   const believedMs = believedPolls * pass.account.pollMs;
-  // As long as nothing answers there is nothing to look at; whether others are answered with is asked again now and then.
+  // While nothing answers, look again now and then whether other reads are answered.
   if (refusedMs === 0) return mayBeAlone(pass, list) ? { retryInMs: 2 * believedMs } : {};
   return { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
 }
 
-/** What is another thing than the spec describes is not changed into it halfway: where drift is corrected somebody has to decide. */
+/**
+ * A field that the service cannot change differs: stall where drift would be corrected, because somebody has to decide;
+ * otherwise only report it.
+ */
 function immutable<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -179,7 +182,7 @@ function afterDoubt<Spec, Facts, Item>(
   const list = plan.list(pass);
   const seen = pass.view.one(list, id);
   if (seen === undefined) return undefined;
-  if (seen.walk.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
+  if (seen.snapshot.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
   const older = plan.alsoReads?.(pass, id).find((read) => (pass.view.all(read)?.begunAt ?? doubtAt) < doubtAt);
   return older && { is: 'unclear', step: readOf(pass, older, doubtAt) };
 }
@@ -229,7 +232,7 @@ function correct<Spec, Facts, Item>(
           : {
               is: 'wait',
               reason: 'InDoubt',
-              message: `${words}: ${refusal.message}; what came of it is looked at before it is sent again`,
+              message: `${words}: ${refusal.message}; its effect is read before it is sent again`,
               retryInMs: 2_000,
               note: { ...pass.notes, doubtAt: pass.monotonicMs + 1 },
             },
@@ -253,7 +256,7 @@ function gone<Spec, Facts, Item>(
       is: 'stall',
       reason: 'ObjectGone',
       message: `${plan.noun} ${id} is gone from the service and is not made again`,
-      // What stays bound and is proved gone must not keep the account frozen.
+      // An object that is proved gone but stays bound must not keep the account frozen.
       note: { ...pass.notes, provedGone: 1 },
     };
   }
@@ -265,7 +268,7 @@ function gone<Spec, Facts, Item>(
       note: { ...pass.notes, provedGone: 1 },
     };
   }
-  // Said and written at once: what was proved must not be proved anew by every pass that then waits for a read.
+  // Write the proof to status at once, so that later passes need not prove it again.
   return {
     is: 'wait',
     reason: 'Creating',

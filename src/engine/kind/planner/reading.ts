@@ -1,12 +1,12 @@
 import { isoSeconds } from '../../../base/time.ts';
 import type { Read } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
-import type { Step } from '../contract/step.ts';
+import type { Step, JournalEntry } from '../contract/step.ts';
 
 /** A pause that the service asks for is no news if no more than this is left of it, and it has not held up who asks for as long. */
 const shortPauseMs = 10_000;
 
-/** Asks for a read begun at or after `since`; where the service refuses or is not reached, says so instead of asking on. */
+/** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */
 export function readOf<Spec, Facts>(
   pass: Pass<Spec, Facts>,
   read: Read,
@@ -36,15 +36,24 @@ export function readOf<Spec, Facts>(
 }
 
 /**
- * From when on a look counts after the service said no to what stands in the journal: it may have done it all the same. It goes
- * on into the next step by `note`.
+ * How new a read must be to count after a refusal of the journalled call, which may have been carried out all the same.
+ * Passed to the next step by `note`.
  */
 export function sinceNo<Spec, Facts>({ memory, notes, askedAt }: Pass<Spec, Facts>): number {
   return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
 }
 
-/** The same step, so that what follows knows what `sinceNo` found. */
+/** Adds the time found by `sinceNo` to the notes of a step. */
 export function notingNo<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
   return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
+}
+
+/** The body that an entry carries; undefined where somebody changed it so that it cannot be read. */
+export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,5 @@
 /**
- * Letting go of an object: the service's one is removed first, and the finalizer goes only when it is proved gone.
+ * Deletes an object: first in the service; the finalizer goes only when that is proved.
  *
  * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
  *
@@ -7,12 +7,11 @@
  */
 import { growingMs } from '../../../base/backoff.ts';
 import type { Pass } from '../contract/pass.ts';
-import { releasedWithPlace } from './place.ts';
+import { releasedWithPlace } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
-import { isNo } from '../contract/refusal.ts';
 import { resolveCreate } from './resolve-create.ts';
-import type { Refusal, Step, Verdict } from '../contract/step.ts';
+import { type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
 
 /** The annotation that lets an object go without touching the service, even while it is being deleted. */
 export const onDeleteAnnotation = 'apphosting.dev/on-delete';
@@ -51,11 +50,11 @@ function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, p
   const { markerOf } = plan;
   if (markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
   const list = plan.list(pass);
-  const walk = pass.view.all(list);
-  if (walk === undefined || walk.begunAt < pass.askedAt) {
+  const snapshot = pass.view.all(list);
+  if (snapshot === undefined || snapshot.begunAt < pass.askedAt) {
     return releasedWithPlace(plan, pass, pass.askedAt) ?? readOf(pass, list, pass.askedAt);
   }
-  const mine = [...walk.items].find(([, item]) => markerOf(item) === pass.marker);
+  const mine = [...snapshot.items].find(([, item]) => markerOf(item) === pass.marker);
   if (mine === undefined) return { is: 'release' };
   const { endpoint, accountId } = pass.account;
   return { is: 'again', remember: { id: mine[0], ownership: 'Created', binding: { endpoint, accountId } } };
@@ -70,7 +69,7 @@ function removeBound<Spec, Facts, Item>(
   if (removedAt !== undefined) {
     const single = plan.single(id);
     const direct = pass.view.one(single, id);
-    if (direct === undefined || direct.walk.begunAt < removedAt) return readOf(pass, single, removedAt);
+    if (direct === undefined || direct.snapshot.begunAt < removedAt) return readOf(pass, single, removedAt);
     if (direct.item === undefined) {
       const stays = plan.staysBehind?.(pass);
       return { is: 'release', ...(stays !== undefined && { stays }) };
@@ -81,7 +80,7 @@ function removeBound<Spec, Facts, Item>(
         reason: 'Deleting',
         message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
         retryInMs: lagMs,
-        note: { removedAt: Math.max(removedAt, direct.walk.begunAt + 1), sentAt },
+        note: { removedAt: Math.max(removedAt, direct.snapshot.begunAt + 1), sentAt },
       };
     }
   }

@@ -1,8 +1,8 @@
 /**
- * A create whose outcome is not known: what did it make?
+ * Resolves a create in doubt: finds the object that it made, or proves that it made none.
  *
- * Guarantees: nothing is sent until the object was found, or the horizon has passed and a complete read that began after it
- * shows none; what only may be ours is neither taken nor deleted.
+ * Guarantees: nothing is sent until the object is found, or a full list begun after the horizon shows none; an object that
+ * only may be ours is neither bound nor deleted.
  *
  * Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
  */
@@ -10,7 +10,7 @@ import { ambiguous, bind, isMarked } from './binding.ts';
 import { isSameName, keyOf, sameField } from './compare.ts';
 import { creatable, create, mayNotCreate } from './create.ts';
 import type { Pass } from '../contract/pass.ts';
-import { releasedWithPlace } from './place.ts';
+import { releasedWithPlace } from './observe.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import type { CreateIntent, JournalEntry, Step } from '../contract/step.ts';
@@ -27,18 +27,19 @@ export function resolveCreate<Spec, Facts, Item>(
 ): Step<Facts> {
   const plan = isOfOtherKey(pass, entry) ? withoutMark(given) : given;
   const list = plan.list(pass);
-  const walk = pass.view.all(list);
+  const snapshot = pass.view.all(list);
   const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
   const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
-  if (walk === undefined || walk.begunAt < since) {
+  if (snapshot === undefined || snapshot.begunAt < since) {
     return releasedWithPlace(plan, pass, settledAt) ?? readOf(pass, list, since);
   }
-  const latestMs = walk.dateMs === undefined ? undefined : walk.dateMs + Math.max(0, settledAt - walk.begunAt);
+  const latestMs =
+    snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  const alike = [...walk.items].filter(([id, item]) => isAlike(plan, pass, sent, id, item));
+  const alike = [...snapshot.items].filter(([id, item]) => isAlike(plan, pass, sent, id, item));
   const found = alike.filter(([, item]) => isInTime(plan, sent, item));
   const [first, second] = found;
-  // What would only be presumed to be ours is not deleted: there is nothing to choose.
+  // Without a mark ours could only be presumed, and a presumed object is never deleted: leave all of them.
   if (second !== undefined && pass.subject.deleting && plan.markerOf === undefined)
     return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
@@ -51,7 +52,7 @@ export function resolveCreate<Spec, Facts, Item>(
       remember: { journal: undefined, applied: undefined },
     };
   }
-  if (walk.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
+  if (snapshot.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
   const [untimely] = alike;
   if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
   if (untimely !== undefined) return outOfTime(plan, untimely[0]);
@@ -64,7 +65,7 @@ export function resolveCreate<Spec, Facts, Item>(
   return create(plan, pass, intent, entry.attempt + 1);
 }
 
-/** Whether the call carried the mark of a key that was lost since: nobody knows that mark any more. */
+/** True if the call was made with an operator key that was lost since, so its mark is unknown. */
 function isOfOtherKey<Spec, Facts>(pass: Pass<Spec, Facts>, { digest }: JournalEntry): boolean {
   return keyOf(digest) !== keyOf(pass.print(null));
 }
@@ -77,7 +78,7 @@ function withoutMark<Spec, Facts, Item>({
   return plan;
 }
 
-/** Whether the spec wants another object by now, or one in another place: that is not what the lost call was to make. */
+/** True if the spec now wants another object than the lost call was to create. */
 function isAnother<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -87,7 +88,7 @@ function isAnother<Spec, Facts, Item>(
   return plan.name(anew) !== name || plan.list(anew).key !== collection;
 }
 
-/** What the lost call asked for; undefined when the spec or a Secret has changed since, so that nobody knows any more. */
+/** The fields that the lost call sent; undefined when the spec or a Secret has changed since. */
 function fieldsSent<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -100,7 +101,7 @@ function fieldsSent<Spec, Facts, Item>(
 /** A lost call, and what it asked for. */
 type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
-/** Whether an object may be the one that the lost call made, going by what it is. */
+/** True if an object's mark, name and fields fit the lost call. */
 function isAlike<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -117,7 +118,7 @@ function isAlike<Spec, Facts, Item>(
   );
 }
 
-/** Whether it was made when the lost call may have arrived; times are compared by the service's own clock, and only by it. */
+/** True if an object was created when the lost call may have arrived, by the service's own clock. */
 function isInTime<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, intent: Sent, item: Item): boolean {
   const createdAt = plan.createdAtOf(item);
   if (plan.markerOf !== undefined || createdAt === undefined) return true;
@@ -142,7 +143,7 @@ function inDoubt<Spec, Facts, Item>(
   };
 }
 
-/** It fits but for its time, and the clock that dates the answers need not be the one that dates the objects. */
+/** Stalls on an object that fits but for its time of creation: the service's clocks may differ. */
 function outOfTime<Facts>(plan: { noun: string }, id: string): Step<Facts> {
   return {
     is: 'stall',

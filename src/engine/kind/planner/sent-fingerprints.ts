@@ -20,9 +20,9 @@ type Applied = Memory<unknown>['applied'];
 
 const doubt = '?';
 const late = '@';
-/** In the place of a time: the call overwrites nothing, whenever it arrives. */
+/** Stands for a time: the call overwrites nothing, even if it arrives late. */
 const harmless = 'never';
-/** Times in marks are rounded up to this, so that tries of one call that follow each other need no write each. */
+/** Times in marks are rounded up to this, so that repeated tries of a call need no status write each. */
 const stepMs = 600_000;
 
 /** True when the service may hold the value of a call whose outcome is unknown. */
@@ -36,20 +36,20 @@ interface Lost {
   readonly at: string;
 }
 
-/** What is known of the values that a call carries, and when it is sent. */
+/** The fingerprints of a call's values, and when it is sent. */
 interface Sending {
   readonly prints: Prints;
   /** Undefined for a call that overwrites nothing when it arrives late: a creation. */
   readonly wallMs: number | undefined;
 }
 
-/** Takes the mark of a call under way apart: the call, and what was known before it. */
+/** Parses the mark of a call under way: the call, and what was known before it. */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(print) ? print.indexOf('>') : -1;
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Takes the mark of a call without an end apart. */
+/** Parses the mark of a call whose outcome will never be known. */
 function lostOf(mark: string): Lost {
   const [sent = '', at = ''] = mark.slice(doubt.length).split(' ');
   return { sent, at };
@@ -120,8 +120,8 @@ interface Horizon {
 }
 
 /**
- * The fingerprint to keep of a value that the service took just now; `before` is what was known when the call was decided on. A
- * lost call with the same value does no harm when it arrives.
+ * The fingerprint of a value that the service has just accepted; `before` is the one from the time of the decision. A late
+ * call with the same value does no harm.
  */
 export function taken(print: string, before: string | undefined, horizon: Horizon): string {
   const untilMs = mayArriveUntil(print, before, horizon);

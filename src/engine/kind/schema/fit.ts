@@ -1,7 +1,7 @@
 /**
- * Cuts a status to its schema: a status that does not fit is refused as a whole, and then nothing could be written down.
+ * Cuts a status to its schema, because the API server refuses a whole status that does not fit.
  *
- * It is for what people read. A journal is never cut: bytes that are sent again must be the same bytes.
+ * Only fields for people are cut, never the journal: bytes that are sent again must be the same bytes.
  *
  * Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
  */
@@ -34,7 +34,10 @@ interface Node {
 
 const nodes = new WeakMap<z.ZodType, Node>();
 
-/** The value, cut to the schema: texts and lists lose their end, numbers go to the nearest bound, unknown fields and what is no time go. */
+/**
+ * Cuts a value to its schema: texts and lists lose their end, numbers go to the nearest bound, unknown fields and invalid
+ * times are dropped.
+ */
 export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value> {
   let node = nodes.get(schema);
   if (node === undefined) {

@@ -64,7 +64,7 @@ export const managementPolicy = choice(
 
 /** `lifecycle.adoption`: the limit for taking over an object that this resource did not create. */
 export const adoption = choice(
-  'How far an object that this resource did not create may be taken over: Never, ById when this spec names its id, ByName when exactly one object has the name. The account sets the limit. Default: as the account allows, but not ByName.',
+  'Whether this resource may adopt an object that it did not create: Never, ById when this spec names its id, ByName when exactly one object has the name. The account sets the limit. Default: as the account allows, but not ByName.',
   ['Never', 'ById', 'ByName'],
 ).optional();
 

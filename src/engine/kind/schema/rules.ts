@@ -58,9 +58,10 @@ export function immutable<Schema extends z.ZodType>(schema: Schema, message: str
 }
 
 /**
- * The rule that a field is as it was, absence included.
+ * The rule that a field must not change, be added or be removed.
  *
- * Optional values (`self.?a == oldSelf.?a`) would read better, but the API server cannot estimate what comparing them costs.
+ * Optional values (`self.?a == oldSelf.?a`) would read better, but the API server cannot estimate what comparing them
+ * costs.
  */
 function sameField(path: string): string {
   return `has(self.${path}) == has(oldSelf.${path}) && (!has(self.${path}) || self.${path} == oldSelf.${path})`;

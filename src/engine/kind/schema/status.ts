@@ -13,7 +13,7 @@ const Condition = shown('One aspect of the object.', {
     pattern: '^[A-Za-z][A-Za-z0-9]*$',
   }),
   status: choice('Whether it holds.', ['True', 'False', 'Unknown']),
-  observedGeneration: generation('The generation of the spec that it was said of.').optional(),
+  observedGeneration: generation('The generation of the spec that it is about.').optional(),
   lastTransitionTime: time('When its status last changed.'),
   reason: text('Why, as one word; the reference page of the kind explains each.', {
     min: 1,
@@ -32,7 +32,7 @@ const Journal = shown('A call that was begun and must not happen twice; written 
   deadlineSeconds: integer('How long it may take, in seconds.', { min: 0, max: 1_000_000 }),
   digest: text('A keyed fingerprint of what is sent.', { max: 256 }),
   create: shown('What a creation needs to be found again when its answer is lost.', {
-    collection: text('Where it is created.', { max: 256 }),
+    collection: text('The list of the service that it is created in.', { max: 256 }),
     name: text('The name that it is created with.', { max: 256 }),
     excluded: listOf('Ids of the objects of that name that were there before.', idAsShown('An id.'), {
       max: mostExcluded,
@@ -50,8 +50,8 @@ const Journal = shown('A call that was begun and must not happen twice; written 
 const value = (description: string) => text(description, { max: 1024 });
 
 /**
- * What the operator must find again, under `status.internal`. It is never cut, and times in it stay as they are: an entry that
- * does not fit is no entry.
+ * The fields under `status.internal`, which the operator reads back. They are never cut: an entry that does not fit is no
+ * entry.
  */
 export const InternalStatus = {
   journal: Journal.optional(),
@@ -117,6 +117,22 @@ export const CommonStatus = facts({
 });
 
 /** The field of status that carries an object's id in the service. */
-export function idOf(kind: string) {
-  return idAsShown(`The id of the ${kind} in the service.`).optional();
+export function idOf(kind: string, word: string) {
+  return idAsShown(`The id of the ${kind} in the service (interface: ${word}).`).optional();
+}
+
+/** The longest token in status, in characters as the API server counts them. */
+const longestToken = 256;
+
+/**
+ * The value of an annotation, cut to what fits into status. It is compared with the cut value in status: compared whole, it
+ * would be handled again and again. No character is split.
+ */
+export function tokenIn(
+  annotations: Readonly<Record<string, string>> | undefined,
+  annotation: string,
+): string | undefined {
+  const token = annotations?.[annotation];
+  if (token === undefined || token.length <= longestToken) return token;
+  return Array.from(token).slice(0, longestToken).join('');
 }

@@ -93,7 +93,7 @@ function refusedTarget(
   return facts.obstacle === undefined ? undefined : ruledOut(facts.obstacle);
 }
 
-/** The receiver that has settled, as a hint: it permits another check, and a recovery once the standby has caught up. */
+/** The settled receiver: it permits another check, and a recovery once the standby has caught up. */
 export function warmHints(configuration: ConfigurationRecord): {
   readonly warmValidationOperationId?: string;
   readonly warmRecoveryOperationId?: string;
@@ -106,7 +106,7 @@ export function warmHints(configuration: ConfigurationRecord): {
     : validation;
 }
 
-/** Which rule decides when an activation may be discarded: the table of states, or the fourth rule of the errors. */
+/** Which rule of the interface allows a discard: its table of states, or the fourth rule of its errors. */
 export type DiscardWindow = 'table' | 'errorsRule4';
 
 /** The activation that may be discarded now, or why none may. */

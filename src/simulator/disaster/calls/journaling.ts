@@ -13,7 +13,7 @@ import { callId, configurationOf, journaledCalls } from '../rows.ts';
 /** A call with the reference it is journaled under. */
 export type CallReference = Omit<CallRecord, 'receipt'>;
 
-/** The receipt that was committed under this reference before; refused when it stands for something else. */
+/** The receipt stored under this requestId; refused if the payload differs. */
 export function committed(world: World, reference: CallReference): ReceiptRecord | Refused | undefined {
   const entry = world.of(journaledCalls).get(callId(reference.accountId, reference.requestId));
   if (entry === undefined) return undefined;
@@ -22,7 +22,7 @@ export function committed(world: World, reference: CallReference): ReceiptRecord
     : ruledOut('this requestId was used for another request');
 }
 
-/** Commits the receipt of a call under its reference. */
+/** Stores the receipt of a call under its requestId. */
 export function journal(world: World, reference: CallReference, receipt: ReceiptRecord): void {
   world.of(journaledCalls).put({ ...reference, receipt });
 }

@@ -92,7 +92,7 @@ function fromValidationAge({ lastCheck, settings }: ConfigurationRecord, now: nu
   return expired ? needsAttention('validationExpired') : undefined;
 }
 
-/** A rollover or a standby catching up is the reason for so long; then it is the missed target itself. */
+/** For this long a rollover or a standby catching up is given as the reason; after that, the missed target. */
 function outlastsExcuse(
   configuration: ConfigurationRecord,
   said: Verdict,

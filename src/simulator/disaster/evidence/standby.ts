@@ -134,7 +134,7 @@ export function caughtUp(standby: Standby): boolean {
   return standby.firstCopyDone && standby.backlog.length === 0 && !standby.heldBehind;
 }
 
-/** Tells if more is left to apply than the one change that is always on its way. */
+/** True if more than one change is left to apply: one is always under way. */
 export function fallenBehind(standby: Standby): boolean {
   return !standby.firstCopyDone || standby.heldBehind || standby.backlog.length > 1;
 }

@@ -11,13 +11,13 @@ export function standsStill({ told: { readiness } }: ConfigurationRecord): boole
   return readiness !== undefined && isExcuse(readiness.state, readiness.reason);
 }
 
-/** From now on readiness is computed again. */
+/** Ends a readiness set by hand: it is computed again. */
 export function withoutToldReadiness(configuration: ConfigurationRecord): ConfigurationRecord {
   const { readiness: _told, ...told } = configuration.told;
   return { ...configuration, told };
 }
 
-/** New evidence ends what was told, unless that was an excuse: those end with a new point only. */
+/** New evidence ends a readiness set by hand; a rollover or catching up ends only with a new point. */
 export function withEvidence(configuration: ConfigurationRecord): ConfigurationRecord {
   return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);
 }

@@ -1,5 +1,5 @@
-// The least a service may disclose: sources and configurations without optional fields, operations without the fields that the interface
-// does not name.
+// The minimal disclosure: sources and configurations without optional fields, operations with only the fields that the
+// interface names.
 import type { Readings } from '../../readings.ts';
 import type { Item } from './items.ts';
 

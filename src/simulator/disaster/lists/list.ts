@@ -110,7 +110,11 @@ function rowsShown(call: AreaCall, membership: MembershipRecord): readonly Store
 }
 
 function withPoints(call: AreaCall, row: StoredConfiguration): ConfigurationRecord {
-  return assembled(row, listed(call, recoveryPoints, 'configuration', row.configurationId));
+  const points = listed(call, recoveryPoints, 'configuration', row.configurationId);
+  return assembled(
+    row,
+    points.toSorted((one, other) => one.sequence - other.sequence),
+  );
 }
 
 function shownOf(call: AreaCall, accountId: string, configurationId: string): ConfigurationRecord {

@@ -28,7 +28,7 @@ export function pageAfter<Thing>(
   return { things: page.map(({ thing }) => thing), ...(more ? { next: encode(last.place) } : {}) };
 }
 
-/** A place that has nothing to do with when something came to be, and never changes. */
+/** A fixed place in the list that does not depend on the time of creation. */
 export function shuffledPlace(id: string): PagePlace {
   return [0, hash(id)];
 }

@@ -117,7 +117,7 @@ function anyApp(at: FormPlace) {
   return { appId: at.row('appId', apps)?.appId };
 }
 
-/** What is easily lost is the newest: what was made to be tried. */
+/** Suggest the newest first: it was probably made for this trial. */
 function newestApp(at: FormPlace) {
   return { appId: at.chosen('appId') ?? at.rows(apps).at(-1)?.appId };
 }

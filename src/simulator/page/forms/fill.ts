@@ -56,7 +56,7 @@ function lacking({ fields }: Form, values: FormValues): readonly Pick[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** Where a field of a form stands in its request. */
+/** The path of a form's field in the request. */
 function partOf({ method, path }: Form, { name }: Field): 'path' | 'query' | 'body' {
   if (name === 'id' && path.includes(':id')) return 'path';
   return method === 'POST' || method === 'PATCH' ? 'body' : 'query';
@@ -74,7 +74,7 @@ function composed(form: Form, values: FormValues): Omit<Filled, 'choices' | 'lac
   return { path, query, body };
 }
 
-/** The same value with another one in it, at a way into its objects and lists. */
+/** A copy of a value with one part replaced, at a path of keys and indexes. */
 function withValue(into: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
   const inside = rest.length === 0 ? value : withValue((into as FormValues | undefined)?.[step], rest, value);
   if (/^\d+$/.test(step)) return Object.assign(Array.isArray(into) ? [...into] : [], { [step]: inside });

@@ -44,7 +44,7 @@ export interface Form {
   readonly does: string;
   readonly fields: readonly Field[];
   readonly fill: (at: FormPlace) => FormValues;
-  /** Values of a field that stand in no collection of the page. */
+  /** Suggestions for a field that are in no collection of the page. */
   readonly choices?: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 

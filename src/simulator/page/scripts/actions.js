@@ -1,4 +1,4 @@
-// What can be done with each thing of the world: each action opens its request, filled in.
+// The actions of each row: each opens its request with the fields filled in.
 import { openRequest, useToken } from './request/try.js';
 
 const to = (text, name, given) => [text, () => openRequest(name, given)];

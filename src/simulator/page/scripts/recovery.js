@@ -109,7 +109,7 @@ function protectionNode(first) {
   return el('li', {}, article);
 }
 
-/** What came of one step of the operation under way: it may have failed. */
+/** The result of one step of the operation under way. */
 function stepped(before) {
   const operationOf = (row) => row?.operations.find(({ operationId }) => operationId === before.busy);
   const failed = operationOf(before)?.failedSteps ?? 0;

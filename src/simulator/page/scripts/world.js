@@ -82,7 +82,7 @@ function appRows(app, { environments, firing, protections }, hits) {
 
 const row = (key, seen, make) => ({ key, show: () => ({ sig: JSON.stringify(seen), make }) });
 
-/** What the tree says of a protection: its readiness, and an activation that is under way. */
+/** The text at a protection in the tree: its readiness, and an activation under way. */
 function guardOf(protection) {
   if (protection === undefined) return undefined;
   const active = protection.operations.find(({ kind, endedAt }) => kind === 'activation' && endedAt === undefined);

@@ -11,7 +11,7 @@ const built = (build: Spec, more: Spec = {}): Spec => ({
 });
 const ofFunction = (functionConfig: Spec): Spec => ({ ...deployed, externalId: 'env_fn_{row}', functionConfig });
 const withEnv = (...env: readonly Spec[]): Spec => ({ ...deployed, env });
-const withStartup = (startup: Spec): Spec => ({ ...deployed, startup });
+const withStartup = (startupConfig: Spec): Spec => ({ ...deployed, startupConfig });
 const fromSecret = (key: string) => ({ secretKeyRef: { name: 'values', key } });
 const fromConfigMap = (key: string) => ({ configMapKeyRef: { name: 'files', key } });
 
@@ -32,7 +32,7 @@ const placeRows: readonly Edit[] = [
   placeRow('appRef.name', named, { ...named, appRef: { name: 'b' } }),
   placeRow('appRef.externalId', byId('a'), byId('b')),
   placeRow('environmentName', named, { ...named, environmentName: 'beta' }),
-  placeRow('cliEnvName', { cliEnvName: 'a' }, { cliEnvName: 'b' }),
+  placeRow('cliEnvironmentName', { cliEnvironmentName: 'a' }, { cliEnvironmentName: 'b' }),
   placeRow('externalId', { externalId: 'a' }, { externalId: 'b' }),
   placeRow('solutionRef', component, { ...component, solutionRef: { name: 'b' } }),
   placeRow('component', component, { ...component, component: 'worker' }),
@@ -89,7 +89,7 @@ const deployRows: readonly Edit[] = [
     field: 'deploy.build.revision',
     before: built({}),
     changed: {
-      to: built({ revision: 'two', rebuildFrom: '{built}' }),
+      to: built({ revision: 'two', fromContentId: '{built}' }),
       comes: sent('POST /app-env/build', { appEnvId: '{id}', isRebuild: true, fromContentId: '{built}' }),
     },
   },
@@ -100,22 +100,22 @@ const deployRows: readonly Edit[] = [
     removed: { comes: quiet() },
   },
   {
-    field: 'deploy.build.rebuildFrom',
+    field: 'deploy.build.fromContentId',
     before: built({}),
-    changed: { to: built({ rebuildFrom: '{built}' }), comes: quiet() },
+    changed: { to: built({ fromContentId: '{built}' }), comes: quiet() },
     removed: { to: built({}), comes: quiet() },
   },
   {
-    field: 'deploy.contentId',
+    field: 'deploy.rollbackContentId',
     before: deployed,
     changed: {
-      to: { ...bare, deploy: { contentId: '{content}' } },
+      to: { ...bare, deploy: { rollbackContentId: '{content}' } },
       comes: sent('POST /app-env/rollback', { appEnvId: '{id}', targetContentId: '{content}' }),
     },
   },
   {
-    field: 'deploy.contentId',
-    before: { ...bare, deploy: { contentId: '{content}' } },
+    field: 'deploy.rollbackContentId',
+    before: { ...bare, deploy: { rollbackContentId: '{content}' } },
     removed: { comes: quiet() },
   },
   {
@@ -199,7 +199,7 @@ function startupRow(name: string, before: unknown, after: unknown): Edit {
   const { [name]: _, ...rest } = whole(before) as Spec;
   const isCommand = name === 'command';
   return {
-    field: `startup.${name}`,
+    field: `startupConfig.${name}`,
     before: withStartup(whole(before)),
     changed: { to: withStartup(whole(after)), comes: replaced(whole(after)) },
     removed: { to: withStartup(rest), comes: replaced(isCommand ? { workingDir: '/' } : rest) },
@@ -208,7 +208,7 @@ function startupRow(name: string, before: unknown, after: unknown): Edit {
 
 const startupRows: readonly Edit[] = [
   {
-    field: 'startup',
+    field: 'startupConfig',
     before: withStartup({ command: 'node' }),
     removed: { comes: deployImage({ clearStartupConfig: true }) },
   },
@@ -217,16 +217,16 @@ const startupRows: readonly Edit[] = [
   startupRow('shell', true, false),
   startupRow('workingDir', '/a', '/b'),
   {
-    field: 'startup',
-    before: built({}, { startup: { command: 'node' } }),
-    changed: { to: built({}, { startup: { command: 'bun' } }), comes: quiet('True/PendingNextBuild') },
+    field: 'startupConfig',
+    before: built({}, { startupConfig: { command: 'node' } }),
+    changed: { to: built({}, { startupConfig: { command: 'bun' } }), comes: quiet('True/PendingNextBuild') },
     removed: { comes: quiet('True/PendingNextBuild') },
   },
   {
     field: 'deploy.build.revision',
-    before: built({}, { startup: { command: 'node' } }),
+    before: built({}, { startupConfig: { command: 'node' } }),
     changed: {
-      to: built({ revision: 'two' }, { startup: { command: 'bun' } }),
+      to: built({ revision: 'two' }, { startupConfig: { command: 'bun' } }),
       comes: sent('POST /app-env/build', {
         appEnvId: '{id}',
         startupConfig: { command: 'bun' },

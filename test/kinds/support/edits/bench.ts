@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { isRecord, sameJson } from '../../../../src/base/json.ts';
-import { identities } from '../../../../src/kinds/identities.ts';
 import { configMapResource } from '../../../../src/kube/material/material.ts';
 import { namespace, type InProcess } from '../../../support/in-process.ts';
 import { aWorld, conditionOf, statusOf } from '../world.ts';
@@ -108,9 +107,7 @@ export class Bench {
   }
 
   #filled(name: string, value: object): string {
-    const { kind } = this.#edits;
-    const { idField = '' } = identities.find((identity) => identity.kind === kind) ?? {};
-    const id = this.world.get(kind, name) === undefined ? '' : String(this.status(name)[idField]);
+    const id = this.world.get(this.#edits.kind, name) === undefined ? '' : String(this.status(name)['externalId']);
     const words = Object.entries({ row: name, id, ...this.#words.get(name) });
     return words.reduce((so, [word, with_]) => so.replaceAll(`{${word}}`, with_), JSON.stringify(value));
   }

@@ -16,7 +16,7 @@ const withHealth = (healthCheck: Spec): Spec => ({ ...image, healthCheck });
 const withHeader = (name: string, valueFrom: Spec) => withHealth({ headers: [{ name, valueFrom }] });
 const fromSecret = (key: string) => ({ secretKeyRef: { name: 'values', key } });
 const fromConfigMap = (key: string) => ({ configMapKeyRef: { name: 'files', key } });
-const withJob = (job: Spec): Spec => ({ preset: 'JOB', image: { reference: 'r/mine:1' }, job });
+const withJob = (jobConfig: Spec): Spec => ({ preset: 'JOB', image: { reference: 'r/mine:1' }, jobConfig });
 
 const buildRows: readonly Edit[] = [
   { field: 'source', before: built, removed: { comes: oneOrigin } },
@@ -122,15 +122,15 @@ const buildRows: readonly Edit[] = [
     removed: { comes: quiet(), leftover: ['source.buildArgs'] },
   },
   {
-    field: 'builder',
-    before: { ...built, builder: 'DOCKER' },
-    changed: { to: { ...built, builder: 'NIXPACKS' }, comes: patch({ builder: 'NIXPACKS' }) },
-    removed: { comes: quiet(), leftover: ['builder'] },
+    field: 'source.builder',
+    before: withSource({ builder: 'DOCKER' }),
+    changed: { to: withSource({ builder: 'NIXPACKS' }), comes: patch({ builder: 'NIXPACKS' }) },
+    removed: { comes: quiet(), leftover: ['source.builder'] },
   },
   {
-    field: 'buildPullSecretId',
-    before: { ...built, buildPullSecretId: 'cred_a' },
-    changed: { to: { ...built, buildPullSecretId: 'cred_b' }, comes: patch({ buildPullAccountSecretId: 'cred_b' }) },
+    field: 'source.pullSecretId',
+    before: withSource({ pullSecretId: 'cred_a' }),
+    changed: { to: withSource({ pullSecretId: 'cred_b' }), comes: patch({ buildPullAccountSecretId: 'cred_b' }) },
     removed: { comes: patch({ buildPullAccountSecretId: '' }) },
   },
 ];
@@ -209,13 +209,13 @@ const healthRows: readonly Edit[] = [
 /** One setting of a job; its settings are one field of the service. */
 function jobRow(name: string, before: unknown, after: unknown): Edit {
   return {
-    field: `job.${name}`,
+    field: `jobConfig.${name}`,
     before: withJob({ command: 'migrate', [name]: before }),
     changed: {
       to: withJob({ command: 'migrate', [name]: after }),
       comes: patch({ jobConfig: { command: 'migrate', [name]: after } }),
     },
-    removed: { comes: quiet(), leftover: [`job.${name}`] },
+    removed: { comes: quiet(), leftover: [`jobConfig.${name}`] },
   };
 }
 
@@ -223,9 +223,9 @@ const concurrency = (settingName: string, value: string) => withJob({ concurrenc
 
 const jobRows: readonly Edit[] = [
   {
-    field: 'job',
+    field: 'jobConfig',
     before: withJob({ command: 'migrate' }),
-    removed: { comes: quiet(), leftover: ['job.command'] },
+    removed: { comes: quiet(), leftover: ['jobConfig.command'] },
   },
   jobRow('command', 'one', 'two'),
   jobRow('shell', true, false),
@@ -233,12 +233,12 @@ const jobRows: readonly Edit[] = [
   jobRow('ttlSecondsAfterFinished', 60, 120),
   jobRow('backoffLimit', 1, 2),
   {
-    field: 'job.concurrency',
+    field: 'jobConfig.concurrency',
     before: concurrency('policy', 'Forbid'),
-    removed: { comes: quiet(), leftover: ['job.concurrency.policy'] },
+    removed: { comes: quiet(), leftover: ['jobConfig.concurrency.policy'] },
   },
   {
-    field: 'job.concurrency.settingName',
+    field: 'jobConfig.concurrency.settingName',
     before: concurrency('policy', 'Forbid'),
     changed: {
       to: concurrency('concurrencyPolicy', 'Forbid'),
@@ -246,7 +246,7 @@ const jobRows: readonly Edit[] = [
     },
   },
   {
-    field: 'job.concurrency.value',
+    field: 'jobConfig.concurrency.value',
     before: concurrency('policy', 'Forbid'),
     changed: { to: concurrency('policy', '2'), comes: patch({ jobConfig: { policy: 2 } }) },
   },

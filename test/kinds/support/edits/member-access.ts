@@ -77,15 +77,15 @@ export const memberAccessEdits: Edits = {
       removed: { to: restricted({}), comes: refused('set exactly one of name, externalId') },
     },
     {
-      field: 'serviceAdds',
-      before: { ...restricted(prod), serviceAdds: 'Keep' },
-      changed: { to: { ...restricted(prod), serviceAdds: 'Remove' }, comes: quiet() },
+      field: 'onServiceAdd',
+      before: { ...restricted(prod), onServiceAdd: 'Keep' },
+      changed: { to: { ...restricted(prod), onServiceAdd: 'Remove' }, comes: quiet() },
       removed: { comes: quiet() },
     },
     {
-      field: 'serviceAdds',
-      before: { ...before, serviceAdds: 'Keep' },
-      changed: { to: { ...before, serviceAdds: 'Remove' }, comes: patch('env_web_prod') },
+      field: 'onServiceAdd',
+      before: { ...before, onServiceAdd: 'Keep' },
+      changed: { to: { ...before, onServiceAdd: 'Remove' }, comes: patch('env_web_prod') },
     },
   ],
 };

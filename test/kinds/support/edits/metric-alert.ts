@@ -73,7 +73,7 @@ export const metricAlertEdits: Edits = {
       }
       await world.run(5_000);
     }
-    const contactPoint = (each: string) => String(statusOf(world, 'ContactPoint', each)['contactPointId']);
+    const contactPoint = (each: string) => String(statusOf(world, 'ContactPoint', each)['externalId']);
     return {
       'cp-a': contactPoint('cp-a'),
       'cp-b': contactPoint('cp-b'),

@@ -9,7 +9,7 @@ export function drawOn(names, draw) {
   parts.push({ names, draw });
 }
 
-/** Says what changed. */
+/** Notes what changed. */
 export function redraw(...names) {
   for (const name of names) stale.add(name);
   if (!document.hidden) drawing ??= setTimeout(drawNow, 120);

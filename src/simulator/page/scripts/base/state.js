@@ -23,7 +23,7 @@ export const logs = {
   requests: { items: [], last: 0, longest: 1000 },
 };
 
-/** What the ledger told of alerts, operations and standbys: the strips and lanes are drawn from it. */
+/** Ledger lines of alerts, operations and standbys, from which strips and lanes are drawn. */
 export const states = new Map();
 export const phases = new Map();
 export const applied = new Map();
@@ -32,7 +32,7 @@ export let view = { epoch: '', revision: 0, now: 0, mode: 'real', readings: {} }
 let seenAt = 0;
 export const now = () => (view.mode === 'real' ? view.now + (Date.now() - seenAt) : view.now);
 
-/** Takes an answer of /_sim/view in; returns the collections that it touched. */
+/** Applies an answer of /_sim/view; returns the changed collections. */
 export function takeIn(next) {
   view = { ...next, rows: undefined, removed: undefined };
   seenAt = Date.now();

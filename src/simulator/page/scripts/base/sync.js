@@ -15,7 +15,7 @@ export async function ask(method, path, body) {
   throw Object.assign(new Error(value.error ?? `it answered ${answer.status}`), { first: value.first });
 }
 
-/** Does something through the control surface, and says what came of it: a text, or one that is made when the world was read again. */
+/** Sends a control request and shows the result: a text, or one made after the world was read again. */
 export async function act(done, method, path, body) {
   try {
     await ask(method, path, body);
@@ -30,7 +30,7 @@ export async function act(done, method, path, body) {
 let syncing;
 let again = false;
 
-/** Brings the tables up to date: everything at first and for another world, else what changed. One at a time. */
+/** Updates the tables: everything at first and for another world, otherwise only changes. One update at a time. */
 export function sync() {
   if (syncing) {
     again = true;
@@ -87,7 +87,7 @@ async function catchUpWith(name, last) {
 
 const reading = {};
 
-/** Reads what the stream did not bring: before it was open, or while it was broken. */
+/** Reads the events that the stream missed before it was open or while it was broken. */
 function readMissing(name) {
   reading[name] ??= linesOfLog(name).finally(() => (reading[name] = undefined));
   return reading[name];
@@ -99,7 +99,7 @@ async function linesOfLog(name) {
     const { items } = await ask('GET', `/${name}?after=${log.last}`);
     for (const item of items.slice(-log.longest)) keep(name, item);
   } catch (error) {
-    // The simulator does not keep every line for ever: the first that it has is the next to read.
+    // The simulator has dropped older lines, so go on with the oldest that it has.
     if (error.first === undefined || error.first - 1 <= log.last) throw error;
     log.last = error.first - 1;
     await linesOfLog(name);

@@ -36,7 +36,7 @@ export function changesBetween(before, after) {
 
 const entry = (verb, what, id, row, fields) => ({ verb, what, id, name: nameOfRow(row), fields });
 
-/** Times that pass by themselves are no change, nor is that something changed. */
+/** Fields that change with time alone: differences in them are not shown. */
 const passing = new Set(['updatedAt', 'recoveryPointAgeMs']);
 
 function differences(old, now, under = '') {

@@ -30,7 +30,7 @@ export function fieldNode(field, value, { choices, accountId }, changed) {
   );
 }
 
-/** The name of a field: the way to it is small, what it is called is not. */
+/** The label of a field: its path in small letters, its name in normal ones. */
 function partsOf(name) {
   const steps = name.split('/');
   const last = steps.pop();

@@ -114,14 +114,14 @@ async function openForm(name, given = {}) {
   await fillIn();
 }
 
-/** Fills in anew what nobody chose, and what was chosen but need not be kept. */
+/** Fills in again every field that was not chosen, and chosen ones that need not be kept. */
 async function fillAnew(isKept) {
   const kept = form.fields.filter((field) => field.name in chosen && isKept(field));
   chosen = Object.fromEntries(kept.map(({ name }) => [name, chosen[name]]));
   await fillIn();
 }
 
-/** Nothing of what was chosen or sent is there in another world. */
+/** Another world was loaded: forget all choices and answers. */
 function startInAnotherWorld() {
   if (epoch === view.epoch) return;
   epoch = view.epoch;
