@@ -430,7 +430,7 @@ describe('an installation', () => {
 
 describe('the components of an installation that are not all there', () => {
   it('are counted of those that the catalog has', () => {
-    const facts = { complete: false, components: [{ name: 'api', appId: 'app_worker-api', appEnvId: 'env_1' }] };
+    const facts = { complete: false, components: [{ name: 'api', appId: 'app_worker-api', environmentId: 'env_1' }] };
     const pass = aPass(solutionInstallation, { spec, shown: there, memory: { facts } });
 
     expect(solutionInstallation.show(pass).facts).toMatchObject({ componentsRunning: '1/2' });

@@ -3,7 +3,7 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
-import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
+import { appsOf, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';
 import { assume, deployment, dueOf, isFailed, askedFor, inVain, isDue, wasDeployed } from './deployments.ts';
 import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
@@ -200,12 +200,17 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     isPowerSet(pass, powerState);
   const deploys = Object.keys(spec.deploy ?? {}).filter((name) => name !== 'onBind');
   return {
-    facts: { ...memory.facts, ...shownOf(item, state) },
+    facts: { ...memory.facts, ...shownOf(item, state), appName: appNameOf(pass, item) },
     conditions: [deployedCondition(state, memory.facts, notes['neverDeployed'] !== undefined)],
     drift: isDrift ? [{ field: 'powerState', desired: powerState, observed: state }] : [],
     unverified: [...deploys.map((name) => `deploy.${name}`), ...Object.keys(partsOf(pass)).toSorted()],
     leftover,
   };
+}
+
+/** The name of its app, as far as the list of apps shows it. */
+function appNameOf({ view, account, memory }: EnvironmentPass, { appId }: AppEnvItem): string | undefined {
+  return view.one(appsOf(account.accountId), appId)?.item?.name ?? memory.facts.appName;
 }
 
 function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {

@@ -188,6 +188,7 @@ const Revision = {
 /** The status fields of an environment. */
 export const AppEnvironmentFacts = facts({
   appId: idAsShown('The id of the app that the environment belongs to.').optional(),
+  appName: text('The name of its app in the service.', { max: 256 }).optional(),
   environmentName: text('The name of the environment.', { max: 256 }).optional(),
   slug: text('Its slug.', { max: 256 }).optional(),
   cliEnvironmentName: text("Its name in the service's command line (interface: cliEnvName).", { max: 256 }).optional(),
@@ -245,7 +246,7 @@ export const identity = {
   idWord: 'appEnvId',
   holds: false,
   columns: [
-    { name: 'APP', path: '.spec.appRef.name', description: 'The app that it belongs to.' },
+    { name: 'APP', path: '.status.appName', description: 'The app that it belongs to.' },
     { name: 'REVISION', path: '.status.deploy.revision', description: 'What was deployed last.' },
     { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
     { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },
