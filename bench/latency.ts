@@ -2,7 +2,6 @@ import { PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from './support/readiness.ts';
 import { meter, percentile, resultOf, type Result } from './support/result.ts';
-import type { SeenRequest } from './support/service-counts.ts';
 import type { Stage } from './support/stage.ts';
 import { alertName, alerts, applyAll, workNamespace } from './support/workload.ts';
 
@@ -47,23 +46,10 @@ async function sampled(stage: Stage, from: number, count: number): Promise<reado
     const body = [{ op: 'replace', path: '/spec/threshold', value }];
     const name = alertName('a', at);
     await stage.api.patchNamespacedCustomObject({ ...alerts, namespace: workNamespace, name, body }, asJsonPatch);
-    const call = await changeAfter(stage, seen);
+    const call = await stage.service.changeAfter(seen, '/alert');
     seen = call.seq;
     found.push(call.arrivedAt - changedAt);
     await sleep(betweenMs);
   }
   return found;
-}
-
-/** The next change of an alert that the service receives. */
-async function changeAfter(stage: Stage, seq: number): Promise<SeenRequest> {
-  let seen = seq;
-  for (let tries = 0; tries < 600; tries += 1) {
-    await sleep(100);
-    const requests = await stage.service.requestsAfter(seen);
-    const call = requests.find(({ method, path }) => method === 'PATCH' && path === '/alert');
-    if (call !== undefined) return call;
-    seen = requests.at(-1)?.seq ?? seen;
-  }
-  throw new Error('a change of a spec led to no call within a minute');
 }

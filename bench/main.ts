@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { drift } from './drift.ts';
 import { latency } from './latency.ts';
+import { peer } from './peer.ts';
 import { rest } from './rest.ts';
 import { restart } from './restart.ts';
 import { scale } from './scale.ts';
@@ -22,7 +23,8 @@ const benchmarks: Readonly<Record<string, (stage: Stage) => Promise<Result>>> = 
 
 const usage = `npm run bench -- NAME [options]
 
-  NAME               ${Object.keys(benchmarks).join(', ')}; or all, on one stage
+  NAME               ${Object.keys(benchmarks).join(', ')}; or all, on one stage; or peer, which builds another
+                     operator with Go and gives both the same work
   --count N          how many resources (1000)
   --latency MS       how long the service takes to answer (50)
   --refresh SECONDS  spec.refreshSeconds of the alerts; 0 refreshes no states (the default of the kind)
@@ -56,7 +58,8 @@ function asked(): Asked | undefined {
     },
   });
   const names = positionals[0] === 'all' ? Object.keys(benchmarks) : positionals;
-  if (names.length === 0 || names.some((name) => benchmarks[name] === undefined)) return undefined;
+  const isKnown = (name: string) => benchmarks[name] !== undefined || (name === 'peer' && names.length === 1);
+  if (names.length === 0 || !names.every(isKnown)) return undefined;
   const options: BenchOptions = {
     count: Number(values.count),
     latencyMs: Number(values.latency),
@@ -79,6 +82,7 @@ async function play({ names, json, options }: Asked): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, abandon);
   try {
     await prepare(stage);
+    if (names[0] === 'peer') return await peer(stage);
     await stage.startOperator();
     // Every other benchmark needs what this one leaves in place.
     const scaled = await scale(stage);

@@ -42,6 +42,7 @@ export async function bundle(into: string): Promise<readonly string[]> {
       sourcemap: true,
       // As if the bundle stood in dist, wherever it is written: a map knows no place of this machine.
       sourcemapPathTransform: (source, map) => relative(join(root, 'dist'), resolve(dirname(map), source)),
+      plugins: [linesOfSources],
       entryFileNames: '[name].mjs',
       chunkFileNames: '[name].mjs',
       // Traces name files and lines of the sources; the sources themselves are in the repository.
@@ -103,6 +104,81 @@ const placesInSources: Plugin = {
     },
   },
 };
+
+/**
+ * Leaves in each source map where the lines of our own sources begin, and nothing of the packages. Node keeps every mapping from
+ * the first trace that it prints: 40 MB with all of them.
+ */
+const linesOfSources: Plugin = {
+  name: 'lines-of-sources',
+  generateBundle(_options, output) {
+    for (const file of Object.values(output)) {
+      if (file.type !== 'asset' || !file.fileName.endsWith('.mjs.map')) continue;
+      const map = JSON.parse(String(file.source)) as { sources: string[]; names: string[]; mappings: string };
+      const isOwn = map.sources.map((source) => !source.includes('node_modules'));
+      file.source = JSON.stringify({ ...map, names: [], mappings: onlyLines(map.mappings, isOwn) });
+    }
+  },
+};
+
+/** Only the segments of mappings at which another line begins; one without a source where what is not ours begins. */
+export function onlyLines(mappings: string, isOwn: readonly boolean[]): string {
+  let [source, line, column] = [0, 0, 0];
+  let told = { source: 0, line: 0, column: 0 };
+  return mappings
+    .split(';')
+    .map((segments) => {
+      let [at, toldAt, place] = [0, 0, ''];
+      const kept: string[] = [];
+      for (const segment of segments.split(',')) {
+        const [aside = 0, source_ = 0, line_ = 0, column_ = 0] = numbersOf(segment);
+        at += aside;
+        source += source_;
+        line += line_;
+        column += column_;
+        const here = isOwn[source] === true ? `${source} ${line}` : 'foreign';
+        if (segment === '' || here === place) continue;
+        place = here;
+        const fields =
+          here === 'foreign'
+            ? [at - toldAt]
+            : [at - toldAt, source - told.source, line - told.line, column - told.column];
+        if (here !== 'foreign') told = { source, line, column };
+        toldAt = at;
+        kept.push(fields.map(textOfNumber).join(''));
+      }
+      return kept.join(',');
+    })
+    .join(';');
+}
+
+const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+
+/** The numbers of a segment of a source map: base 64, five bits a digit, the sign in the lowest. */
+function numbersOf(segment: string): readonly number[] {
+  const found: number[] = [];
+  let [value, shift] = [0, 0];
+  for (const digit of segment) {
+    const bits = digits.indexOf(digit);
+    value += (bits & 31) << shift;
+    shift += 5;
+    if (bits >= 32) continue;
+    found.push(value & 1 ? -(value >> 1) : value >> 1);
+    [value, shift] = [0, 0];
+  }
+  return found;
+}
+
+function textOfNumber(value: number): string {
+  let rest = value < 0 ? (-value << 1) | 1 : value << 1;
+  let text = '';
+  do {
+    const more = rest >> 5;
+    text += digits[(rest & 31) | (more > 0 ? 32 : 0)];
+    rest = more;
+  } while (rest > 0);
+  return text;
+}
 
 /** The licence of every package of which something is in the bundle, our own first. */
 function licencesOf(chunks: readonly OutputChunk[]): string {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 
 /** What the service was asked. */
@@ -51,6 +52,19 @@ export class ServiceCounts {
     return items.map(({ at, durationMs, ...rest }) => ({ ...rest, arrivedAt: Date.parse(at) - durationMs }));
   }
 
+  /** The next change of an object of this path, such as `/alert`, after a request. */
+  async changeAfter(seq: number, path: string): Promise<SeenRequest> {
+    let seen = seq;
+    for (let tries = 0; tries < 600; tries += 1) {
+      await sleep(100);
+      const requests = await this.requestsAfter(seen);
+      const call = requests.find((one) => one.method === 'PATCH' && one.path.endsWith(path));
+      if (call !== undefined) return call;
+      seen = requests.at(-1)?.seq ?? seen;
+    }
+    throw new Error('a change of a spec led to no call within a minute');
+  }
+
   /** Commits of one kind, such as `alert.created`, since the simulator started. */
   async commits(kind: string): Promise<readonly string[]> {
     const { items } = (await this.control('GET', '/ledger')) as { items: readonly { kind: string; id: string }[] };
@@ -58,13 +72,11 @@ export class ServiceCounts {
   }
 
   /** When one object was changed, in ms since the epoch, oldest first. */
-  async changesOf(id: string): Promise<readonly number[]> {
+  async changesOf(id: string, kind = 'alert.updated'): Promise<readonly number[]> {
     const { items } = (await this.control('GET', '/ledger')) as {
       items: readonly { kind: string; id: string; at: string }[];
     };
-    return items
-      .filter((commit) => commit.id === id && commit.kind === 'alert.updated')
-      .map(({ at }) => Date.parse(at));
+    return items.filter((commit) => commit.id === id && commit.kind === kind).map(({ at }) => Date.parse(at));
   }
 
   async control(method: 'GET' | 'POST' | 'PATCH', path: string, content?: unknown): Promise<unknown> {

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { execPath } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CustomObjectsApi } from '@kubernetes/client-node';
-import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import { startBreakablePlane, type BreakablePlane } from '../../test/support/breakable-plane.ts';
 import { Daemon } from '../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../src/sandbox/control-plane/ports.ts';
 import { progressOn } from '../../src/sandbox/binaries/progress.ts';
@@ -54,9 +54,10 @@ interface Start {
 /** A running stage. */
 export interface Stage {
   readonly options: BenchOptions;
-  readonly plane: ControlPlane;
+  readonly plane: BreakablePlane;
   readonly api: CustomObjectsApi;
   readonly service: ServiceCounts;
+  readonly serviceUrl: string;
   readonly audit: AuditLog;
   readonly metrics: Scrape;
   readonly operatorPid: () => number;
@@ -90,7 +91,12 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
   const binaries = await findBinaries(surroundings(), progressOn(process.stderr));
   const { dir, release } = await temporaryFolder('tests');
   undo.push(release, () => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
-  const plane = await startControlPlane({ dir, binaries, say: options.say, audit: auditPolicy('apphosting-operator') });
+  const plane = await startBreakablePlane({
+    dir,
+    binaries,
+    say: options.say,
+    audit: auditPolicy('apphosting-operator'),
+  });
   undo.push(() => plane.stop());
   const [simulatorPort = 0, metricsPort = 0] = await freePorts(2);
   const settings = { latency: options.latencyMs, reading: [], rateLimit: undefined, clock: undefined };
@@ -101,7 +107,8 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
   config.loadFromFile(plane.kubeconfigPath);
   undo.push(() => config.close());
   const api = config.makeApiClient(CustomObjectsApi);
-  await install(plane, `http://127.0.0.1:${simulatorPort}`);
+  const serviceUrl = `http://127.0.0.1:${simulatorPort}`;
+  await install(plane, serviceUrl);
   await writePrivately(operatorKubeconfig(dir), plane.kubeconfig('operator'));
   const main = options.isBundled ? await bundled(dir) : undefined;
   const worker = new Daemon(operatorProgram(options, dir, metricsPort, main));
@@ -112,7 +119,8 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
     options,
     plane,
     api,
-    service: new ServiceCounts(`http://127.0.0.1:${simulatorPort}`),
+    service: new ServiceCounts(serviceUrl),
+    serviceUrl,
     audit: new AuditLog(plane.auditLogPath ?? ''),
     metrics,
     operatorPid: () => worker.pid ?? 0,
@@ -151,7 +159,7 @@ function operatorProgram({ logLevel, profileDir }: BenchOptions, dir: string, po
   return { ...program, command: execPath, upWithinMs: 120_000, graceMs: 60_000 };
 }
 
-async function install(plane: ControlPlane, simulatorUrl: string): Promise<void> {
+async function install(plane: BreakablePlane, simulatorUrl: string): Promise<void> {
   const cluster = clusterAt(plane);
   try {
     const crds = await manifestsIn(join(import.meta.dirname, '..', '..', 'crds'));

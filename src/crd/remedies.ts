@@ -14,6 +14,8 @@ const ready = {
   DeployAssumed: 'Nothing, or set the annotation `apphosting.dev/redeploy-at` to have it deployed once more.',
   RolledBack:
     'Nothing for now. Put what should run into `spec.deploy`, or set another `apphosting.dev/roll-back-at` to go back once more.',
+  Presumed:
+    'Nothing. Before an upgrade, look in the console for the id of the installation, and for a step that is left to you, and put the id into `spec.externalId`.',
   DeployHeld: 'Set `spec.powerState: Running` when it is to run.',
   PendingNextBuild: 'Change `spec.deploy.build.revision`, or wait until you do.',
 } as const satisfies Remedies;
@@ -209,7 +211,14 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess', 'MetricAlert'], 'EnvironmentNotFound'),
   ...only(['SolutionInstallation'], 'ToBeDoneByYou', 'NothingToDo'),
-  ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'InstallationIdUnknown'),
+  ...only(
+    ['SolutionInstallation'],
+    'Presumed',
+    'UnknownSolution',
+    'PartiallyInstalled',
+    'UpgradeInDoubt',
+    'InstallationIdUnknown',
+  ),
   ...only(['HostedApp', 'ContactPoint', 'MetricAlert'], 'ChangeNotShown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),

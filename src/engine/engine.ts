@@ -77,6 +77,7 @@ export class Engine {
       concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
       throttled: (account, ms) => this.#gate.throttled(account, ms),
       calling: (account) => this.#calling(account),
+      isCrowded: (account) => this.#queue.waits(account),
       away: (wait) => this.#workers.away(wait),
     };
     this.#gate = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });

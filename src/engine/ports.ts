@@ -127,8 +127,6 @@ interface ServiceHealth {
   readonly rateLimitedMs: number | undefined;
   /** The poll interval in effect: as configured, or longer where polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
-  /** When the newest full list of any read began; undefined before the first. */
-  readonly answeredAt: number | undefined;
 }
 
 /** One account of the service behind one credential. */
@@ -372,6 +370,8 @@ export interface EventRecorder {
     readonly reason: string;
     readonly action: string;
     readonly note: string;
+    /** The object's status says it too, so that one event may tell it of many objects. */
+    readonly isRoutine?: boolean;
   }): void;
 }
 

@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import type { Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
 import { Secret } from '../base/secret.ts';
 import { Credential } from './credential.ts';
-import { withdraw, type Series } from './gauges.ts';
 import { openHosts, type HostRules } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';
 import { openService } from './service.ts';
@@ -55,8 +54,6 @@ export function openHosting(options: HostingOptions): Hosting {
   const resolve = openNames({ clock });
   const credentialFor = sharing<Credential>(() => Promise.resolve());
   const wireFor = sharing<OpenWire>((wire) => wire.close());
-  // A reopened service continues the gauges of the one before.
-  const seriesFor = sharing<Series>((series) => Promise.resolve(withdraw(metrics, series)));
   const given = options.wire;
   return {
     open: (settings, onList, onThrottled) => {
@@ -70,14 +67,12 @@ export function openHosting(options: HostingOptions): Hosting {
       const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
       credential.value.reopen();
       const trimmed: ServiceSettings = { ...settings, token: new Secret(token) };
-      const { name: account } = settings;
-      const series = account === undefined ? undefined : seriesFor(account, () => ({ account, stated: new Map() }));
-      const shared = { wire: wire.value.wire, credential: credential.value, series: series?.value };
+      const shared = { wire: wire.value.wire, credential: credential.value };
       const around = { ...options, base, ...shared };
       const deaf = credential.value.onThrottled(() => onThrottled?.(service));
       const release = async (): Promise<void> => {
         deaf();
-        await Promise.all([wire.release(), credential.release(), series?.release()]);
+        await Promise.all([wire.release(), credential.release()]);
       };
       const service: Service = openService(trimmed, around, (event) => onList({ service, ...event }), release);
       return service;

@@ -11,7 +11,7 @@ import type {
   ListListener,
 } from '../engine/ports.ts';
 import type { Credential } from './credential.ts';
-import { startGauges, type Series } from './gauges.ts';
+import { startGauges } from './gauges.ts';
 import type { BaseUrl } from './wire/hosts.ts';
 import { Mirror } from './mirror/mirror.ts';
 import { outcomeOf, type Seen } from './wire/outcome.ts';
@@ -30,8 +30,6 @@ export interface ServiceSurroundings {
   readonly credential: Credential;
   /** How long a call that changes something may take; a read may take a third of it. */
   readonly callMs: number;
-  /** The gauges of the account; undefined where it has none. */
-  readonly series: Series | undefined;
 }
 
 function isSlowedDown(seen: Seen): boolean {
@@ -73,8 +71,8 @@ export function openService(
   });
 
   const { budget } = credential;
-  const { series } = around;
-  const stopGauges = series && startGauges({ ...around, series, mirror, budget });
+  const { name: account } = settings;
+  const stopGauges = account === undefined ? undefined : startGauges({ ...around, account, mirror, budget });
 
   const sent = async (request: Request, options: SendOptions): Promise<Outcome> => {
     const named = accountIn(request);
@@ -129,7 +127,6 @@ export function openService(
       forecastPerHour: mirror.schedule.forecastPerHour(),
       pollIntervalMs: mirror.schedule.pollIntervalMs(),
       rateLimitedMs: mirror.schedule.rateLimitedMs(),
-      answeredAt: mirror.answeredAt,
     }),
     close: async () => {
       stopGauges?.();

@@ -1,5 +1,5 @@
 /**
- * How an area of the interface plugs in. An area is one value of type `Area`, listed once in `areas.ts`:
+ * An area of the interface, and how it plugs in. An area is one value of type `Area`, listed once in `areas.ts`:
  *
  * - `collections`: its slice of the world. Declare each with `collection()`, next to the type of its rows. Rows are plain JSON values
  *   with dates in milliseconds; `remembered: true` for what the public interface lists (lists may lag).
@@ -63,7 +63,7 @@ export interface Route {
   /** All of them are needed. */
   readonly scopes: readonly Scope[];
   /**
-   * What the interface names for this request: fields of the body for POST and PATCH, parameters of the query for GET and DELETE. The
+   * The names that the interface has for this request: fields of the body for POST and PATCH, parameters of the query for GET and DELETE. The
    * reading `fields.unknown` decides about others. Absent where the interface itself says that others are not accepted.
    */
   readonly takes?: readonly string[];
@@ -87,6 +87,27 @@ export interface ControlRoute {
   readonly handle: (call: ControlCall) => AreaAnswer;
 }
 
+/** A public endpoint, from `METHOD /path`. */
+export function route(
+  name: string,
+  scopes: readonly Scope[],
+  handle: Route['handle'],
+  takes?: readonly string[],
+): Route {
+  return { ...addressed(name), scopes, handle, ...(takes === undefined ? {} : { takes }) };
+}
+
+/** A route of the control surface, from `METHOD /path`. */
+export function control(name: string, does: string, handle: ControlRoute['handle']): ControlRoute {
+  return { ...addressed(name), does, handle };
+}
+
+/** The method and the path of `METHOD /path`. */
+export function addressed(name: string): Pick<Route, 'method' | 'path'> {
+  const [method, path = ''] = name.split(' ');
+  return { method: method as Method, path };
+}
+
 /** The function that runs when a timer fires. */
 export type Fires = (world: World, data: never) => void;
 
@@ -98,7 +119,7 @@ export interface Area {
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
   /**
-   * How much work its timers are in so much time, in firings of a small timer: roughly, and only for what comes again and again. The
+   * Estimates the work of its timers in so much time, in firings of a small timer: roughly, and only for what comes again and again. The
    * clock refuses to advance by what would take minutes.
    */
   readonly workIn?: (world: World, ms: number) => number;

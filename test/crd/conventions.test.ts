@@ -64,8 +64,7 @@ function findingsAt({ kind, path, name, node }: Place): readonly string[] {
   const isTime = node.format === 'date-time';
   const items = node.items?.properties ?? {};
   const rules = {
-    'a value from elsewhere is called valueFrom':
-      inSpec && name.endsWith('From') && name !== 'valueFrom' && name !== 'fromContentId',
+    'a value from elsewhere is called valueFrom': inSpec && name.endsWith('From') && name !== 'valueFrom',
     'valueFrom has secretKeyRef and configMapKeyRef only':
       name === 'valueFrom' && fields.some((field) => field !== 'secretKeyRef' && field !== 'configMapKeyRef'),
     'a key has a name and a key': name.endsWith('KeyRef') && fields.toSorted().join() !== 'key,name',
@@ -82,6 +81,8 @@ function findingsAt({ kind, path, name, node }: Place): readonly string[] {
     'a choice leaves one': node.enum?.length === 1 && !path.endsWith('acknowledgements[]'),
     'lifecycle has the fields that the rules name':
       name === 'lifecycle' && fields.some((field) => !lifecycle.has(field)),
+    'an environment is called environment': /app_?env|envname/iu.test(name),
+    'an id of what the object stands for is externalId': name === 'id' || path === '.status.generation',
     'only status has a default': node.default !== undefined && path !== '.status',
     'a list of a spec is a map by name where items have one':
       inSpec &&
@@ -136,6 +137,7 @@ describe('the definitions', () => {
       secretKeyRef: { type: 'object', properties: { name: {} } },
       appRef: { type: 'object', properties: { name: {}, namespace: {} } },
       appEnvId: { type: 'string' },
+      id: { type: 'string' },
       madeTime: { type: 'string' },
       made: { type: 'string', format: 'date-time' },
       madeAt: { type: 'string' },
@@ -158,6 +160,8 @@ describe('the definitions', () => {
       '.spec.secretKeyRef',
       '.spec.appRef',
       '.spec.appEnvId',
+      '.spec.appEnvId',
+      '.spec.id',
       '.spec.madeTime',
       '.spec.made',
       '.spec.madeAt',

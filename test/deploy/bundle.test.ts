@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { bundle } from '../../deploy/bundle.ts';
+import { bundle, onlyLines } from '../../deploy/bundle.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
@@ -120,3 +120,22 @@ async function pageOf(main: string): Promise<string> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+describe('a source map of the bundle', () => {
+  it('keeps where lines of our own sources begin, and where code of others does', () => {
+    const sameLine = 'AAAA,IAAI,IAAI';
+    const foreign = 'GCAA';
+    const nextLine = 'IDCJ';
+
+    const kept = onlyLines(`${sameLine},${foreign},${nextLine}`, [true, false]);
+
+    const map = new SourceMap({ ...empty, sources: ['own.ts', 'package.js'], mappings: kept });
+    const at = (column: number) => map.findEntry(0, column) as Partial<SourceMapEntry>;
+    expect([at(9).originalSource, at(9).originalLine]).toEqual(['own.ts', 0]);
+    expect(at(12).originalSource).toBeUndefined();
+    expect([at(15).originalSource, at(15).originalLine]).toEqual(['own.ts', 1]);
+    expect(kept.split(',')).toHaveLength(3);
+  });
+});
+
+const empty = { file: '', version: 3, sourcesContent: [], names: [], sourceRoot: '' };

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import type { Binaries } from '../../src/sandbox/binaries/binaries.ts';
-import { startControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import { startBreakablePlane } from '../support/breakable-plane.ts';
 import { progressOn } from '../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../src/sandbox/binaries/sources.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
@@ -131,7 +131,7 @@ export async function foreignKinds(tools: Tools): Promise<readonly string[]> {
 export async function accepted(tools: Tools): Promise<readonly string[]> {
   const found = await binaries();
   const data = await temporaryFolder('tests');
-  const plane = await startControlPlane({ dir: data.dir, binaries: found, say: () => undefined });
+  const plane = await startBreakablePlane({ dir: data.dir, binaries: found, say: () => undefined });
   const kubectl = (args: readonly string[], input = '') =>
     runProgram(found.kubectl, ['--kubeconfig', plane.kubeconfigPath, ...args], { input });
   try {

@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { request } from 'undici';
-import { startControlPlane, type ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import { startBreakablePlane, type BreakablePlane } from '../support/breakable-plane.ts';
 import { poll, within } from '../../src/sandbox/control-plane/deadline.ts';
 import { freePorts } from '../../src/sandbox/control-plane/ports.ts';
 import { progressOn } from '../../src/sandbox/binaries/progress.ts';
@@ -31,7 +31,7 @@ export async function runInPod(tree: string, start: Start): Promise<readonly str
   if (able?.code !== 0) throw new NotRun('this user may not make namespaces of processes (unshare)');
   const binaries = await findBinaries(surroundings(), progressOn(process.stderr));
   const folder = await temporaryFolder('tests');
-  const plane = await startControlPlane({ dir: folder.dir, binaries, say: () => undefined });
+  const plane = await startBreakablePlane({ dir: folder.dir, binaries, say: () => undefined });
   try {
     const kubectl = async (...args: readonly string[]) => {
       const { code, stdout, stderr } = await runProgram(binaries.kubectl, [
@@ -55,7 +55,7 @@ export async function runInPod(tree: string, start: Start): Promise<readonly str
 }
 
 /** What the kubelet puts into each pod. */
-async function mountCredentials(tree: string, { ca }: ControlPlane, token: string): Promise<void> {
+async function mountCredentials(tree: string, { ca }: BreakablePlane, token: string): Promise<void> {
   const into = join(tree, credentials);
   await mkdir(into, { recursive: true });
   await mkdir(join(tree, 'proc'), { recursive: true });
@@ -66,7 +66,7 @@ async function mountCredentials(tree: string, { ca }: ControlPlane, token: strin
 async function live(
   tree: string,
   start: Start,
-  plane: ControlPlane,
+  plane: BreakablePlane,
   args: readonly string[],
   holder: () => Promise<string>,
 ): Promise<readonly string[]> {
@@ -102,7 +102,7 @@ async function live(
 }
 
 /** Starts it as the first process of a namespace of processes, on a root that is mounted read-only. */
-function inPod(tree: string, start: Start, plane: ControlPlane, args: readonly string[]) {
+function inPod(tree: string, start: Start, plane: BreakablePlane, args: readonly string[]) {
   const { hostname, port } = new URL(plane.url);
   const kubelet = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port, POD_NAMESPACE: namespace };
   const variables = [...start.Env, ...Object.entries(kubelet).map(([name, value]) => `${name}=${value}`)];

@@ -53,29 +53,6 @@ describe('an activation', () => {
     expect(flaws(world, ['DisasterProtection', 'orders'], [kind, 'now'])).toEqual([]);
   });
 
-  const disturbances: readonly (readonly [string, Disturbance])[] = [
-    ['the connection is refused', 'refuseConnection'],
-    ['the request is lost', 'loseBefore'],
-    ['the answer is lost', 'loseAnswer'],
-    ['nothing ever comes, and nothing was done', 'hangBefore'],
-    ['nothing ever comes, and it was done', 'hangAfter'],
-    ['a gateway answers 502 before it', { insteadOf: { status: 502 } }],
-    ['a gateway answers 504 after it', { afterwards: { status: 504 } }],
-    ['the answer is not JSON', { afterwards: { status: 200, text: '<html>' } }],
-    ['it is throttled', { insteadOf: { status: 429, headers: { 'retry-after': '5' } } }],
-  ];
-
-  it.each(disturbances)('happens once when %s', async (_because, what) => {
-    const world = await aProtectedWorld();
-    disturb(world, what, 2);
-    world.apply(kind, 'now', anActivation(world));
-
-    await world.run(900_000);
-
-    expect(await activations(world)).toBe(1);
-    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
-  });
-
   it('is not repeated by deleting and applying it again, at any moment', async () => {
     for (const after of [1_000, 4_000, 20_000, 60_000, 600_000]) {
       const world = await aProtectedWorld();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Workers, type Ended } from '../../src/engine/queue/workers.ts';
 import { urgencies, WorkQueue } from '../../src/engine/queue/work-queue.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 const quiet = () => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };

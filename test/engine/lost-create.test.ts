@@ -220,7 +220,7 @@ describe('an alert whose creation is in doubt', () => {
     expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
     expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({
       internal: { ownership: 'Created' },
-      appEnvId: 'env_web_prod',
+      environmentId: 'env_web_prod',
     });
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('False/Immutable');
   });

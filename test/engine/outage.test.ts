@@ -3,7 +3,7 @@ import { Outage } from '../../src/engine/status/outage.ts';
 import { KubeError } from '../../src/engine/ports.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import type { InProcess } from '../support/in-process.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { aWorld, conditionOf, statusOf } from '../kinds/support/world.ts';
 
 const spec = { email: { addresses: ['a@example.com'] }, lifecycle: { drift: 'Report' } };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { urgencies, WorkQueue } from '../../src/engine/queue/work-queue.ts';
-import { SeededEntropy, VirtualClock } from '../support/virtual-clock.ts';
+import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 function aQueue(clock = new VirtualClock()): WorkQueue {
   const placeOf = (key: string) => ({ namespace: key.split('/')[0] ?? '', account: '' });

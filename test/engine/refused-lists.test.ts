@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, messageOf } from '../kinds/support/world.ts';
 
 async function withAlert(): Promise<InProcess> {
   const world = await aWorld();
@@ -47,20 +47,6 @@ describe('an object whose list the service refuses while it answers otherwise', 
     await world.run(7_200_000);
 
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
-  });
-
-  it.each([
-    { status: 503, text: '{}', because: 'it is not there' },
-    { status: 200, text: '<html>', because: 'it cannot be read' },
-  ])('is not called Ready for long when it has gone meanwhile: $because', async ({ status, text }) => {
-    const world = await withAlert();
-    const { externalId: alertId } = statusOf(world, 'MetricAlert', 'cpu');
-    answerLists(world, ['/app-env/alerts'], { status, text });
-
-    await world.request('DELETE', `/alert?alertId=${String(alertId)}`);
-    await world.run(600_000);
-
-    expect(conditionOf(world, 'MetricAlert', 'cpu')).not.toMatch(/^True/);
   });
 
   it('is Ready by a look of its own where only the list is not there', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Urgency } from '../../src/engine/ports.ts';
 import { Budget, type Turn } from '../../src/hosting/budget.ts';
 import { steadyEntropy } from './support/around.ts';
-import { settle, VirtualClock } from '../support/virtual-clock.ts';
+import { settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 interface Grant {
   readonly name: string;

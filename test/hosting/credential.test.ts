@@ -3,7 +3,7 @@ import { Credential } from '../../src/hosting/credential.ts';
 import type { Seen } from '../../src/hosting/wire/outcome.ts';
 import { appsOf } from '../../src/hosting/requests.ts';
 import { collector, steadyEntropy } from './support/around.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 function opened() {
   const clock = new VirtualClock();

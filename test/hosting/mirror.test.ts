@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { alertOf, alertsOf, appEnvsOf, appOf, appPresetsOf, contactPointsOf } from '../../src/hosting/requests.ts';
-import { settle } from '../support/virtual-clock.ts';
+import { settle } from '../../src/cli/in-memory/virtual-clock.ts';
 import { answer, pathOf } from './support/scripted-wire.ts';
 import { mirrorOfSmallWorld } from './support/small-world.ts';
 

@@ -9,7 +9,7 @@ import {
 import { openTransport, type Transport } from '../../src/hosting/wire/transport.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { answer, scriptedWire, type Script, type ScriptedWire } from './support/scripted-wire.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 const listing = contactPointsOf('acc').first;
 const creation = postContactPoint({

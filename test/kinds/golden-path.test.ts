@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { InProcess } from '../support/in-process.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
-import { SeededEntropy } from '../support/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { commits, conditionOf, statusOf, writesSince } from './support/world.ts';
 import { drawnFrom } from '../support/draw.ts';
 

@@ -68,7 +68,7 @@ describe('resources of one name in one account', () => {
     { waited: 3_600_000, again: 30_000 },
   ])('look again in $again ms for their turn after $waited ms', ({ waited, again }) => {
     const notes = { waitsSince: 10_000 - waited };
-    const others = { creating: () => 'ContactPoint other/on-call', isCreatingAsUsual: () => true, notes };
+    const others = { creating: () => 'another resource', notes };
     const shown = [shows(contactPointsOf('acc_1'), [])];
 
     const step = contactPoint.step(aPass(contactPoint, { spec: mail, shown, with: others }));

@@ -116,17 +116,69 @@ describe('SolutionInstallation in a world', () => {
     expect(await installations(world)).toBe(3);
   });
 
-  it('never installs a second time when the answer was lost, and says which apps may be its own', async () => {
+  it('takes what shows for its own, and sends nothing more, when only the lost call explains it', async () => {
     const world = await installed((each) => {
-      each.interference = ({ method, path }) =>
-        method === 'POST' && path.endsWith('/solutions') ? 'loseAnswer' : undefined;
+      each.interference = atSolutions('loseAnswer');
       return undefined;
+    });
+    const during = conditionOf(world, 'SolutionInstallation', 's');
+    await world.crash();
+    await world.run(600_000);
+
+    expect(during).toBe('False/InDoubt');
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/Presumed');
+    expect(messageOf(world, 'SolutionInstallation', 's')).toMatch(/queue \(app_\w+\), .*spec\.externalId/);
+    expect(conditionOf(world, 'SolutionInstallation', 's', 'PostInstallPending')).toBe('Unknown/Presumed');
+    expect(statusOf(world, 'SolutionInstallation', 's')).toMatchObject({
+      componentsRunning: '3/3',
+      internal: { ownership: 'Presumed' },
+    });
+    expect(await writesSince(world, 0)).toEqual(['POST /solutions 200']);
+  });
+
+  it.each<{ because: string; meanwhile: (world: InProcess) => Promise<unknown> | undefined }>([
+    {
+      because: 'somebody made an app that is called like a component',
+      meanwhile: (world) => world.request('POST', '/app', { accountId: 'acc_demo', name: 'jobs-api', port: 80 }),
+    },
+    {
+      because: 'somebody gave a component to another resource',
+      meanwhile: async (world) => {
+        const { body } = await world.request('GET', '/apps?accountId=acc_demo');
+        const { apps } = body as { apps: readonly { appId: string; name: string }[] };
+        const externalId = apps.find(({ name }) => name === 'jobs-api')?.appId;
+        world.apply('HostedApp', 'api', { name: 'jobs-api', port: 80, externalId });
+      },
+    },
+    {
+      because: 'the spec has changed',
+      meanwhile: (world) => void world.apply('SolutionInstallation', 's', { ...queue, region: 'us-east' }),
+    },
+  ])('never installs a second time and names the apps, when the answer was lost and $because', async (given) => {
+    const world = await installed((each) => {
+      each.interference = atSolutions('loseAnswer');
+      return undefined;
+    });
+    await given.meanwhile(world);
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/InstallationIdUnknown');
+    expect((await commits(world)).filter(({ kind }) => kind === 'solution.created')).toHaveLength(1);
+    expect(messageOf(world, 'SolutionInstallation', 's')).toContain('app_');
+  });
+
+  it('does not take a part of it for the whole when the answer was lost', async () => {
+    const world = await installed(async (each) => {
+      await each.control('POST', '/faults', {
+        match: { method: 'POST', path: '/solutions' },
+        effect: { failAfterComponents: 2 },
+      });
+      each.interference = atSolutions('loseAnswer');
     });
     await world.run(600_000);
 
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/InstallationIdUnknown');
-    expect(await installations(world)).toBe(3);
-    expect(messageOf(world, 'SolutionInstallation', 's')).toContain('app_');
+    expect(await installations(world)).toBe(2);
   });
 
   it('goes on with the id that somebody puts into the spec after a lost answer', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { solutionInstallation } from '../../src/kinds/solution-installation/solution-installation.ts';
 import type { SolutionInstallationFacts } from '../../src/kinds/solution-installation/schema.ts';
+import type { Json } from '../../src/base/json.ts';
 import type { Related } from '../../src/engine/kind/contract/pass.ts';
 import type { Memory } from '../../src/engine/kind/contract/step.ts';
 import {
@@ -71,6 +72,8 @@ function doubt(operation: 'install' | 'upgrade'): NonNullable<Memory<SolutionIns
     }),
   };
 }
+
+const asSent = print(JSON.parse(body()) as Json);
 
 /** So late that a call in doubt can no longer arrive. */
 const late = { monotonicMs: 200_000, askedAt: 190_000, journalSeen: { monotonic: 1_000, wall: 0 } };
@@ -149,6 +152,52 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     shown: [catalog, { ...apps('coworkers', 'workerQueue1'), begunAt: 195_000 }],
     memory: { journal: doubt('install') },
     with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost and each component shows once',
+    spec,
+    shown: [catalog, { ...apps('coworkers', 'workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: { ...doubt('install'), digest: asSent } },
+    with: late,
+    comesTo: 'ready Presumed',
+  },
+  {
+    because: 'the answer to the first call was lost and components show, before it can no longer arrive',
+    spec,
+    shown: [catalog, { ...apps('coworkers', 'workerQueue', 'worker-api'), begunAt: 9_000 }, noEnvironments],
+    memory: { journal: { ...doubt('install'), digest: asSent } },
+    with: { ...late, monotonicMs: 10_000, askedAt: 9_000 },
+    comesTo: 'wait InDoubt',
+  },
+  {
+    because: 'the answer to the first call was lost and one of what shows has another name',
+    spec,
+    shown: [catalog, { ...apps('workerQueue', 'worker-api2'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: { ...doubt('install'), digest: asSent } },
+    with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost and one of what shows is older than it',
+    spec,
+    shown: [catalog, { ...apps('workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: {
+      journal: {
+        ...doubt('install'),
+        digest: asSent,
+        create: { collection: 'solutions', name: 'worker', excluded: [], serviceTime: '2026-06-01T00:00:00Z' },
+      },
+    },
+    with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
+    because: 'the answer to the first call was lost and another resource is creating an app of that name',
+    spec,
+    shown: [catalog, { ...apps('workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: { journal: { ...doubt('install'), digest: asSent } },
+    with: { ...late, creating: (_collection, name) => (name === 'worker-api' ? 'HostedApp team/api' : undefined) },
     comesTo: 'stall InstallationIdUnknown',
   },
   {

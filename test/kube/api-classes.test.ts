@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { CustomObjectsApi } from '@kubernetes/client-node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ask, ConnectedConfig } from '../../src/kube/client/api-classes.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 const one = { group: 'g', version: 'v1', namespace: 'n', plural: 'things', name: 'a' };
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CredentialsError } from '../../src/kube/credentials/access.ts';
 import { findCredentials } from '../../src/kube/credentials/credentials.ts';
 import { certificate } from '../hosting/support/certificate.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'credentials-'));

@@ -2,9 +2,9 @@ import { microTime } from '../../src/base/time.ts';
 import { describe, expect, it } from 'vitest';
 import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events/events.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
+import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
-import { SeededEntropy, VirtualClock } from '../support/virtual-clock.ts';
+import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { thing, things } from './example.ts';
 
 async function scene() {
@@ -125,6 +125,40 @@ describe('an event', () => {
     await clock.advance(0);
 
     expect(events()).toHaveLength(26);
+  });
+
+  it.each([
+    [5, ['done for n0', 'done for n1', 'done for n2', 'done for n3', 'done for n4']],
+    [7, ['done for n0; and for 6 others: n1, n2, n3, n4, n5, n6']],
+  ])('that is routine is told of %i objects at once as %j', async (count, notes) => {
+    const { clock, api, events, publisher } = await scene();
+    for (let at = 0; at < count; at += 1) {
+      const regarding = await new MemoryKube(api.cluster).create(things, 'a', thing(`n${at}`));
+      const note = `done for n${at}`;
+      publisher.record({ regarding, type: 'Normal', reason: 'Created', action: 'Created', note, isRoutine: true });
+    }
+
+    await clock.advance(3_000);
+
+    expect(events().map((event) => event['note'])).toEqual(notes);
+  });
+
+  it('that is routine is published before the process ends', async () => {
+    const { clock, events, publisher, regarding } = await scene();
+    publisher.record({
+      regarding,
+      type: 'Normal',
+      reason: 'Created',
+      action: 'Created',
+      note: 'done',
+      isRoutine: true,
+    });
+
+    const closed = publisher.close(5_000);
+    await clock.advance(0);
+    await closed;
+
+    expect(events()).toHaveLength(1);
   });
 
   it('is published before the process ends, with its count, and none is recorded afterwards', async () => {

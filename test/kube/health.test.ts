@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agesOf, complaintsOf, type Listener } from '../../src/kube/watch/health.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 function listener(name: string, heardAt: number | undefined, isSynced = true, problem?: string): Listener {
   return { name, isSynced, lastHeardAt: () => heardAt, problem: () => problem };

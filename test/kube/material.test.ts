@@ -2,9 +2,9 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material/material.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
+import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
-import { SeededEntropy, settle, VirtualClock } from '../support/virtual-clock.ts';
+import { SeededEntropy, settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 function secret(token: string): object {
   const data = { token: Buffer.from(token).toString('base64') };

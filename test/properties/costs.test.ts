@@ -89,7 +89,7 @@ describe(`${count} resources`, () => {
     await world.run(5_000);
   });
 
-  it('take one create each, 1.1 calls to the service and 5.5 requests to Kubernetes', async () => {
+  it('take one create each, 1.1 calls to the service and 4.2 requests to Kubernetes', async () => {
     const [before, from] = [await asked(world), world.kube.calls.length];
     await applyAll(world);
 
@@ -100,7 +100,7 @@ describe(`${count} resources`, () => {
     expect(ready(world)).toBe(count);
     expect(used.writes - before.writes).toBe(count - shares.AppEnvironment);
     expect(used.reads + used.writes - before.reads - before.writes).toBeLessThanOrEqual(1.1 * count);
-    expect(world.kube.calls.length - from).toBeLessThanOrEqual(5.5 * count);
+    expect(world.kube.calls.length - from).toBeLessThanOrEqual(4.2 * count);
   });
 
   it('take a poll of each list at rest, and nothing is written anywhere', async () => {
@@ -127,14 +127,59 @@ describe(`${count} resources`, () => {
     expect(ready(world)).toBe(count);
   });
 
-  it('are counted: a change of each of ten alerts is ten calls and ten times two writes', async () => {
+  it('are counted: a change of each of ten alerts is ten calls, a status write each, and one event', async () => {
     const [before, from] = [await asked(world), world.kube.calls.length];
     for (let at = 0; at < 10; at += 1) world.apply('MetricAlert', `alert-${at}`, { ...alertSpec(at), threshold: 50 });
 
     await world.run(200_000);
 
     expect((await asked(world)).writes - before.writes).toBe(10);
-    expect(kubernetesWrites(world, from)).toHaveLength(20);
+    expect(kubernetesWrites(world, from)).toHaveLength(11);
+  });
+});
+
+describe('three hundred resources that wait for their turn', () => {
+  const world = new InProcess();
+  const alerts = 240;
+  const points = 60;
+  const statuses = () => Array.from({ length: alerts }, (_, at) => world.get('MetricAlert', `alert-${at}`)?.status);
+  let from = 0;
+  const written = (what: string) => kubernetesWrites(world, from).filter((write) => write.startsWith(what)).length;
+
+  beforeAll(async () => {
+    await world.start();
+    world.account({ pollSeconds: 10, budget: { requestsPerSecond: 20, concurrency: 2 } });
+    await world.control('POST', '/metrics', { appEnvId: 'env_web_prod', metric: 'cpu_percent', value: 10 });
+    world.apply('AppEnvironment', 'web', { externalId: 'env_web_prod', powerState: 'Running' });
+    await world.run(30_000);
+    from = world.kube.calls.length;
+    for (let at = 0; at < alerts; at += 1) {
+      world.apply('MetricAlert', `alert-${at}`, {
+        environmentRef: { name: 'web' },
+        metric: 'cpu_percent',
+        operator: 'GreaterThan',
+        contactPointRefs: [{ name: `point-${at % points}` }],
+      });
+    }
+    for (let at = 0; at < points; at += 1) {
+      world.apply('ContactPoint', `point-${at}`, { email: { addresses: [`p${at}@example.com`] } });
+    }
+  });
+
+  it('take two status writes each while some still wait, whatever lists show of the others meanwhile', async () => {
+    while (statuses().filter(isReady).length < alerts - 20) await world.run(100);
+
+    expect(written('replaceStatus metricalerts')).toBeLessThanOrEqual(2 * alerts);
+    expect(written('replaceStatus contactpoints')).toBe(2 * points);
+  });
+
+  it('take one more for the first news, and an event for many', async () => {
+    await world.run(300_000);
+
+    expect(statuses().every(isReady)).toBe(true);
+    expect(written('patch')).toBe(alerts + points);
+    expect(written('create events')).toBeLessThanOrEqual((alerts + points) / 10);
+    expect(written('replaceStatus')).toBeLessThanOrEqual(3.1 * (alerts + points));
   });
 });
 

@@ -2,7 +2,7 @@ import { isRecord } from '../../src/base/json.ts';
 import { drawn } from '../support/draw.ts';
 import { InProcess, type InProcessOptions } from '../support/in-process.ts';
 import { flawsOf } from '../support/status-checker.ts';
-import { SeededEntropy } from '../support/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import type { Life } from './lives.ts';
 
 /** The most virtual time that any fault may cost: deadline, horizon, two polls, the longest backoff. */

@@ -41,9 +41,16 @@ export const accessSubjects: readonly Subject[] = [
 /** Where an installation that is called complete is not, or runs another image than its spec says. */
 export function differencesOfSolution(object: KubeObject, service: Service, isRewound: boolean): readonly string[] {
   const { externalId: installationId } = (object.status ?? {}) as { externalId?: string };
-  const row = service['installations']?.find((one) => one['installationId'] === installationId);
-  if (row === undefined) return [`${installationId} is not in the service`];
-  const { solution, inputs } = object.spec as { solution: string; inputs?: readonly { name: string; value: string }[] };
+  const { solution, appName, inputs } = object.spec as {
+    solution: string;
+    appName: string;
+    inputs?: readonly { name: string; value: string }[];
+  };
+  // Without an id it was presumed by its name, which must be true as well.
+  const isIt = (one: Row) =>
+    installationId === undefined ? one['appName'] === appName : one['installationId'] === installationId;
+  const row = service['installations']?.find(isIt);
+  if (row === undefined) return [`${installationId ?? appName} is not in the service`];
   const components = row['components'] as readonly unknown[];
   const expected = solution === 'queue-worker' ? 3 : 2;
   const wanted = inputs?.find(({ name }) => name === 'agentImage')?.value;

@@ -1,6 +1,6 @@
 /** What a random life is made of: the resources that may be in it, and what may happen to a request. */
 import type { Disturbance } from '../support/disturbed-wire.ts';
-import { SeededEntropy } from '../support/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { accessSubjects } from './whole-access.ts';
 
 /** The seeds that are asked for: `17`, `100-400`, or several of these with commas. */

@@ -35,7 +35,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   'kube/': {
     sees: ['kube/', 'engine/ports.ts', 'base/'],
-    packages: ['undici', '@kubernetes/client-node', 'p-queue', 'yaml'],
+    packages: ['undici', '@kubernetes/client-node', 'openid-client', 'p-queue', 'yaml'],
     node: 'all',
   },
   'crd/': { sees: ['crd/', 'kinds/', 'engine/kind/', 'base/'], packages: ['yaml'], node: 'all' },

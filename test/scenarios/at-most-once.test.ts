@@ -1,22 +1,13 @@
-import { mkdtemp } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connect, definedPlane, eventually, sharedKubernetes, type Api, type OwnPlane } from './support/kubernetes.ts';
+import { connect, eventually, sharedKubernetes, type Api } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import {
-  aPost,
-  startOperator,
-  withoutLease,
-  type OperatorProcess,
-  type Plane,
-  type Post,
-} from './support/operator-process.ts';
+import { aPost, startOperator, type OperatorProcess, type Plane, type Post } from './support/operator-process.ts';
 import { Protection } from './support/protection.ts';
 import { Tenant } from './support/tenant.ts';
 
 /*
- * What only real processes, a real lease and a real etcd can show of "activates once"; the ledger of the service is the judge. Every
- * other way to make it happen twice is tried in process, one by one and in random orders (test/disaster).
+ * The one scenario of "activates once": a real process is killed. Every other way to make it happen twice is tried in process, call by
+ * call (test/properties/standing.test.ts) and in random orders, restored clusters included (test/disaster/interleavings.test.ts).
  */
 
 const activation = 'RecoveryActivation';
@@ -97,88 +88,5 @@ describe.concurrent('an activation whose operator dies', slow, () => {
 
     expect(await endOf(protection, 'now')).toBe('Succeeded');
     expect(await protection.activations()).toBe(1);
-  });
-});
-
-describe.concurrent('the power to activate', slow, () => {
-  it('does not reach what is older than the process, whatever the process before was allowed', async () => {
-    const { tenant, start } = await aPlace(sharedKubernetes(), api);
-    let operator = await start();
-    const restart = async (between: () => Promise<void>, ...flags: readonly string[]) => {
-      operator.signal('SIGTERM');
-      await operator.ended;
-      await between();
-      operator = await start(...flags);
-    };
-    const protection = await Protection.enrolled(tenant, 'powerless');
-    const spec = protection.activation();
-
-    await ask(protection, 'refused', spec);
-    expect(await endOf(protection, 'refused')).toBe('ActivationDisabled');
-    await restart(() => ask(protection, 'while-away', spec), enabled);
-    expect(await endOf(protection, 'while-away')).toBe('ActivationDisabled');
-    expect(await protection.activations()).toBe(0);
-
-    await restart(() => ask(protection, 'during-restart', spec), enabled);
-    expect(await endOf(protection, 'during-restart')).toBe('ActivationDisabled');
-
-    // What is made within the second in which the process started counts as older.
-    const began = Math.floor(Date.now() / 1_000);
-    await eventually('that second is over', async () => Math.floor(Date.now() / 1_000) > began);
-    await ask(protection, 'afterwards', spec);
-    await protection.promote();
-    expect(await endOf(protection, 'afterwards')).toBe('Succeeded');
-    expect((await tenant.condition(activation, called(protection, 'refused'), 'Ready'))?.reason).toBe(
-      'ActivationDisabled',
-    );
-    expect(await protection.activations()).toBe(1);
-  });
-});
-
-describe.concurrent('an activation in a cluster that is restored from a copy made before it', slow, () => {
-  let plane: OwnPlane;
-  let own: ReturnType<typeof connect>;
-
-  beforeAll(async () => {
-    plane = await definedPlane();
-    own = connect(plane);
-  });
-
-  afterAll(async () => {
-    await own.close();
-    await plane.stop();
-  });
-
-  it('happens once, whether it was asked for before the copy or is asked for again', async () => {
-    const { tenant, start } = await aPlace(plane, own);
-    const operator = await start(enabled, ...withoutLease);
-    const protection = await Protection.enrolled(tenant, 'restored');
-    const spec = protection.activation();
-    operator.signal('SIGSTOP');
-    await ask(protection, 'before', spec);
-    const copy = join(await mkdtemp(join(plane.dir, 'copy-')), 'etcd');
-    await plane.copyEtcd(copy);
-    // A restored cluster that has written as much as the lost one since the copy does not look older.
-    for (let n = 0; n < 300; n += 1) await tenant.secret('busy', { turn: String(n) });
-    operator.signal('SIGCONT');
-    await protection.promote();
-    expect(await endOf(protection, 'before')).toBe('Succeeded');
-
-    operator.signal('SIGSTOP');
-    await plane.restoreEtcd(copy);
-    const answers = () =>
-      own.get('/readyz').then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-    await eventually('the API server answers', answers, 60_000);
-    expect(await tenant.status(activation, called(protection, 'before'), 'finishedTime')).toBeUndefined();
-    operator.signal('SIGCONT');
-    await ask(protection, 'again', spec);
-
-    expect(await endOf(protection, 'before')).toBe('Succeeded');
-    expect(await endOf(protection, 'again')).toBe('Succeeded');
-    expect(await protection.activations()).toBe(1);
-    await operator.end();
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import { startBreakablePlane } from '../support/breakable-plane.ts';
 import { belongsTo } from '../../src/sandbox/control-plane/leftovers.ts';
 import { isRunning, processTable } from '../../src/sandbox/control-plane/process-table.ts';
 import { field, itemsOf, textOf } from '../../src/sandbox/cluster.ts';
@@ -99,7 +99,7 @@ describe('a control plane of its own', () => {
 
     const said: string[] = [];
     const { binaries } = sharedKubernetes();
-    const again = await startControlPlane({ dir: folder.dir, binaries, say: (text) => said.push(text) });
+    const again = await startBreakablePlane({ dir: folder.dir, binaries, say: (text) => said.push(text) });
     onTestFinished(again.stop);
 
     expect(said).toEqual([expect.stringContaining('ended 3 processes')]);

@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { manifestsIn, type Manifest } from '../../src/sandbox/manifests.ts';
 import { identities } from '../../src/kinds/identities.ts';
 import { status } from '../../src/crd/manifest.ts';
-import type { Structural } from '../../src/crd/structural.ts';
+import { structural, type Structural } from '../../src/crd/structural.ts';
+import { brokenOf } from './invalid/bounds.ts';
 import { verdicts } from './invalid/index.ts';
 import type { Spec } from './invalid/table.ts';
 import { apiOf, freshNamespace, kubectl, sharedKubernetes, type Answer, type Api } from './support/kubernetes.ts';
@@ -189,29 +190,46 @@ describe('two appliers', () => {
   const environment = { cliEnvironmentName: 'web-prod', deploy: { image: 'r/web:1' } };
   const app = { port: 80, image: { reference: 'r/web:1' } };
 
-  it.each([
+  const shared = [
     {
-      list: 'env of an AppEnvironment',
+      list: '.env',
       kind: 'AppEnvironment',
       with: (env: readonly Spec[]) => ({ ...environment, env }),
       only: (env: readonly Spec[]) => ({ env }),
       of: ({ env }: Spec) => env,
     },
     {
-      list: 'headers of a HostedApp',
+      list: '.healthCheck.headers',
       kind: 'HostedApp',
       with: (headers: readonly Spec[]) => ({ ...app, healthCheck: { headers } }),
       only: (headers: readonly Spec[]) => ({ healthCheck: { headers } }),
       of: ({ healthCheck }: Spec) => (healthCheck as Spec | undefined)?.['headers'],
     },
     {
-      list: 'inputs of a SolutionInstallation',
+      list: '.inputs',
       kind: 'SolutionInstallation',
       with: (inputs: readonly Spec[]) => ({ solution: 's', appName: 'a', region: 'r', inputs }),
       only: (inputs: readonly Spec[]) => ({ inputs }),
       of: ({ inputs }: Spec) => inputs,
     },
-  ])('each own their items of $list', async ({ kind, with: whole, only, of }) => {
+  ] as const;
+
+  /** The lists of a spec whose items have keys. */
+  function keyedLists(node: Structural, path: string): readonly string[] {
+    const below = Object.entries(node.properties ?? {}).map(([name, child]) => [child, `${path}.${name}`] as const);
+    const own = node['x-kubernetes-list-type'] === 'map' ? [path] : [];
+    return [...own, ...below.flatMap(([child, at]) => keyedLists(child, at))];
+  }
+
+  it('are tried with every list whose items have keys, in specs that can change', () => {
+    const lists = identities
+      .filter(({ life }) => life !== 'request')
+      .flatMap(({ kind, spec }) => keyedLists(structural(spec, 'spec'), '').map((list) => `${kind} ${list}`));
+
+    expect(shared.map(({ kind, list }) => `${kind} ${list}`).toSorted()).toEqual(lists.toSorted());
+  });
+
+  it.each(shared)('each own their items of $list of a $kind', async ({ kind, with: whole, only, of }) => {
     const [a, b, b2] = [
       { name: 'A', value: '1' },
       { name: 'B', ...from('b') },
@@ -262,13 +280,42 @@ describe('samples', () => {
     expect(answers).toEqual(manifests.map(({ kind }) => [kind, 201]));
   });
 
+  it.each(['samples', 'samples-more'])(
+    'in deploy/%s are the same once applied, so that no tool fights',
+    async (folder) => {
+      const isShared = ({ kind }: Manifest) => identities.some((one) => one.kind === kind && one.scope === 'Cluster');
+      for (const manifest of await manifestsIn(join(root, 'deploy', folder))) {
+        await applied(manifest);
+        // The default of status is stored by the first write after the creation.
+        const before = await applied(manifest);
+        const after = await applied(manifest);
+
+        expect(after).toEqual(before);
+        expect(after['spec']).toEqual(manifest['spec']);
+        if (isShared(manifest)) await api.delete(`${collection(manifest.kind)}/${manifest.metadata.name}`);
+      }
+    },
+  );
+
+  /** Applies a manifest as GitOps tools do. */
+  async function applied(manifest: Manifest): Promise<Manifest> {
+    const place = manifest.kind === 'Secret' ? `/api/v1/namespaces/${namespace}/secrets` : collection(manifest.kind);
+    const path = `${place}/${manifest.metadata.name}?fieldManager=gitops&fieldValidation=Strict`;
+    const placed = { ...manifest, metadata: { ...manifest.metadata, namespace: undefined } };
+    const answer = await api.patch(path, placed, 'application/apply-patch+yaml');
+    expect([answer.status < 300, messageOf(answer)]).toEqual([true, 'undefined']);
+    return answer.body as Manifest;
+  }
+
   async function dryRun(manifest: Manifest): Promise<number> {
     const path = manifest.kind === 'Secret' ? `/api/v1/namespaces/${namespace}/secrets` : collection(manifest.kind);
     return (await api.post(`${path}?dryRun=All&fieldValidation=Strict`, manifest)).status;
   }
 });
 
-describe.each(verdicts)('the API server', ({ kind, accepted, refused, changes }) => {
+describe.each(verdicts)('the API server', (verdict) => {
+  const { kind, accepted, refused, changes } = verdict;
+
   it.each(accepted)(`accepts a ${kind}: $because`, async ({ spec }) => {
     const answer = await create(kind, spec, 'a-name', '&dryRun=All');
 
@@ -282,6 +329,16 @@ describe.each(verdicts)('the API server', ({ kind, accepted, refused, changes })
 
     expect([400, 422]).toContain(answer.status);
     expect(messageOf(answer)).toContain(says);
+  });
+
+  it(`refuses a ${kind} that breaks any bound of any field, and names the path`, async () => {
+    const told: string[] = [];
+    for (const { because, spec, at } of brokenOf(verdict)) {
+      const answer = await create(kind, spec, 'a-name', '&dryRun=All');
+      if (answer.status < 400 || !messageOf(answer).includes(at)) told.push(`${because}: ${messageOf(answer)}`);
+    }
+
+    expect(told).toEqual([]);
   });
 
   it.each(changes)(`judges a change of a ${kind}: $because`, async ({ from, to, says }) => {

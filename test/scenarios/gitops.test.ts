@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { identities } from '../../src/kinds/identities.ts';
-import { SeededEntropy } from '../support/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { eventually, kubectl } from './support/kubernetes.ts';
 import { aStage } from './support/stage.ts';
 import type { Held, Manifest, Team } from './support/team.ts';

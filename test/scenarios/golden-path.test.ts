@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { manifestsIn, type Manifest } from '../../src/sandbox/manifests.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { SeededEntropy } from '../support/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { connect, eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
 import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';

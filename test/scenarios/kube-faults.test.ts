@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import type { BreakablePlane } from '../support/breakable-plane.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
@@ -19,7 +19,7 @@ import { definedPlane, eventually, sharedKubernetes, type OwnPlane } from './sup
 import { type TcpGate, tcpGate } from './support/tcp-gate.ts';
 
 /** What a scene needs to know of a control plane. */
-type Plane = Pick<ControlPlane, 'url' | 'ca' | 'adminToken' | 'kubeconfigPath'>;
+type Plane = Pick<BreakablePlane, 'url' | 'ca' | 'adminToken' | 'kubeconfigPath'>;
 
 interface Scene {
   readonly namespace: string;
@@ -94,7 +94,7 @@ beforeAll(async () => {
 afterAll(() => plane.stop());
 
 /** The same on a control plane that the test may break, with a copy of its data as of now. */
-async function ownScene(): Promise<Scene & { readonly plane: ControlPlane; readonly copy: string }> {
+async function ownScene(): Promise<Scene & { readonly plane: BreakablePlane; readonly copy: string }> {
   const scene = await sceneOn(plane);
   const folder = await temporaryFolder('tests');
   onTestFinished(folder.release);
@@ -111,7 +111,7 @@ function succeeds(call: Promise<unknown>): Promise<boolean> {
 }
 
 /** Makes etcd forget its history up to now. */
-async function compact(plane: ControlPlane, revision: string): Promise<void> {
+async function compact(plane: BreakablePlane, revision: string): Promise<void> {
   const args = (await readFile(`/proc/${plane.pids().etcd}/cmdline`, 'utf8')).split('\0');
   const url = args.find((arg) => arg.startsWith('--listen-client-urls='))?.split('=')[1];
   const body = JSON.stringify({ revision, physical: true });

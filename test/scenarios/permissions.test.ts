@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import type { BreakablePlane } from '../support/breakable-plane.ts';
 import { identities } from '../../src/kinds/identities.ts';
 import { kinds } from '../../src/kinds/index.ts';
 import { withKustomization } from '../support/kustomization.ts';
@@ -110,7 +110,7 @@ function expectedUnused(line: string): boolean {
   return what.startsWith('apphosting.dev/') && !kinds.some((kind) => kind.plural === plural);
 }
 
-async function refused({ auditLogPath = '' }: ControlPlane, { user }: Deployed): Promise<readonly Audited[]> {
+async function refused({ auditLogPath = '' }: BreakablePlane, { user }: Deployed): Promise<readonly Audited[]> {
   return (await auditOf(auditLogPath, user)).filter(({ code }) => code === 403);
 }
 

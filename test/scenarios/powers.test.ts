@@ -1,7 +1,7 @@
 /** Who may do what: real tokens, the roles and the policies as they are installed, and the requests themselves. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ControlPlane } from '../../src/sandbox/control-plane/control-plane.ts';
+import type { BreakablePlane } from '../support/breakable-plane.ts';
 import {
   connect,
   definedPlane,
@@ -78,7 +78,7 @@ const kinds: Readonly<Record<string, string>> = {
   hostedapps: 'HostedApp',
 };
 
-let plane: ControlPlane;
+let plane: BreakablePlane;
 let root: Api & { readonly close: () => Promise<void> };
 const tokens = new Map<string, string>();
 const closing: (() => Promise<void>)[] = [];

@@ -144,6 +144,7 @@ describe('the ledger', () => {
       accountId: 'acc_demo',
       requestSeq: 2,
       token: 'demo',
+      membershipId: 'mem_admin',
       detail: { name: 'On call', type: 'email' },
     });
     expect(items.map(({ requestSeq }: { requestSeq: number }) => requestSeq)).toEqual([2, 3, 4]);

@@ -186,6 +186,13 @@ describe('the forms of the page', () => {
     expect(withoutAccount.lacks).toEqual(['accounts']);
   });
 
+  it('builds nothing that is deployed as an image', async () => {
+    const request = await filled(box(), 'POST /app-env/build');
+
+    expect(request.lacks).toEqual(['environments']);
+    expect(request.body).toEqual({});
+  });
+
   it('refuses a form that there is not', async () => {
     const on = box();
 

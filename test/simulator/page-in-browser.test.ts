@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import type { Json } from './box.ts';
+import type { Page } from './browser.ts';
 import { pageInBrowser, textOf } from './opened-page.ts';
 
 const { opened, sim, api } = pageInBrowser();
@@ -225,7 +226,7 @@ describe('the page in a browser', () => {
   it('says that a step failed when it did, and shows so in the tree', async () => {
     const page = await opened();
     await makeActivation();
-    await page.until(`document.querySelector('[data-act=next]')`);
+    await page.until(`document.querySelector('[data-act=next]:enabled')`);
     const press = (act: string) => page.value(`document.querySelector('[data-act=${act}]').click()`);
 
     await press('next');
@@ -261,6 +262,17 @@ describe('the page in a browser', () => {
     expect(page.complaints).toEqual([]);
   });
 
+  it.each(['empty', 'demo'])('leaves nothing alone, cut or void at any width in the %s world', async (world) => {
+    const page = await opened();
+    await sim('POST', '/reset', { world });
+    await page.until(`${textOf('#n-environments')} === '${world === 'empty' ? 0 : 5}'`);
+
+    for (const width of widths) {
+      await page.look({ width, height: 1000, scheme: 'light' });
+      expect(await mistakesOn(page), String(width)).toEqual([]);
+    }
+  });
+
   it('keeps few elements of a thousand environments and five thousand alerts, and redraws what one event changed', async () => {
     const page = await opened();
     await makeAlert('busy', ['On call']);
@@ -294,6 +306,11 @@ describe('the page in a browser', () => {
     await page.until(`${textOf('#alert-list')}.includes('rule 4999')`);
     const place = `document.querySelector('#alert-list > :last-child')`;
     expect(await page.value(`[${place}.ariaPosInSet, ${place}.ariaSetSize]`)).toEqual(['5001', '5001']);
+    await page.value(`document.querySelectorAll('.box').forEach((box) => (box.scrollTop = 0))`);
+    for (const width of widths) {
+      await page.look({ width, height: 1000, scheme: 'light' });
+      expect(await mistakesOn(page), String(width)).toEqual([]);
+    }
     expect(page.complaints).toEqual([]);
   });
 
@@ -308,7 +325,7 @@ describe('the page in a browser', () => {
     );
     const folder = join(tmpdir(), 'apphosting-page');
     await mkdir(folder, { recursive: true });
-    const looks = [390, 768, 1400, 1920].flatMap((width) =>
+    const looks = widths.flatMap((width) =>
       (['light', 'dark'] as const).map((scheme) => ({ width, height: width === 390 ? 844 : 1000, scheme })),
     );
 
@@ -320,6 +337,7 @@ describe('the page in a browser', () => {
       const cut = `[...document.querySelectorAll('body *')].filter((node) => node.getBoundingClientRect().right > innerWidth + 1).map((node) => node.outerHTML.slice(0, 80))`;
       expect(await page.value(cut), name).toEqual([]);
       expect(await page.value(unnamed), name).toEqual([]);
+      expect(await mistakesOn(page), name).toEqual([]);
       await page.value(`scrollTo(0, 3000)`);
       expect(await page.value(atHand), name).toBe(true);
       await page.value(`scrollTo(0, 0)`);
@@ -328,7 +346,51 @@ describe('the page in a browser', () => {
   });
 });
 
-/** Whether the header is in sight with all its links, the one to the bench among them. */
+/** The mistakes of the layout that stay once the page had a moment to fit into its width. */
+async function mistakesOn(page: Page): Promise<readonly string[]> {
+  await page.until(`${misplaced}.length === 0`, 3000).catch(() => undefined);
+  return page.value(misplaced);
+}
+
+const widths = [390, 768, 1400, 1920];
+
+/**
+ * The mistakes of the layout: a short item that wrapped alone under a line of several, a text that is cut, a list that ends within a row, and
+ * a column that ends above the one beside it.
+ */
+const misplaced = `(() => {
+  const mistakes = [];
+  const about = (what, node) => mistakes.push(what + ': ' + (node.id || node.className) + ' ' + node.textContent.slice(0, 60));
+  const isSeen = (node) => node.checkVisibility() && !node.closest('.gone, .skip, svg');
+  for (const line of document.querySelectorAll('.line, .sub, .head')) {
+    if (!isSeen(line)) continue;
+    const rows = Map.groupBy([...line.children].filter(isSeen), (node) => {
+      const { top, bottom } = node.getBoundingClientRect();
+      return Math.round((top + bottom) / 24);
+    });
+    const [last, before = []] = [...rows].sort(([a], [b]) => b - a).map(([, nodes]) => nodes.map((node) => node.offsetWidth));
+    const sum = (sizes) => sizes.reduce((a, b) => a + b, 0);
+    if (last?.length === 1 && before.length > 1 && sum(last) < 0.7 * sum(before)) about('alone', line);
+  }
+  for (const node of document.querySelectorAll('main *, aside *, header *')) {
+    const isFree = node.matches('h1, select, input, textarea, .box, pre') || node.closest('.lane, select') || getComputedStyle(node).overflowX === 'visible';
+    if (!isFree && isSeen(node) && node.scrollWidth > node.clientWidth + 1 && node.clientWidth > 0) about('cut', node);
+  }
+  for (const box of document.querySelectorAll('.box')) {
+    if (box.scrollHeight <= box.clientHeight + 1 || box.scrollTop > 0) continue;
+    const { bottom } = box.getBoundingClientRect();
+    const ends = [...box.firstElementChild.children].map((node) => node.getBoundingClientRect().bottom);
+    if (!ends.some((end) => Math.abs(end - bottom) <= 1)) about('ends within a row', box);
+  }
+  const end = (id) => byId(id).getBoundingClientRect().bottom;
+  if (innerWidth >= 900 && Math.abs(end('left') - end('right')) > 1) about('void', byId('left'));
+  for (const id of ['left', 'right']) {
+    if (Math.abs(byId(id).lastElementChild.getBoundingClientRect().bottom - end(id)) > 1) about('void', byId(id));
+  }
+  return mistakes;
+})()`;
+
+/** Tells if the header is in sight with all its links, the one to the bench among them. */
 const atHand = `(() => {
   const { top, right } = document.querySelector('nav a[href="#bench"]').getBoundingClientRect();
   const nav = document.querySelector('nav');

@@ -66,7 +66,7 @@ describe('try a request', () => {
     await choose(page, 'POST /disaster-readiness/activate');
     const activation = await send(page);
 
-    expect(app).toMatch(/app\.created app_\w+ by demo… in request 1 in acc_demo.*new app shop/s);
+    expect(app).toMatch(/app\.created app_\w+ by demo-admin in request 1 in acc_demo.*new app shop/s);
     expect(lacks).toContain('This needs a contact point, and there is none yet.');
     expect(point).toMatch(/contactPoint\.created.*new contact point On call/s);
     expect(alert).toMatch(/alert\.created.*new alert busy/s);

@@ -1,7 +1,7 @@
 import { KubeInMemory, type KubeCall, type Verb } from '../../src/cli/in-memory/kube.ts';
 import type { MemoryWatch } from '../../src/cli/in-memory/watch.ts';
 import { KubeError, type KubeReason, type Resource, type WatchEvent } from '../../src/engine/ports.ts';
-import type { MemoryCluster } from './memory-cluster.ts';
+import type { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
 
 const deadlineMs = 30_000;
 

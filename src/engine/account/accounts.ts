@@ -193,7 +193,7 @@ export class Accounts {
   /** What a pass sees of its account. */
   view(session: Session): AccountView {
     const { spec, service } = session;
-    const { pollIntervalMs, rateLimitedMs, forecastPerHour, answeredAt } = service.health();
+    const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
     const throttledMs = this.throttledMs(session);
     return {
       endpoint: service.endpoint,
@@ -202,7 +202,6 @@ export class Accounts {
       adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: spec.pollSeconds === undefined ? this.#options.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
-      answeredAt,
       budget: { ...allowanceOf(spec), forecastPerHour },
       ...(throttledMs !== undefined && throttledMs > 0 && { throttledMs }),
       frozen: session.frozen,

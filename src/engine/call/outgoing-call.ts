@@ -141,7 +141,6 @@ export class OutgoingCall {
     if (this.#call.confirm === 'live' && !isSame(await context.parts.writer.readLive(context.object), context.object))
       return { is: 'quiet', againInMs: 1_000 };
     context.inProcess.notes = notes;
-    context.inProcess.marks = undefined;
     const outcome = await this.#send(service);
     return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
   }
@@ -255,20 +254,13 @@ export class OutgoingCall {
       const isWritten = meaning.remember?.journal === undefined || (await context.write());
       return isWritten ? { is: 'on' } : { is: 'overtaken' };
     }
-    return this.#notDone(meaning.verdict, meaning.retry, before, outcome, now);
+    return this.#notDone(meaning.verdict, meaning.retry, now);
   }
 
-  #notDone(
-    verdict: Verdict<unknown>,
-    retry: 'backoff' | 'looking' | 'asSaid',
-    before: Partial<Memory<unknown>>,
-    outcome: Outcome,
-    now: number,
-  ): Performed {
+  #notDone(verdict: Verdict<unknown>, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
     const context = this.#context;
     const { inProcess } = context;
-    const { resumes, meanwhile, journal, counted = false } = this.#call;
-    if (resumes === true) inProcess.notes = this.#pass.notes;
+    if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) {
@@ -282,10 +274,7 @@ export class OutgoingCall {
       return { is: 'said', verdict, againInMs: undefined };
     }
     const kept = this.#backOff(verdict, digest);
-    if (retry === 'looking') return { is: 'said', verdict, againInMs: undefined };
-    if (meanwhile !== undefined && journal === undefined && !counted && outcome.is !== 'inDoubt')
-      inProcess.marks = { digest: this.#digest, marked: meanwhile, known: before };
-    return kept;
+    return retry === 'looking' ? { is: 'said', verdict, againInMs: undefined } : kept;
   }
 
   /** The earlier values of what `meanwhile` replaces. */

@@ -21,7 +21,6 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
   const cluster = parts.serverDate?.();
   // Objects from before a take-over may have been created by the predecessor, so they do not count as new.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
-  const holder = (collection: string, name: string) => parts.openCreates.other(stored, account, collection, name);
   return {
     subject: subjectOf(stored),
     spec: stored.spec.is === 'valid' ? stored.spec.value : undefined,
@@ -44,8 +43,7 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
     shown: (text) => context.redacted(text),
     dependents: () => dependentsOf(parts, stored),
     ...(stored.kind.life === 'account' && { usage: () => usageOf(parts, stored, accounts.session(stored.key)) }),
-    creating: (collection, name) => holder(collection, name)?.words,
-    isCreatingAsUsual: (collection, name) => holder(collection, name)?.isUsual === true,
+    creating: (collection, name) => parts.openCreates.other(stored, account, collection, name),
     wrote: writtenTo(inProcess, memory.id),
     journalSeen: seenJournal(inProcess, memory.journal, now),
     notes: inProcess.notes,

@@ -9,7 +9,6 @@ import type { Session } from '../account/accounts.ts';
 import type { Closed } from '../account/settings.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
-import { asKnown, asMarked } from '../objects/call-backoff.ts';
 import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
 import { reconcileToken } from '../objects/names.ts';
 import { parseStatus, renderStatus, type StatusParts, type StoredStatus } from '../objects/stored-status.ts';
@@ -22,11 +21,13 @@ import { buildPass, passAgain } from './build-pass.ts';
 import { withDoubt } from './doubt.ts';
 import { staying, withWayOut } from './leaving.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
-import { announce, completed, keptConditions, merged, publishRetained } from './publish.ts';
+import { announce, completed, keptConditions, merged, publishRetained, sameHeadline } from './publish.ts';
 import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
+/** News of no consequence wait at most this long for their turn to be written. */
+const newsWaitMs = 120_000;
 
 export class ReconcileContext implements ReadableContext {
   readonly parts: EngineParts;
@@ -45,8 +46,7 @@ export class ReconcileContext implements ReadableContext {
     this.stored = stored;
     this.inProcess = parts.inProcessStates.of(stored.object.metadata.uid);
     this.#firstService = this.session?.service;
-    const found = unwiped(stored.status, this.inProcess);
-    this.status = { ...found, memory: asKnown(found.memory, this.inProcess) };
+    this.status = unwiped(stored.status, this.inProcess);
     if (this.inProcess.unwritten === undefined) return;
     this.remember(this.inProcess.unwritten);
     this.hasUnwritten = true;
@@ -174,7 +174,7 @@ export class ReconcileContext implements ReadableContext {
     wouldDo: string | undefined,
     showing: Showing<unknown> | undefined,
   ): StatusParts {
-    const memory = asMarked(status.memory, this.inProcess);
+    const { memory } = status;
     const kept = keptLists(object);
     return {
       memory: { ...memory, facts: this.redacted(memory.facts) },
@@ -257,6 +257,10 @@ export class ReconcileContext implements ReadableContext {
       conditions,
       ...(isHandled && { lastHandledReconcileAt: token }),
     };
+    const isNewsOnly =
+      verdict.is === 'ready' && !isHandled && !showing?.notices?.length && sameHeadline(previous, conditions);
+    if (isNewsOnly && this.#mayWait()) return { is: 'later' };
+    this.inProcess.newsSince = undefined;
     if (!(await this.write(plan, seen))) return { is: 'overtaken' };
     announce(parts, this.object, verdict, previous, conditions);
     for (const { note, ...notice } of showing?.notices ?? []) {
@@ -266,6 +270,16 @@ export class ReconcileContext implements ReadableContext {
     // Reconcile once more, only to end the subscriptions.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
+  }
+
+  /** True when all that is new is what the service shows of an object, and others of its account have more to do. */
+  #mayWait(): boolean {
+    const { inProcess, memory, parts, stored } = this;
+    const isKept = sameJson({ ...memory, facts: {} }, { ...stored.status.memory, facts: {} });
+    if (stored.kind.life !== 'long' || this.hasUnwritten || !isKept || !parts.isCrowded(stored.account)) return false;
+    const now = parts.clock.monotonic();
+    inProcess.newsSince ??= now;
+    return now - inProcess.newsSince < newsWaitMs;
   }
 
   /** Redacts before anything is cut, or a part of a secret would stay. */

@@ -73,6 +73,8 @@ export interface EngineParts extends EngineOptions {
   concluded(entry: Stored, verdict: Verdict<unknown>): void;
   /** A call of an account begins; the returned function says that it has ended. */
   calling(account: string): () => void;
+  /** True while other objects of an account wait for a worker. */
+  isCrowded(account: string): boolean;
   /** Waits for the service without keeping a worker. */
   away<T>(wait: () => Promise<T>): Promise<T>;
   /** The service asked for a pause on the credential of an account. */

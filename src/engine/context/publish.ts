@@ -1,4 +1,5 @@
 /** Events, log lines and metrics about an object. */
+import { sameJson } from '../../base/json.ts';
 import type { Call, Condition, OwnCondition, Told, Verdict } from '../kind/contract/step.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
@@ -9,6 +10,12 @@ import type { EngineParts, ReadableContext } from './parts.ts';
 /** Reasons of waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
+
+/** True when the conditions that every kind has say the same. */
+export function sameHeadline(before: readonly Condition[], after: readonly Condition[]): boolean {
+  const [was, is] = [before, after].map((rows) => rows.filter(({ type }) => headlines.has(type)));
+  return sameJson(was, is);
+}
 
 /** Conditions that the verdict states, and the shown ones of other types. */
 export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
@@ -55,7 +62,8 @@ export function announce(
   const recovered = before !== undefined && before.reason !== 'Creating' && before.reason !== 'ReadingService';
   if (verdict.is === 'ready' && !recovered) return;
   const type = verdict.is === 'stall' || warnings.has(after.reason) ? 'Warning' : 'Normal';
-  events.record({ regarding: object, type, reason: after.reason, action: 'Reconcile', note: after.message });
+  const isRoutine = type === 'Normal';
+  events.record({ regarding: object, type, reason: after.reason, action: 'Reconcile', note: after.message, isRoutine });
 }
 
 const doneReasons = {
@@ -85,7 +93,8 @@ export function publishCall(context: ReadableContext, call: Call<unknown>, outco
   const told = call.tells?.(outcome.body);
   if (told !== undefined) tell(context, 'Normal', told);
   const reason = doneReasons[effect];
-  parts.events.record({ regarding: object, type: 'Normal', reason, action: reason, note: `done: ${call.words}` });
+  const note = `done: ${call.words}`;
+  parts.events.record({ regarding: object, type: 'Normal', reason, action: reason, note, isRoutine: true });
 }
 
 function tell(context: ReadableContext, type: 'Normal' | 'Warning', { reason, note }: Told): void {

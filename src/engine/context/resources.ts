@@ -18,7 +18,7 @@ export interface Resources {
   readonly referred: ReadonlyMap<string, Referred>;
 }
 
-/** Something is missing: the verdict says what. Without a verdict the account itself has not been reconciled yet. */
+/** Something is missing: the verdict says what. Without a verdict it only waits in a queue of ours, which wakes the object. */
 export interface Unready {
   readonly verdict: Verdict<unknown> | undefined;
 }
@@ -124,7 +124,12 @@ function unready(message: string): { readonly verdict: Verdict<unknown> } {
   return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
 }
 
-function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<string, Referred> | Verdict<unknown> {
+/** The objects that a spec refers to, or what they lack; undefined where one is about to be made, which wakes this object. */
+function referencesOf(
+  stored: Stored,
+  needs: Needs,
+  objects: ObjectIndex,
+): Map<string, Referred> | Verdict<unknown> | undefined {
   const found = new Map<string, Referred>();
   for (const need of needs.references ?? []) {
     const { namespace } = stored.object.metadata;
@@ -146,9 +151,19 @@ function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<s
         facts: isRecord(facts) ? facts : {},
         applied: applied?.generation,
       });
-    } else if (need.optional !== true) return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
+    } else if (need.optional !== true) {
+      if (target?.account === stored.account && isBeingMade(target)) return undefined;
+      return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
+    }
   }
   return found;
+}
+
+/** True for an object that has its turn yet to come, or its creation under way. */
+function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
+  const reason = conditions.find(({ type }) => type === 'Ready')?.reason;
+  if (memory.id !== undefined) return false;
+  return object.metadata.deletionTimestamp === undefined && (reason === undefined || reason === 'Creating');
 }
 
 function notReady(message: string): Verdict<unknown> {

@@ -9,35 +9,13 @@
  *
  * Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
  */
-import { sameJson } from '../../base/json.ts';
 import type { Referred } from '../kind/contract/pass.ts';
-import type { Memory } from '../kind/contract/step.ts';
 import { annotations, group } from './names.ts';
 import type { KubeObject } from '../ports.ts';
 import type { FailedCall, InProcess } from './in-process.ts';
 
 /** A refused call is sent again after this long, unless something ends the pause before. */
 const refusedForMs = 600_000;
-
-/** The memory without the marks of a call that was certainly not carried out. */
-export function asKnown(memory: Memory<unknown>, { marks }: InProcess): Memory<unknown> {
-  return marks === undefined ? memory : replaced(memory, marks.marked, marks.known);
-}
-
-/** The memory with those marks, as status keeps them until the call is repeated. */
-export function asMarked(memory: Memory<unknown>, { marks, failedCall }: InProcess): Memory<unknown> {
-  if (marks === undefined || failedCall?.digest !== marks.digest) return memory;
-  return replaced(memory, marks.known, marks.marked);
-}
-
-function replaced(
-  memory: Memory<unknown>,
-  from: Partial<Memory<unknown>>,
-  to: Partial<Memory<unknown>>,
-): Memory<unknown> {
-  const same = (Object.keys(from) as (keyof Memory<unknown>)[]).filter((name) => sameJson(memory[name], from[name]));
-  return { ...memory, ...Object.fromEntries(same.map((name) => [name, to[name]])) };
-}
 
 /** Starts the backoff after a failed call. */
 export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {

@@ -16,16 +16,6 @@ export interface FailedCall {
   readonly until: number;
 }
 
-/**
- * Marks in status of a call that was certainly not carried out and will be sent again. Taking them away and putting them back
- * would cost two writes a try.
- */
-interface LeftMarks {
-  readonly digest: string;
-  readonly marked: Partial<Memory<unknown>>;
-  readonly known: Partial<Memory<unknown>>;
-}
-
 /** What this process remembers of one object between reconciles. Losing it only costs time. */
 export interface InProcess {
   notes: Notes;
@@ -50,14 +40,14 @@ export interface InProcess {
   marker: { readonly where: string; readonly text: string } | undefined;
   /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
   failedCall: FailedCall | undefined;
-  /** The marks of that call in status. */
-  marks: LeftMarks | undefined;
   /** How many calls in a row failed. */
   failures: number;
   /** What the backoff depends on besides the request: a change of it ends the backoff. See `noteCircumstances`. */
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
   contest: Contest;
+  /** Since when news of no consequence wait to be written. */
+  newsSince: number | undefined;
   /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
 }
@@ -99,10 +89,10 @@ export class InProcessStates {
       heldBackAt: undefined,
       marker: undefined,
       failedCall: undefined,
-      marks: undefined,
       failures: 0,
       circumstances: undefined,
       contest: { generation: -1, ...peace },
+      newsSince: undefined,
       forced: undefined,
     };
     this.#byUid.set(uid, fresh);

@@ -29,58 +29,52 @@ export interface MetricsSnapshot {
   readonly oldestDoubtSeconds: number;
 }
 
-/** Counts the objects by kind and Ready condition. */
+/** Counts the objects by their conditions. */
 export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number): MetricsSnapshot {
-  const counts = new Map<string, MetricsSnapshot['objects'][number]>();
-  const drifted = new Map<string, number>();
-  const others = new Map<string, MetricsSnapshot['conditions'][number]>();
-  const accounts: MetricsSnapshot['accounts'][number][] = [];
+  const all = [...entries];
+  const conditions = all.flatMap(({ kind, status }) =>
+    status.conditions.map(({ type, status: is, reason }) => ({ kind: kind.kind, type, status: is, reason })),
+  );
+  const doubts = all.flatMap(({ kind, status: { memory } }) =>
+    memory.journal === undefined || kind.answered?.(memory) === true
+      ? []
+      : [{ kind: kind.kind, operation: memory.journal.operation, startedMs: Date.parse(memory.journal.startedAt) }],
+  );
+  const drifted = conditions.filter(({ type, status }) => type === 'Drifted' && status === 'True');
   const newestFailureSeconds = new Map<string, number>();
-  const doubts = new Map<string, MetricsSnapshot['doubts'][number]>();
-  let oldest = wallMs;
-  for (const { kind, object, status } of entries) {
-    if (kind.life === 'account') accounts.push(usedAs(object.metadata, status.memory.facts));
-    const condition = status.conditions.find(({ type }) => type === 'Ready');
-    const [ready, reason] = [condition?.status ?? 'Unknown', condition?.reason ?? 'New'];
-    const name = `${kind.kind}/${ready}/${reason}`;
-    counts.set(name, { kind: kind.kind, ready, reason, count: (counts.get(name)?.count ?? 0) + 1 });
-    for (const other of status.conditions.filter((one) => one.type !== 'Ready')) {
-      const line = `${kind.kind}/${other.type}/${other.status}/${other.reason}`;
-      const { type, reason: why } = other;
-      others.set(line, {
-        kind: kind.kind,
-        type,
-        status: other.status,
-        reason: why,
-        count: (others.get(line)?.count ?? 0) + 1,
-      });
-    }
+  for (const { kind, status } of all) {
     const failedAt = kind.life === 'request' ? stalledSince(status.conditions) : undefined;
-    if (failedAt !== undefined) {
-      const age = (wallMs - failedAt) / 1_000;
-      newestFailureSeconds.set(kind.kind, Math.min(age, newestFailureSeconds.get(kind.kind) ?? age));
-    }
-    const differs = status.conditions.some(({ type, status }) => type === 'Drifted' && status === 'True');
-    if (differs) drifted.set(kind.kind, (drifted.get(kind.kind) ?? 0) + 1);
-    const { journal } = status.memory;
-    if (journal === undefined || kind.answered?.(status.memory) === true) continue;
-    oldest = Math.min(oldest, Date.parse(journal.startedAt));
-    const { operation } = journal;
-    const which = `${kind.kind}/${operation}`;
-    doubts.set(which, { kind: kind.kind, operation, count: (doubts.get(which)?.count ?? 0) + 1 });
+    if (failedAt === undefined) continue;
+    const age = (wallMs - failedAt) / 1_000;
+    newestFailureSeconds.set(kind.kind, Math.min(age, newestFailureSeconds.get(kind.kind) ?? age));
   }
-  const conditions = [...others.values()];
-  const oldestDoubtSeconds = (wallMs - oldest) / 1_000;
-  const objects = [...counts.values()];
   return {
-    objects,
-    drifted,
-    conditions,
+    objects: counted(
+      all.map(({ kind, status }) => {
+        const { status: ready = 'Unknown', reason = 'New' } =
+          status.conditions.find(({ type }) => type === 'Ready') ?? {};
+        return { kind: kind.kind, ready, reason };
+      }),
+    ),
+    drifted: new Map(counted(drifted.map(({ kind }) => ({ kind }))).map(({ kind, count }) => [kind, count])),
+    conditions: counted(conditions.filter(({ type }) => type !== 'Ready')),
     newestFailureSeconds,
-    accounts,
-    doubts: [...doubts.values()],
-    oldestDoubtSeconds,
+    accounts: all.flatMap(({ kind, object, status }) =>
+      kind.life === 'account' ? [usedAs(object.metadata, status.memory.facts)] : [],
+    ),
+    doubts: counted(doubts.map(({ kind, operation }) => ({ kind, operation }))),
+    oldestDoubtSeconds: (wallMs - Math.min(wallMs, ...doubts.map(({ startedMs }) => startedMs))) / 1_000,
   };
+}
+
+/** Counts equal rows. */
+function counted<Row extends object>(rows: readonly Row[]): readonly (Row & { readonly count: number })[] {
+  const counts = new Map<string, Row & { readonly count: number }>();
+  for (const row of rows) {
+    const key = Object.values(row).join('/');
+    counts.set(key, { ...row, count: (counts.get(key)?.count ?? 0) + 1 });
+  }
+  return [...counts.values()];
 }
 
 function stalledSince(conditions: Stored['status']['conditions']): number | undefined {

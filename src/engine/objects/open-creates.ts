@@ -16,6 +16,8 @@ export class OpenCreates {
   readonly #clock: Clock;
   readonly #horizonMs: number;
   readonly #reserved = new Map<string, Reserved>();
+  /** The keys of `#reserved` by their tie, so that a question costs the same however many there are. */
+  readonly #byTie = new Map<string, Set<string>>();
   readonly #buried = new Set<Buried>();
 
   constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {
@@ -28,11 +30,10 @@ export class OpenCreates {
   reserve(key: string, { endpoint, accountId, create }: JournalEntry): void {
     if (create === undefined) return;
     this.#prune();
-    this.#reserved.set(key, {
-      tie: tie.create(create.collection, create.name),
-      where: placeOf({ endpoint, accountId }),
-      overAt: undefined,
-    });
+    this.forget(key);
+    const wanted = tie.create(create.collection, create.name);
+    this.#reserved.set(key, { tie: wanted, where: placeOf({ endpoint, accountId }), overAt: undefined });
+    this.#byTie.set(wanted, (this.#byTie.get(wanted) ?? new Set()).add(key));
   }
 
   /** Ends the right: from here on the journal tells what is still open. */
@@ -44,7 +45,11 @@ export class OpenCreates {
 
   /** Forgets an object whose creation is gone from the service as well. */
   forget(key: string): void {
+    const wanted = this.#reserved.get(key)?.tie;
+    if (wanted === undefined) return;
     this.#reserved.delete(key);
+    const keys = this.#byTie.get(wanted);
+    if (keys?.delete(key) === true && keys.size === 0) this.#byTie.delete(wanted);
   }
 
   /**
@@ -58,28 +63,29 @@ export class OpenCreates {
     const now = this.#clock.monotonic();
     if (reserved !== undefined)
       this.#buried.add({ ...reserved, words, until: (reserved.overAt ?? now) + this.#horizonMs });
-    this.#reserved.delete(stored.key);
+    this.forget(stored.key);
     if (journal?.create === undefined) return;
     const until = now + journal.deadlineSeconds * 1_000 + this.#horizonMs;
     const { collection, name } = journal.create;
     this.#buried.add({ tie: tie.create(collection, name), where: placeOf(journal), words, until });
   }
 
-  /** Finds another object with an open creation of this name, in this process or in a journal. */
-  other(stored: Stored, where: Place, collection: string, name: string): Holder | undefined {
+  /** Names another object with an open creation of this name, in this process or in a journal; undefined when there is none. */
+  other(stored: Stored, where: Place, collection: string, name: string): string | undefined {
     const wanted = tie.create(collection, name);
     const place = placeOf(where);
     for (const buried of this.#buried) {
       if (buried.until <= this.#clock.monotonic()) this.#buried.delete(buried);
       else if (buried.tie === wanted && buried.where === place) {
-        return { words: `${buried.words}, which is gone,`, isUsual: false };
+        return `${buried.words}, which is gone,`;
       }
     }
-    for (const [key, reserved] of this.#reserved) {
-      if (key === stored.key || reserved.tie !== wanted || reserved.where !== place) continue;
+    for (const key of this.#byTie.get(wanted) ?? []) {
+      const reserved = this.#reserved.get(key);
+      if (key === stored.key || reserved?.where !== place) continue;
       const holder = this.#objects.get(key);
-      if (holder === undefined) this.#reserved.delete(key);
-      else if (reserved.overAt === undefined) return { words: storedInWords(holder), isUsual: true };
+      if (holder === undefined) this.forget(key);
+      else if (reserved.overAt === undefined) return usualHolder;
     }
     for (const key of this.#objects.tiedBy(wanted)) {
       const holder = this.#objects.get(key);
@@ -95,23 +101,18 @@ export class OpenCreates {
     const now = this.#clock.monotonic();
     for (const [key, { overAt }] of this.#reserved) {
       if (overAt === undefined || overAt + this.#horizonMs > now) return;
-      this.#reserved.delete(key);
+      this.forget(key);
     }
   }
 }
 
-/** Describes the object that has an open creation, with its reason where that is an unusual one. */
-function heldBy(holder: Stored): Holder {
+/** With many waiting for one name, each change of turn would rewrite every status: a holder is named only if it is stuck. */
+const usualHolder = 'another resource';
+
+function heldBy(holder: Stored): string {
   const { reason } = holder.status.conditions.find(({ type }) => type === 'Ready') ?? {};
   const isUsual = reason === undefined || usual.has(reason);
-  return { words: `${storedInWords(holder)}${isUsual ? '' : `, which says ${reason},`}`, isUsual };
-}
-
-/** Who has the right to create. */
-export interface Holder {
-  readonly words: string;
-  /** True while it creates as usual, so that another object will soon have the right. */
-  readonly isUsual: boolean;
+  return isUsual ? usualHolder : `${storedInWords(holder)}, which says ${reason},`;
 }
 
 interface Reserved {

@@ -49,6 +49,11 @@ class FairLane {
     if (accounts.size === 0) this.#groups.delete(namespace);
   }
 
+  has(account: string): boolean {
+    for (const accounts of this.#groups.values()) if (accounts.has(account)) return true;
+    return false;
+  }
+
   take(isHeld: (account: string) => boolean): string | undefined {
     for (const [namespace, accounts] of this.#groups) {
       for (const [account, keys] of accounts) {
@@ -99,6 +104,11 @@ export class WorkQueue {
   /** How many keys wait for a worker now. */
   get depth(): number {
     return this.#waiting.size;
+  }
+
+  /** True while keys of an account wait for a worker, those aside that are only looked at once more. */
+  waits(account: string): boolean {
+    return this.#lanes.some((lane, urgency) => urgency < urgencies.resync && lane.has(account));
   }
 
   /** How many keys wait for a later time. */

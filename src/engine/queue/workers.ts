@@ -17,6 +17,8 @@ export type Ended =
   | { readonly is: 'overtaken' }
   /** Nothing was done, and status stays as it is. */
   | { readonly is: 'quiet'; readonly againInMs: number }
+  /** There are news of no consequence, which are written when nothing else of the account waits for a worker. */
+  | { readonly is: 'later' }
   | { readonly is: 'gone' };
 
 const stuckAfterMs = 600_000;
@@ -152,6 +154,10 @@ export class Workers {
         break;
       case 'quiet':
         queue.enqueue(key, urgencyOf(key), ended.againInMs);
+        break;
+      case 'later':
+        queue.forget(key);
+        queue.enqueue(key, urgencies.resync);
         break;
       case 'settled':
         queue.forget(key);

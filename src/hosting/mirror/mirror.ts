@@ -48,7 +48,6 @@ export class Mirror {
   readonly #queue: PQueue;
   #tickets = 0;
   #closed = false;
-  #answeredAt: number | undefined;
   #cancelHold: () => void = nothing;
 
   constructor(around: MirrorSurroundings) {
@@ -109,11 +108,6 @@ export class Mirror {
   /** The intervals of this account, and the requests that they take. */
   get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'rateLimitedMs'> {
     return this.#schedule;
-  }
-
-  /** When the newest full list of any read began; undefined before the first. */
-  get answeredAt(): number | undefined {
-    return this.#answeredAt;
   }
 
   /** The age of the newest lists in ms: the oldest of each collection that is polled. */
@@ -265,7 +259,6 @@ export class Mirror {
     const changed = withGroups(ids, reading.read, [before, items]);
     reading.digest = listed.digest;
     reading.snapshot = { items, begunAt: begunAt - hairMs, dateMs: listed.dateMs };
-    this.#answeredAt = Math.max(this.#answeredAt ?? begunAt, begunAt);
     reading.problem = undefined;
     reading.failures = 0;
     reading.notBefore = Number.NEGATIVE_INFINITY;

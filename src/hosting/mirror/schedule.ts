@@ -101,9 +101,10 @@ export class Schedule {
     return Math.max(Math.min(...this.#wishes.keys()), states.calmMs(budget.requestsPerSecond()));
   }
 
+  /** Not in the first half of the interval: by then a list has shown what else there is to write of a new object. */
   #firstAt(reading: Reading): number {
     const { clock, entropy } = this.#around;
-    return clock.monotonic() + this.#stateMs(reading) * entropy.fraction();
+    return clock.monotonic() + this.#stateMs(reading) * (0.5 + entropy.fraction() / 2);
   }
 
   #stateMs(reading: Reading): number {

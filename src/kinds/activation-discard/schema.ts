@@ -10,7 +10,9 @@ export const ActivationDiscardSpec = recovery.once(
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
     configurationId: serviceId('The configuration that the protection must still have.'),
     operationId: serviceId('The activation: status.activeOperation.operationId of the protection.'),
-    configurationGeneration: recovery.generation('The generation that the configuration must still have.'),
+    configurationGeneration: recovery.generation(
+      'The generation that the configuration must still have (interface: expectedGeneration).',
+    ),
     acknowledgements: recovery.acknowledgements(
       'The risks that you accept. DiscardsRecoveredData: what was recovered so far is removed (interface: discardAcknowledged).',
       ['DiscardsRecoveredData'],

@@ -118,7 +118,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
 function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppEnvironmentFacts> | undefined {
   const preset = pass.spec.startupConfig === undefined ? undefined : presetOfEnvironment(pass, appEnvId);
   if (preset !== 'JOB' && (preset === undefined || !isDatabase(pass, preset))) return undefined;
-  const instead = preset === 'JOB' ? '; the command of a job is spec.job of its HostedApp' : '';
+  const instead = preset === 'JOB' ? '; the command of a job is spec.jobConfig of its HostedApp' : '';
   const message = `spec.startupConfig is not taken for ${preset === 'JOB' ? 'jobs' : `databases, and the environment runs ${preset}`}: take it out${instead}`;
   return { is: 'stall', reason: 'Rejected', message };
 }

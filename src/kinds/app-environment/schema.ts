@@ -189,11 +189,11 @@ const Revision = {
 export const AppEnvironmentFacts = facts({
   appId: idAsShown('The id of the app that the environment belongs to.').optional(),
   appName: text('The name of its app in the service.', { max: 256 }).optional(),
-  environmentName: text('The name of the environment.', { max: 256 }).optional(),
+  environmentName: text('The name of the environment (interface: name).', { max: 256 }).optional(),
   slug: text('Its slug.', { max: 256 }).optional(),
   cliEnvironmentName: text("Its name in the service's command line (interface: cliEnvName).", { max: 256 }).optional(),
   deploymentName: text("Its name in the service's cluster.", { max: 256 }).optional(),
-  state: text('Running, Stopped, Updating, or the word of the service.', { max: 64 }).optional(),
+  state: text('Running, Stopped, Updating, or the word of the service (interface: status).', { max: 64 }).optional(),
   region: text('Where it runs.', { max: 128 }).optional(),
   hosts: listOf('Its host names.', text('A host name.', { max: 253 }), { max: 100 }).optional(),
   resources: shown('What it may use.', {

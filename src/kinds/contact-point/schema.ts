@@ -100,7 +100,7 @@ export const ContactPointFacts = facts({
     'The regions that it is deployed to; a region may appear only once an alert there uses it.',
     shown('A region.', {
       region: text('The region.', { max: 128 }),
-      uid: text('Its id there.', { max: 256 }).optional(),
+      uid: text('Its id there (interface: dashboardContactPointUid).', { max: 256 }).optional(),
     }),
     { max: 100 },
   ).optional(),

@@ -20,11 +20,11 @@ import { environmentRef, ofOneEnvironment } from '../shared/schema.ts';
 /** Status lists at most this many recovery points. */
 export const mostPoints = 30;
 
-const seconds = (description: string) =>
-  integer(`${description}, in seconds; from one minute to 30 days. Default: the service's own.`, {
-    min: 60,
-    max: 2_592_000,
-  }).optional();
+const seconds = (description: string, word: string) =>
+  integer(
+    `${description}, in seconds; from one minute to 30 days. Default: the service's own. (interface: ${word}, in milliseconds)`,
+    { min: 60, max: 2_592_000 },
+  ).optional();
 
 const storages = ['Inherited', 'Platform', 'Credential'] as const;
 
@@ -34,7 +34,9 @@ const Storage = withRule(
       'Inherited keeps them where the source does, Platform in the storage of the service, Credential in a storage of yours.',
       storages,
     ),
-    credentialId: serviceId('The id of the storage credential in the service.').optional(),
+    credentialId: serviceId(
+      'The id of the storage credential in the service (interface: storageCredentialId).',
+    ).optional(),
   }),
   {
     rule: "(self.source == 'Credential') == has(self.credentialId)",
@@ -45,7 +47,7 @@ const Storage = withRule(
 );
 
 const Fields = specInAccount('Which environment is protected, where, and how well.', {
-  environmentRef: environmentRef(),
+  environmentRef: environmentRef('sourceAppEnvId'),
   destinationRegion: text("The region to recover in. Default: the service's own choice.", {
     min: 1,
     max: 128,
@@ -55,10 +57,13 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
     ['Cold', 'Warm'],
   ).optional(),
   storage: Storage.optional(),
-  snapshotIntervalSeconds: seconds('How often a snapshot is taken; the service supports certain intervals only'),
-  validationIntervalSeconds: seconds('How often a recovery is tried in isolation'),
-  rpoTargetSeconds: seconds('How old the newest recovery point may be'),
-  rtoTargetSeconds: seconds('How long a recovery may take'),
+  snapshotIntervalSeconds: seconds(
+    'How often a snapshot is taken; the service supports certain intervals only',
+    'snapshotIntervalMs',
+  ),
+  validationIntervalSeconds: seconds('How often a recovery is tried in isolation', 'validationIntervalMs'),
+  rpoTargetSeconds: seconds('How old the newest recovery point may be', 'rpoTargetMs'),
+  rtoTargetSeconds: seconds('How long a recovery may take', 'rtoTargetMs'),
   acknowledgements: recovery
     .acknowledgements(
       'The risks that you accept. SameRegion: the region to recover in is the region of the source (interface: sameRegionAcknowledged).',
@@ -122,8 +127,12 @@ const Settings = shown('Settings as the service shows them.', {
 const RecoveryPoint = shown('A recovery point: what an activation must name.', {
   selectedOperationId: word('The operation that made it.'),
   pointId: word('Its id.'),
-  cutoffTime: timeShown('The moment up to which data is recovered, exactly as the service writes it.'),
-  configurationGeneration: recovery.generation('The generation of the configuration with which it was listed.'),
+  cutoffTime: timeShown(
+    'The moment up to which data is recovered, exactly as the service writes it (interface: cutoffAt).',
+  ),
+  configurationGeneration: recovery.generation(
+    'The generation of the configuration with which it was listed (interface: generation).',
+  ),
   availabilityRequiresVerification: flag('Whether the service verifies it only when it is used.').optional(),
   sizing: recovery.sizing().optional(),
 });
@@ -146,7 +155,7 @@ const Source = shown('The environment as a source of recovery.', {
   ).optional(),
   suggestedSettings: Settings.optional(),
   target: shown('The standby, or the recovered environment.', {
-    environmentId: id('The id of the environment.'),
+    environmentId: id('The id of the environment (interface: appEnvId).'),
     appId: id('The id of its app.'),
     appName: text('The name of its app.', { max: 256 }).optional(),
     environmentName: text('The name of the environment.', { max: 256 }).optional(),
@@ -156,8 +165,10 @@ const Source = shown('The environment as a source of recovery.', {
 
 /** The status of a protection. A field that the service does not disclose is absent. */
 export const DisasterProtectionFacts = facts({
-  environmentId: id('The id of the protected environment.'),
-  configurationGeneration: recovery.generation('The generation of the configuration.').optional(),
+  environmentId: id('The id of the protected environment (interface: sourceAppEnvId).'),
+  configurationGeneration: recovery
+    .generation('The generation of the configuration (interface: generation).')
+    .optional(),
   settings: Settings.optional(),
   enrollment: count('The newest value of spec.enrollment that was sent.'),
   firstReadyTime: time('When the service said for the first time that recovery is ready.'),
@@ -167,8 +178,10 @@ export const DisasterProtectionFacts = facts({
     state: word('The state.').optional(),
     reason: word('Why.').optional(),
     warnings: listOf('Warnings.', word('A warning.'), { max: 50 }).optional(),
-    cutoffTime: time('The moment of the newest data that can be recovered.'),
-    recoveryPointAgeSeconds: count('How old that was when the state last changed, in seconds.'),
+    cutoffTime: time('The moment of the newest data that can be recovered (interface: cutoffAt).'),
+    recoveryPointAgeSeconds: count(
+      'How old that was when the state last changed, in seconds (interface: recoveryPointAgeMs).',
+    ),
   }).optional(),
   standby: shown('The standby of a warm protection.', {
     shape: word('Its size.').optional(),
@@ -186,7 +199,7 @@ export const DisasterProtectionFacts = facts({
   activationResult: recovery.activationResult('What the last activation brought.'),
   canRequestDiscard: flag('Whether the service says that an activation can be discarded; only a hint.').optional(),
   validationSchedule: shown('The schedule of validations.', {
-    established: flag('Whether validations run by schedule.').optional(),
+    established: flag('Whether validations run by schedule (interface: validationScheduleEstablished).').optional(),
     nextValidationTime: time('When the next one is due.'),
     nextSnapshotTime: time('When the next snapshot is due.'),
   }).optional(),

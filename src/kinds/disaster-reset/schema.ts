@@ -26,7 +26,7 @@ const Fields = specInAccount('Which protection to wipe, and until when.', {
     'Environment wipes the protection of one environment. Account wipes all of the account; the operator refuses it unless it was started to allow it.',
     ['Environment', 'Account'],
   ),
-  environmentRef: environmentRef().optional(),
+  environmentRef: environmentRef('sourceAppEnvId').optional(),
   configurationId: serviceId('The configuration that is wiped; required with scope Environment.').optional(),
   configurationGeneration: recovery
     .generation('The generation that it must still have; required with scope Environment.')
@@ -81,11 +81,11 @@ const count = (description: string) => integer(description, { min: 0, max: 2_000
 /** The status of a reset. */
 export const DisasterResetFacts = facts({
   ...recovery.stageFacts(),
-  environmentId: text('The id of the environment.', { max: 128 }).optional(),
+  environmentId: text('The id of the environment (interface: sourceAppEnvId).', { max: 128 }).optional(),
   acceptedTime: time('When the service accepted it.').optional(),
   finishedTime: time('When it was final.').optional(),
-  wipedConfigurationCount: count('How many configurations the service wiped.'),
-  wipedDestinationCount: count('How many recovery destinations the service wiped.'),
+  wipedConfigurationCount: count('How many configurations the service wiped (interface: configurations).'),
+  wipedDestinationCount: count('How many recovery destinations the service wiped (interface: destinations).'),
   pendingCleanup: recovery.pendingCleanup(),
 });
 export type DisasterResetFacts = z.output<typeof DisasterResetFacts>;

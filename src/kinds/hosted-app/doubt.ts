@@ -21,11 +21,6 @@ export function unseenOf(changed: Fields, pass: AppPass): Fields {
   return Object.fromEntries(Object.entries(changed).filter(([field]) => isUnseen(field)));
 }
 
-/** True if a change has a field that no read shows. */
-export function hasUnseen(changed: Fields, pass: AppPass): boolean {
-  return Object.keys(unseenOf(changed, pass)).length > 0;
-}
-
 /** The status fields that count a call that is applied at once and not answered yet. */
 export function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;

@@ -36,7 +36,6 @@ import {
   settingsShown,
   type ShownApp,
 } from './fields.ts';
-import { hasUnseen } from './doubt.ts';
 import { isAppliedAtOnce, sentFirst } from './at-once.ts';
 import { applyPending, atRest, mustWait, pendingAfter, pendingCondition, pendingMeanwhile } from './pending.ts';
 import { nearest } from '../shared/nearest.ts';
@@ -161,7 +160,6 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
     updateFirst: sentFirst,
     learnedByUpdate: pendingAfter,
     supposedOfUpdate: pendingMeanwhile,
-    countsUpdate: (changed, pass) => isAppliedAtOnce(changed, pass) && hasUnseen(changed, pass),
     updateAlone: environmentIds,
     remove: deleteApp,
   },

@@ -91,7 +91,6 @@ export function applyPending(pass: AppPass, id: string): Step<HostedAppFacts> | 
       words: `apply ${Object.keys(again).join(', ')} of app "${nameOf(pass)}" at once`,
       urgency: 'edit',
       meanwhile: { facts: countedIn(again, pass) },
-      counted: true,
       committed: () => ({ facts: { ...withPending(memory.facts, []), applyInDoubt: undefined } }),
     },
   };

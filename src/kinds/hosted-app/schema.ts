@@ -273,8 +273,8 @@ export const HostedAppFacts = facts({
   type: text('What it is: App, Database, Function or Job.', { max: 32 }).optional(),
   gitProvider: text('Where its source is, such as GITHUB.', { max: 64 }).optional(),
   template: text('The template that it was made from.', { max: 128 }).optional(),
-  createdTime: time('When it was created in the service.').optional(),
-  updatedTime: time('When it was changed last in the service, by anybody.').optional(),
+  createdTime: time('When it was created in the service (interface: createdAt).').optional(),
+  updatedTime: time('When it was changed last in the service, by anybody (interface: updatedAt).').optional(),
   observed: shown('What the service shows of its settings, where it shows them.', {
     preset: text('The preset (interface: dockerPreset).', { max: 64 }).optional(),
     port: integer('The port.', { min: 0, max: 65_535 }).optional(),

@@ -54,7 +54,7 @@ const ids = (description: string) =>
 /** The status fields of a member's access. */
 export const MemberAccessFacts = facts({
   access: text('Full or Restricted, as the service shows it.', { max: 32 }).optional(),
-  environmentIds: ids('The environments that the service allows.'),
+  environmentIds: ids('The environments that the service allows (interface: allowedAppEnvIds).'),
   setAppEnvIds: ids('The environments that this resource allowed, for the spec as last applied.'),
   askedAppEnvIds: ids(
     'Other environments that this resource, or one before it for the same member, asked for: where the spec does not name one, it is taken away when the service shows it.',

@@ -129,9 +129,9 @@ export type MetricAlertSpec = z.output<typeof MetricAlertSpec>;
 
 /** The status fields of an alert. */
 export const MetricAlertFacts = facts({
-  environmentId: text('The id of the environment.', { max: 128 }).optional(),
+  environmentId: text('The id of the environment (interface: appEnvId).', { max: 128 }).optional(),
   region: text('Where the environment runs.', { max: 128 }).optional(),
-  state: text('Normal, Pending, Firing, NoData or Error.', { max: 32 }).optional(),
+  state: text('Normal, Pending, Firing, NoData or Error (interface: lastKnownState).', { max: 32 }).optional(),
   previousState: text('The state before.', { max: 32 }).optional(),
   stateChangeTime: time('When this state was seen first.').optional(),
   stateObservedTime: time(

@@ -7,8 +7,12 @@ import * as recovery from '../recovery/schema.ts';
 const RecoveryPoint = fields('The recovery point to activate, copied from status.recoveryPoints of the protection.', {
   selectedOperationId: serviceId('The operation that made it.'),
   pointId: text('Its id: 64 hexadecimal digits.', { min: 64, max: 64, pattern: '^[0-9a-fA-F]{64}$' }),
-  cutoffTime: moment('The moment up to which data is recovered, exactly as status.recoveryPoints writes it.'),
-  configurationGeneration: recovery.generation('The generation of the configuration with which it was listed.'),
+  cutoffTime: moment(
+    'The moment up to which data is recovered, exactly as status.recoveryPoints writes it (interface: cutoffAt).',
+  ),
+  configurationGeneration: recovery.generation(
+    'The generation of the configuration with which it was listed (interface: expectedGeneration).',
+  ),
 });
 
 /** The take-over of a protected environment from one recovery point, once. */

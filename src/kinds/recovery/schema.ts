@@ -22,7 +22,7 @@ const largest = 9_007_199_254_740_991;
 export function target(description: string) {
   return withRule(
     fields(description, {
-      environmentName: text('The name of the recovered environment.', { min: 1, max: 256 }),
+      environmentName: text('The name of the recovered environment (interface: envName).', { min: 1, max: 256 }),
       appName: text('The name of the new app; databases always need it.', { min: 1, max: 256 }).optional(),
       createNewApp: flag(
         'Whether the recovered environment gets a new app. Databases always do. Default: false.',
@@ -72,7 +72,7 @@ export function pendingCleanup() {
 /** The state of the clean-up after a validation; advice, not proof. */
 export function validationCleanup() {
   return shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
-    observedTime: time('When this was seen.'),
+    observedTime: time('When this was seen (interface: observedAt).'),
     retentionUntil: time('Until when something is retained.'),
     retentionPending: flag('Whether something is still retained.').optional(),
   }).optional();
@@ -81,7 +81,7 @@ export function validationCleanup() {
 /** Names of a destination as the service shows them. */
 export function destination(description: string) {
   return shown(description, {
-    environmentName: text('The name of the environment.', { max: 256 }).optional(),
+    environmentName: text('The name of the environment (interface: envName).', { max: 256 }).optional(),
     appName: text('The name of the new app.', { max: 256 }).optional(),
     createNewApp: flag('Whether there is a new app.').optional(),
   }).optional();
@@ -91,11 +91,13 @@ export function destination(description: string) {
 export function activationResult(description: string) {
   return shown(description, {
     operationId: text('The operation.', { max: 128 }).optional(),
-    targetEnvironmentId: text('The id of the recovered environment.', { max: 128 }).optional(),
+    targetEnvironmentId: text('The id of the recovered environment (interface: targetAppEnvId).', {
+      max: 128,
+    }).optional(),
     targetAppId: text('The id of its app.', { max: 128 }).optional(),
     pointId: text('The recovery point.', { max: 128 }).optional(),
-    cutoffTime: time('The moment up to which data was recovered.'),
-    completedTime: time('When it was complete.'),
+    cutoffTime: time('The moment up to which data was recovered (interface: cutoffAt).'),
+    completedTime: time('When it was complete (interface: completedAt).'),
     engine: text('The database engine, for databases.', { max: 64 }).optional(),
   }).optional();
 }
@@ -103,7 +105,7 @@ export function activationResult(description: string) {
 /** The size of what a recovery point would need; a preview only. */
 export function sizing() {
   const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
-  return shown('The size of what was protected; a preview only, never sent.', {
+  return shown('The size of what was protected; a preview only, never sent (interface: retainedSizing).', {
     replicas: count('Replicas.'),
     zClouds: size('Standard units per replica.'),
     cpu: size('CPU cores per replica.'),
@@ -121,12 +123,12 @@ export function operation(description: string) {
   return shown(description, {
     operationId: text('Its id, where the service shows it.', { max: 128 }).optional(),
     kind: text('What it does.', { max: 64 }).optional(),
-    stage: text('The stage of the request.', { max: 64 }).optional(),
+    stage: text('How far it is (interface: phase).', { max: 64 }).optional(),
     outcome: text('How it ended.', { max: 64 }).optional(),
     failedSteps: count('How many steps in a row failed.'),
     startedTime: time('When it began.'),
     endedTime: time('When it ended.'),
-    cutoffTime: time('The moment of the data that it works on.'),
+    cutoffTime: time('The moment of the data that it works on (interface: cutoffAt).'),
     requestId: text('The request that began it, when it was one of ours.', { max: 128 }).optional(),
     validationCleanup: validationCleanup(),
   });
@@ -135,7 +137,7 @@ export function operation(description: string) {
 /** The stage of a request, and the stages before it. */
 export function stageFacts() {
   return {
-    stage: text('How far the operation is, in the words of the service (its phase).', { max: 64 }).optional(),
+    stage: text('How far the operation is, in the words of the service (interface: phase).', { max: 64 }).optional(),
     stageChangeTime: time('Since when the service shows this stage.'),
     stages: listOf(
       'The stages that the service showed, in order; a stage that was over between two looks is missing.',
@@ -156,7 +158,7 @@ export function requestFacts() {
     requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
     configurationId: text('The id of the configuration.', { max: 128 }).optional(),
     configurationGeneration: generation(
-      'The generation of the configuration that the request was made for.',
+      'The generation of the configuration that the request was made for (interface: expectedGeneration).',
     ).optional(),
     acceptedTime: time('When the service accepted it.'),
     finishedTime: time('When it was final.'),

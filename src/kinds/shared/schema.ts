@@ -4,8 +4,8 @@ import { immutableFields } from '../../engine/kind/schema/rules.ts';
 import { objectOrIdRef } from '../../engine/kind/schema/schema.ts';
 
 /** The environment that a resource is about. */
-export function environmentRef() {
-  return objectOrIdRef('The AppEnvironment in this namespace, or an environment by its id', 'appEnvId');
+export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId') {
+  return objectOrIdRef('The AppEnvironment in this namespace, or an environment by its id', word);
 }
 
 /** The same spec, which names its environment for good. */

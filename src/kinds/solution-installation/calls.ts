@@ -17,9 +17,17 @@ import {
   type Step,
   type Verdict,
 } from '../../engine/kind/contract/step.ts';
-import { appsOf, installationIdOf, postSolutions, solutionResultOf, type AppItem } from '../../hosting/requests.ts';
+import {
+  appsOf,
+  installationIdOf,
+  postSolutions,
+  solutionResultOf,
+  solutionsOf,
+  type AppItem,
+} from '../../hosting/requests.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 import { alike, environmentIds, isNamedAfter, merged, unexplained, type SolutionPass } from './components.ts';
+import { presumed } from './presumed.ts';
 import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
@@ -68,7 +76,9 @@ export function create(pass: SolutionPass, attempt: number): Step<SolutionInstal
   const excluded = before ?? idsOf(similar).slice(0, mostExcluded);
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
-  const journal = { operation: 'install', attempt, digest, create: { collection, name: spec.appName, excluded } };
+  const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
+  const intent = { collection, name: spec.appName, excluded, ...serviceTime };
+  const journal = { operation: 'install', attempt, digest, create: intent };
   return { is: 'call', call: { ...call, journal } };
 }
 
@@ -202,11 +212,26 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Solu
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, monotonicMs);
   const appName = entry.create?.name ?? spec.appName;
-  const traces = idsOf(unexplained(pass, alike(pass, appName)))
-    .filter((appId) => entry.create?.excluded.includes(appId) !== true)
-    .toSorted();
+  const traces = unexplained(pass, alike(pass, appName)).filter(
+    ({ appId }) => entry.create?.excluded.includes(appId) !== true,
+  );
+  const ids = idsOf(traces).toSorted().slice(0, 5).join(', ');
+  const lost = `the answer to the installation of "${appName}" was lost`;
+  if (traces.length > 0 && entry.conflicted === undefined) {
+    if (snapshot.begunAt < settledAt) {
+      const message = `${lost}; ${ids} may be its components, and until ${inWords} others may show`;
+      return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+    }
+    const catalog = solutionsOf(pass.account.accountId);
+    if (pass.view.all(catalog) === undefined && pass.view.problem(catalog) === undefined) {
+      return readOf(pass, catalog, Number.NEGATIVE_INFINITY);
+    }
+    const isAsSent = entry.digest === pass.print(installing(pass).request.body ?? null);
+    const components = isAsSent ? presumed(pass, entry, traces) : undefined;
+    if (components !== undefined) return { is: 'again', remember: takenFor(pass, components) };
+  }
   if (traces.length > 0) {
-    const message = `the answer to the installation of "${appName}" was lost and ${traces.slice(0, 5).join(', ')} may be its components; put the installation's id into spec.externalId, or delete these apps to install again`;
+    const message = `${lost} and ${ids} may be its components; put the installation's id into spec.externalId, or delete these apps to install again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (entry.conflicted !== undefined) {
@@ -214,12 +239,21 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Solu
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   if (snapshot.begunAt < settledAt) {
-    const message = `the answer to the installation of "${appName}" was lost; if no component shows by ${inWords}, "${spec.appName}" is installed`;
+    const message = `${lost}; if no component shows by ${inWords}, "${spec.appName}" is installed`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
   // Under another name it is another installation, which begins anew.
   if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
   return create(pass, entry.attempt + 1);
+}
+
+/** What is remembered of an installation that nobody answered for and that shows whole. */
+function takenFor(
+  pass: SolutionPass,
+  components: SolutionInstallationFacts['components'],
+): Partial<Memory<SolutionInstallationFacts>> {
+  const applied = { generation: pass.subject.generation, prints: printsOf(pass) };
+  return { journal: undefined, ownership: 'Presumed', applied, facts: { complete: true, components } };
 }
 
 /** Names what stays in the service when the resource goes. */

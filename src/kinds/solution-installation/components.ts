@@ -97,7 +97,8 @@ function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | u
   return only !== undefined && other === undefined && !taken.has(only) ? only : app.name;
 }
 
-function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
+/** The names of the components that the catalog shows. */
+export function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
   const solution = view.all(solutionsOf(account.accountId))?.items.get(spec.solution);
   return solution?.components.map(({ name }) => name) ?? [];
 }
@@ -106,7 +107,8 @@ function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [name];
 }
 
-function squashed(name: string): string {
+/** A name by its letters and digits alone. */
+export function squashed(name: string): string {
   return wordsOf(name).join('');
 }
 

@@ -111,12 +111,20 @@ function keep(pass: SolutionPass): Step<SolutionInstallationFacts> {
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const moving = awaitComponents(pass);
   if (moving !== undefined) return moving;
+  if (memory.ownership === 'Presumed') return onlyPresumed(pass);
   const note = isDone(pass) ? undefined : memory.facts.postInstallNote;
   return {
     is: 'ready',
     message: note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`,
     note: {},
   };
+}
+
+/** Says of what stands for the answer that was lost. */
+function onlyPresumed({ spec, memory }: SolutionPass): Step<SolutionInstallationFacts> {
+  const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
+  const message = `the answer to the installation of "${spec.appName}" was lost, and only it explains ${made.join(', ')}: they count as its components; to upgrade it, put the installation's id into spec.externalId`;
+  return { is: 'ready', reason: 'Presumed', message, note: {} };
 }
 
 /** The annotation by which somebody says that the step of the service's note is done. */
@@ -132,6 +140,10 @@ function postInstall(pass: SolutionPass): OwnCondition {
   const { postInstallNote, complete } = pass.memory.facts;
   if (complete === undefined) {
     return { type, status: 'Unknown', reason: 'ReadingService', message: 'the installation has not been answered yet' };
+  }
+  if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
+    const message = `the answer was lost, and a step to be done by you with it; look in the console, then annotate this resource with ${doneAnnotation}: "true"`;
+    return { type, status: 'Unknown', reason: 'Presumed', message };
   }
   if (postInstallNote === undefined || isDone(pass)) {
     return { type, status: 'False', reason: 'NothingToDo', message: 'nothing is left to be done by you' };

@@ -12,6 +12,7 @@ import { within } from '../deadline.ts';
 import { type KubeAccess, type KubeCredentials, CredentialsError, type Tls } from './access.ts';
 import { codeOf, type KubeConfiguration, type CredentialsOptions, loadConfiguration } from './configuration.ts';
 import { ExecPlugin, pluginMs, PluginError } from './exec-plugin.ts';
+import { IdentityProvider } from './identity-provider.ts';
 
 const keepMs = 60_000;
 const aheadMs = 60_000;
@@ -69,17 +70,19 @@ interface Source extends KubeConfiguration {
   expiresAt(): number | undefined;
 }
 
-/** A configuration whose exec plugin has a deadline, and is run again before its credential expires. */
+/** A configuration whose exec plugin or identity provider is asked again before its credential expires. */
 export function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
-  config['authenticators'].unshift(plugin);
+  const provider = new IdentityProvider();
+  config['authenticators'].unshift(plugin, provider);
   return {
     ...configuration,
     isAsked: Boolean(user.exec) || (user.authProvider ?? { name: 'tokenFile' }).name !== 'tokenFile',
-    expiresAt: () => plugin.expiryOf(user),
+    expiresAt: () => plugin.expiryOf(user) ?? provider.expiryOf(user),
     show: async () => {
       plugin.forgetBefore(user, clock.wall() + aheadMs);
+      provider.forgetBefore(user, clock.wall() + aheadMs);
       return show(configuration, clock);
     },
   };

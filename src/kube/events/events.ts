@@ -2,8 +2,8 @@
  * Events of `events.k8s.io/v1`.
  *
  * Guarantees: recording never blocks and never throws; the same note about the same object becomes a series instead of a
- * second event; one object cannot flood the namespace (a token bucket each); the queue is bounded, and an event that does not
- * fit is counted and dropped. Nothing depends on events.
+ * second event; routine events of many objects become one that names them all; one object cannot flood the namespace (a token
+ * bucket each); the queue is bounded, and an event that does not fit is counted and dropped. Nothing depends on events.
  */
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
@@ -29,6 +29,10 @@ const betweenSeriesWritesMs = 60_000;
 const sendMs = 45_000;
 const triesEach = 3;
 const retryMs = 2_000;
+/** Routine events of one kind of object, in one namespace and for one reason, are gathered for this long. */
+const gatherMs = 2_000;
+/** So few of them are published one by one. */
+const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];
 
@@ -65,6 +69,8 @@ export class EventPublisher implements EventRecorder {
   /** Without `interval` and `timeout`, which have timers of their own: every pause is on our clock. */
   readonly #line = new PQueue({ concurrency: 1 });
   readonly #buckets: TokenBuckets;
+  /** Routine events that wait for others like them. */
+  readonly #gathered = new Map<string, RecordedEvent[]>();
   readonly #stop = new AbortController();
 
   constructor(options: EventPublisherOptions) {
@@ -72,8 +78,29 @@ export class EventPublisher implements EventRecorder {
     this.#buckets = new TokenBuckets({ burst: 25, refillMs: 300_000, most: 10_000 }, options.clock);
   }
 
-  record(event: RecordedEvent): void {
+  record(given: RecordedEvent): void {
     if (this.#stop.signal.aborted) return;
+    const event = { ...given, regarding: identityOf(given.regarding) };
+    if (event.isRoutine === true) this.#gather(event);
+    else this.#take(event);
+  }
+
+  #gather(event: RecordedEvent): void {
+    const { kind, metadata } = event.regarding;
+    const key = JSON.stringify([metadata.namespace, kind, event.type, event.reason, event.action]);
+    const others = this.#gathered.get(key);
+    if (others !== undefined) return void others.push(event);
+    this.#gathered.set(key, [event]);
+    this.#options.clock.after(gatherMs, () => this.#takeGathered(key));
+  }
+
+  #takeGathered(key: string): void {
+    const events = this.#gathered.get(key) ?? [];
+    this.#gathered.delete(key);
+    for (const event of events.length > mostSingle ? merged(events) : events) this.#take(event);
+  }
+
+  #take(event: RecordedEvent): void {
     const { clock, entropy } = this.#options;
     const { metadata } = event.regarding;
     const now = clock.monotonic();
@@ -90,7 +117,7 @@ export class EventPublisher implements EventRecorder {
     const fresh: Series = {
       name: `${metadata.name.slice(0, 200).replace(/[.-]+$/, '')}.${entropy.uuid().replaceAll('-', '').slice(0, 16)}`,
       namespace: metadata.namespace ?? 'default',
-      event: { ...event, regarding: identityOf(event.regarding) },
+      event,
       count: 1,
       told: 0,
       lastSeenAt: now,
@@ -110,6 +137,7 @@ export class EventPublisher implements EventRecorder {
 
   /** Publishes what is queued within the deadline; nothing is recorded afterwards. */
   async close(deadlineMs: number): Promise<void> {
+    for (const key of this.#gathered.keys()) this.#takeGathered(key);
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
     const { clock } = this.#options;
     await within(clock, deadlineMs, this.#line.onIdle(), 'publishing events').catch(() => undefined);
@@ -187,6 +215,16 @@ export class EventPublisher implements EventRecorder {
       { op: 'add', path: '/series', value },
     ]);
   }
+}
+
+/** One event about the first object, which names the others. */
+function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
+  const [first] = events;
+  if (first === undefined) return [];
+  const names = new Set(events.map(({ regarding }) => regarding.metadata.name));
+  names.delete(first.regarding.metadata.name);
+  const others = names.size === 0 ? '' : `; and for ${names.size} others: ${[...names].join(', ')}`;
+  return [{ ...first, note: `${first.note}${others}` }];
 }
 
 /** The identity of an object; a series is kept for minutes and needs no more. */

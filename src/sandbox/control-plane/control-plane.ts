@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Agent } from 'undici';
 import type { Binaries } from '../binaries/binaries.ts';
@@ -12,7 +11,6 @@ import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
 import { freePorts, isFree } from './ports.ts';
 import { apiServer, controllerManager, etcd } from './programs.ts';
 import type { ProgramPlace } from './programs.ts';
-import { signalTo } from './process-table.ts';
 
 /** The parts of a control plane, by the names that `pids` uses. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
@@ -25,10 +23,8 @@ export interface ControlPlaneOptions {
   readonly say: (text: string) => void;
   /** The port of the API server to use if it is free; another one otherwise. */
   readonly port?: number;
-  /** A copy of etcd's data that a new folder begins with; it is another cluster with the same objects. */
-  readonly etcdFrom?: string;
-  /** Record requests; `true` is each one's metadata, a text is an audit policy in YAML. */
-  readonly audit?: boolean | string;
+  /** Further flags of the API server, such as an audit policy. */
+  readonly apiServerFlags?: readonly string[];
   /** Ends everything that is starting. */
   readonly signal?: AbortSignal;
   /** Told when a part ended by itself. */
@@ -42,23 +38,14 @@ export interface ControlPlane {
   readonly adminToken: string;
   readonly kubeconfigPath: string;
   readonly binaries: Binaries;
-  readonly auditLogPath: string | undefined;
   /** The processes that run now. */
   readonly pids: () => Readonly<Partial<Record<Part, number>>>;
   /** The text of a kubeconfig for one of the built-in users, or for any token. */
   readonly kubeconfig: (who: User | { readonly name: string; readonly token: string }) => string;
   /** Starts a part again that ended by itself or was stopped, at the same address. */
   readonly start: (part: Part) => Promise<void>;
-  readonly stopPart: (part: Part) => Promise<void>;
-  /** Ends a part as a crash would. */
-  readonly killPart: (part: Part) => Promise<void>;
-  readonly restartApiServer: () => Promise<void>;
-  readonly stopEtcd: () => Promise<void>;
-  readonly startEtcd: () => Promise<void>;
-  /** Copies etcd's data as of this moment into a new folder. */
-  readonly copyEtcd: (into: string) => Promise<void>;
-  /** Puts the cluster back to a copy: every part is stopped and started, and resource versions go back. */
-  readonly restoreEtcd: (from: string) => Promise<void>;
+  /** The programs, for those who stop or kill one. */
+  readonly daemons: Daemons;
   /** Ends every process; close clients first. */
   readonly stop: () => Promise<void>;
 }
@@ -77,9 +64,6 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });
-
-  if (options.etcdFrom !== undefined && !existsSync(join(place.run, 'etcd')))
-    await cp(options.etcdFrom, join(place.run, 'etcd'), { recursive: true });
 
   const attempts = 3;
   for (let attempt = 1; ; attempt += 1) {
@@ -100,11 +84,11 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   const port = options.port !== undefined && (await isFree(options.port)) ? options.port : free;
   const credentials = await credentialsIn(join(place.run, 'apiserver'));
   const trust = trustIn(credentials);
-  const audit = await auditFiles(place, options.audit);
   const daemon = (part: Part, program: Program) => new Daemon(program, (ending) => onEnded(part, ending));
   const url = `https://127.0.0.1:${port}`;
   const managerConfig = join(place.run, 'controller-manager', 'kubeconfig');
-  const settings = { port, etcdPort: client, credentials, audit, dispatcher: trust.dispatcher };
+  const flags = options.apiServerFlags ?? [];
+  const settings = { port, etcdPort: client, credentials, flags, dispatcher: trust.dispatcher };
   const daemons: Daemons = {
     etcd: daemon('etcd', etcd(binaries.etcd, place, { client, peer })),
     apiserver: daemon('apiserver', apiServer(binaries.apiServer, place, settings)),
@@ -130,8 +114,8 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     if (daemons.controllerManager === undefined) {
       options.say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
     }
-    const facts = { url, ca, kubeconfigPath, kubeconfig, binaries, auditLogPath: audit?.logPath };
-    return { ...facts, adminToken: credentials.tokens.admin, ...lifecycle(place, daemons, trust.close) };
+    const facts = { url, ca, kubeconfigPath, kubeconfig, binaries, daemons };
+    return { ...facts, adminToken: credentials.tokens.admin, ...lifecycle(daemons, trust.close) };
   } catch (error) {
     await stopAll(daemons);
     await trust.close();
@@ -148,8 +132,7 @@ async function startAll({ etcd: store, apiserver }: Daemons, signal?: AbortSigna
   await apiserver.start();
 }
 
-function lifecycle(place: ProgramPlace, daemons: Daemons, close: () => Promise<void>) {
-  const data = join(place.run, 'etcd');
+function lifecycle(daemons: Daemons, close: () => Promise<void>) {
   return {
     pids: () => {
       const running = Object.entries(daemons).map(([part, daemon]: [string, Daemon | undefined]) => [
@@ -159,22 +142,6 @@ function lifecycle(place: ProgramPlace, daemons: Daemons, close: () => Promise<v
       return Object.fromEntries(running.filter(([, pid]) => pid !== undefined)) as Partial<Record<Part, number>>;
     },
     start: async (part: Part) => daemons[part]?.start(),
-    stopPart: async (part: Part) => daemons[part]?.stop(),
-    killPart: async (part: Part) => daemons[part]?.kill(),
-    restartApiServer: async () => {
-      await daemons.apiserver.stop();
-      await daemons.apiserver.start();
-    },
-    stopEtcd: () => daemons.etcd.stop(),
-    startEtcd: () => daemons.etcd.start(),
-    copyEtcd: (into: string) => whileFrozen(daemons.etcd, () => cp(data, into, { recursive: true })),
-    restoreEtcd: async (from: string) => {
-      await stopAll(daemons);
-      await rm(data, { recursive: true, force: true });
-      await cp(from, data, { recursive: true });
-      await startAll(daemons);
-      await daemons.controllerManager?.start();
-    },
     stop: async () => {
       await close();
       await stopAll(daemons);
@@ -186,18 +153,6 @@ async function stopAll({ etcd: store, apiserver, controllerManager: manager }: D
   await manager?.stop();
   await apiserver.stop();
   await store.stop();
-}
-
-/** Pause etcd while copying: the copy then equals the state after a crash, which etcd can start from. */
-async function whileFrozen(daemon: Daemon, work: () => Promise<void>): Promise<void> {
-  const { pid } = daemon;
-  if (pid === undefined) return work();
-  signalTo(pid, 'SIGSTOP');
-  try {
-    await work();
-  } finally {
-    signalTo(pid, 'SIGCONT');
-  }
 }
 
 /** A dispatcher that trusts the API server's own certificate, made when the certificate is there. */
@@ -214,17 +169,4 @@ function trustIn({ certDir }: ControlPlaneCredentials) {
       made = undefined;
     },
   };
-}
-
-async function auditFiles(place: ProgramPlace, audit: boolean | string | undefined) {
-  if (audit === undefined || audit === false) return undefined;
-  const policyPath = join(place.run, 'apiserver', 'audit-policy.yaml');
-  const everyRequest = [
-    'apiVersion: audit.k8s.io/v1',
-    'kind: Policy',
-    'omitStages: [RequestReceived]',
-    'rules: [{level: Metadata}]',
-  ];
-  await writeFile(policyPath, audit === true ? `${everyRequest.join('\n')}\n` : audit);
-  return { policyPath, logPath: join(place.logs, 'audit.log') };
 }

@@ -44,15 +44,15 @@ export interface ApiServerSettings {
   readonly port: number;
   readonly etcdPort: number;
   readonly credentials: ControlPlaneCredentials;
-  /** A policy file and where the records go. */
-  readonly audit: { readonly policyPath: string; readonly logPath: string } | undefined;
+  /** Further flags. */
+  readonly flags: readonly string[];
   /** The dispatcher that trusts the certificate, once there is one. */
   readonly dispatcher: () => Promise<Dispatcher | undefined>;
 }
 
 /** kube-apiserver with RBAC, a certificate of its own, and token users. */
 export function apiServer(command: string, { logs }: ProgramPlace, settings: ApiServerSettings): Program {
-  const { port, etcdPort, credentials, audit, dispatcher } = settings;
+  const { port, etcdPort, credentials, flags, dispatcher } = settings;
   return {
     name: 'kube-apiserver',
     command,
@@ -70,9 +70,7 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       // Nothing but this machine reaches it, so there is nothing to publish an address for.
       '--endpoint-reconciler-type=none',
       '--profiling=false',
-      ...(audit === undefined
-        ? []
-        : [`--audit-policy-file=${audit.policyPath}`, `--audit-log-path=${audit.logPath}`, '--audit-log-maxsize=1000']),
+      ...flags,
     ],
     logPath: join(logs, 'kube-apiserver.log'),
     isUp: async () => {

@@ -1,5 +1,5 @@
 import { permittedIn } from './access.ts';
-import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok, route } from '../area.ts';
 import { environmentNamed } from '../environments/environment.ts';
 import { list, optional, required, text } from '../http/fields.ts';
 import { memberships, type MembershipRecord } from './records.ts';
@@ -12,20 +12,12 @@ export const memberAccess: Area = {
   name: 'member access',
   collections: [],
   routes: [
-    {
-      method: 'GET',
-      path: '/member/env-access',
-      scopes: ['svc:read'],
-      takes: ['accountId', 'membershipId'],
-      handle: getAccess,
-    },
-    {
-      method: 'PATCH',
-      path: '/member/env-access',
-      scopes: ['svc:write:config'],
-      takes: ['accountId', 'membershipId', 'allowedAppEnvIds'],
-      handle: patchAccess,
-    },
+    route('GET /member/env-access', ['svc:read'], getAccess, ['accountId', 'membershipId']),
+    route('PATCH /member/env-access', ['svc:write:config'], patchAccess, [
+      'accountId',
+      'membershipId',
+      'allowedAppEnvIds',
+    ]),
   ],
 };
 

@@ -1,5 +1,5 @@
 import { adminOf } from '../accounts/access.ts';
-import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok, route } from '../area.ts';
 import { environmentFor, environmentForAdmin } from '../environments/environment.ts';
 import { flag, required, text } from '../http/fields.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
@@ -14,25 +14,13 @@ export const alertsArea: Area = {
   name: 'alerts',
   collections: [alerts, metrics, engine],
   routes: [
-    { method: 'GET', path: '/app-env/alerts', scopes: ['svc:read'], takes: ['appEnvId'], handle: listAlerts },
-    { method: 'GET', path: '/alert', scopes: ['svc:read'], takes: ['alertId'], handle: getAlert },
-    { method: 'POST', path: '/app-env/alert', scopes: ['svc:write:config'], takes: creationFields, handle: postAlert },
-    {
-      method: 'PATCH',
-      path: '/alert',
-      scopes: ['svc:write:config'],
-      takes: ['alertId', ...patchable],
-      handle: patchAlert,
-    },
-    { method: 'DELETE', path: '/alert', scopes: ['svc:write:config'], takes: ['alertId'], handle: deleteAlert },
-    {
-      method: 'POST',
-      path: '/alert/toggle',
-      scopes: ['svc:write:config'],
-      takes: ['alertId', 'enabled'],
-      handle: toggleAlert,
-    },
-    { method: 'POST', path: '/alert/refresh', scopes: ['svc:read'], takes: ['alertId'], handle: refreshAlert },
+    route('GET /app-env/alerts', ['svc:read'], listAlerts, ['appEnvId']),
+    route('GET /alert', ['svc:read'], getAlert, ['alertId']),
+    route('POST /app-env/alert', ['svc:write:config'], postAlert, creationFields),
+    route('PATCH /alert', ['svc:write:config'], patchAlert, ['alertId', ...patchable]),
+    route('DELETE /alert', ['svc:write:config'], deleteAlert, ['alertId']),
+    route('POST /alert/toggle', ['svc:write:config'], toggleAlert, ['alertId', 'enabled']),
+    route('POST /alert/refresh', ['svc:read'], refreshAlert, ['alertId']),
   ],
   timers: { 'alerts.evaluates': evaluateOnTime },
   workIn: evaluationWorkIn,

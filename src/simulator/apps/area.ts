@@ -1,5 +1,5 @@
 import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../accounts/access.ts';
-import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
 import { deleteEnvironment, environments, environmentsOf } from '../environments/environment.ts';
 import { choice, onlyFields, optional, required, text } from '../http/fields.ts';
 import type { MembershipRecord } from '../accounts/records.ts';
@@ -15,19 +15,18 @@ export const appsArea: Area = {
   name: 'apps',
   collections: [apps],
   routes: [
-    { method: 'POST', path: '/app', scopes: ['svc:write:config'], takes: creationFields, handle: postApp },
-    { method: 'GET', path: '/app', scopes: ['svc:read'], takes: ['appId'], handle: getApp },
-    { method: 'PATCH', path: '/app', scopes: ['svc:write:config'], takes: patchFields, handle: patchApp },
-    { method: 'DELETE', path: '/app', scopes: ['svc:write:config'], takes: ['appId'], handle: deleteApp },
-    { method: 'GET', path: '/apps', scopes: ['svc:read'], takes: ['accountId'], handle: listApps },
+    route('POST /app', ['svc:write:config'], postApp, creationFields),
+    route('GET /app', ['svc:read'], getApp, ['appId']),
+    route('PATCH /app', ['svc:write:config'], patchApp, patchFields),
+    route('DELETE /app', ['svc:write:config'], deleteApp, ['appId']),
+    route('GET /apps', ['svc:read'], listApps, ['accountId']),
   ],
   timers: { 'apps.provisions': provision },
   control: [
-    {
-      method: 'PATCH',
-      path: '/apps/:id',
-      does: 'what deletion runs into: {sandboxTermination?: done, pending or failed}',
-      handle: ({ world, id, body }) => {
+    control(
+      'PATCH /apps/:id',
+      'sets what a deletion runs into: {sandboxTermination?: done, pending or failed}',
+      ({ world, id, body }) => {
         onlyFields(body, '', ['sandboxTermination']);
         const app = appNamed(world, id);
         const words = choice(['done', 'pending', 'failed']);
@@ -35,7 +34,7 @@ export const appsArea: Area = {
         world.of(apps).put({ ...app, sandboxTermination });
         return ok({ appId: id });
       },
-    },
+    ),
   ],
 };
 

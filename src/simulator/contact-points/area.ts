@@ -1,6 +1,6 @@
 import { adminOf, memberOf, permittedIn } from '../accounts/access.ts';
 import { alertsUsing } from '../alerts/alert.ts';
-import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
 import { choice, list, object, onlyFields, optional, queryFlag, required, sent, text } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
@@ -21,52 +21,23 @@ export const contactPointsArea: Area = {
   name: 'contact points',
   collections: [contactPoints],
   routes: [
-    { method: 'GET', path: '/contact-points', scopes: ['svc:read'], takes: ['accountId'], handle: listPoints },
-    {
-      method: 'GET',
-      path: '/contact-point',
-      scopes: ['svc:read'],
-      takes: ['contactPointId', 'showSecrets'],
-      handle: getPoint,
-    },
-    {
-      method: 'POST',
-      path: '/contact-point',
-      scopes: ['svc:write:config'],
-      takes: ['accountId', 'name', 'type', 'config'],
-      handle: postPoint,
-    },
-    {
-      method: 'PATCH',
-      path: '/contact-point',
-      scopes: ['svc:write:config'],
-      takes: ['contactPointId', 'name', 'config'],
-      handle: patchPoint,
-    },
-    {
-      method: 'DELETE',
-      path: '/contact-point',
-      scopes: ['svc:write:config'],
-      takes: ['contactPointId'],
-      handle: deletePoint,
-    },
+    route('GET /contact-points', ['svc:read'], listPoints, ['accountId']),
+    route('GET /contact-point', ['svc:read'], getPoint, ['contactPointId', 'showSecrets']),
+    route('POST /contact-point', ['svc:write:config'], postPoint, ['accountId', 'name', 'type', 'config']),
+    route('PATCH /contact-point', ['svc:write:config'], patchPoint, ['contactPointId', 'name', 'config']),
+    route('DELETE /contact-point', ['svc:write:config'], deletePoint, ['contactPointId']),
   ],
   timers: { 'contactPoints.deploys': arrive },
   control: [
-    {
-      method: 'PATCH',
-      path: '/contact-points/:id',
-      does: 'where it is deployed: {deployedTo?: [region]}',
-      handle: ({ world, id, body }) => {
-        onlyFields(body, '', ['deployedTo']);
-        const point = contactPointNamed(world, id);
-        const given = optional(body, 'deployedTo', list(text()));
-        for (const region of given ?? []) regionNamed(world, region);
-        if (given !== undefined)
-          world.of(contactPoints).put({ ...deployedTo(world, point, given), updatedAt: world.now });
-        return ok({ contactPointId: id });
-      },
-    },
+    control('PATCH /contact-points/:id', 'where it is deployed: {deployedTo?: [region]}', ({ world, id, body }) => {
+      onlyFields(body, '', ['deployedTo']);
+      const point = contactPointNamed(world, id);
+      const given = optional(body, 'deployedTo', list(text()));
+      for (const region of given ?? []) regionNamed(world, region);
+      if (given !== undefined)
+        world.of(contactPoints).put({ ...deployedTo(world, point, given), updatedAt: world.now });
+      return ok({ contactPointId: id });
+    }),
   ],
 };
 

@@ -1,5 +1,5 @@
 import { accountNamed } from '../accounts/access.ts';
-import { type ControlRoute, ok } from '../area.ts';
+import { type ControlRoute, ok, control } from '../area.ts';
 import {
   choice,
   type BodyFields,
@@ -18,11 +18,10 @@ import type { World } from '../store/store.ts';
 
 /** Accounts, regions and what the Credentials API keeps. */
 export const accountRoutes: readonly ControlRoute[] = [
-  {
-    method: 'POST',
-    path: '/accounts',
-    does: 'creates an account: {accountId?, name, memberEnvAccess?, sandboxEntitlement?}',
-    handle: ({ world, body }) => {
+  control(
+    'POST /accounts',
+    'creates an account: {accountId?, name, memberEnvAccess?, sandboxEntitlement?}',
+    ({ world, body }) => {
       onlyFields(body, '', ['accountId', ...settable]);
       const name = required(body, 'name', text());
       const accountId = freeId(world, optional(body, 'accountId', text()));
@@ -36,22 +35,16 @@ export const accountRoutes: readonly ControlRoute[] = [
       world.of(accounts).put(account);
       return ok({ accountId });
     },
-  },
-  {
-    method: 'PATCH',
-    path: '/accounts/:id',
-    does: 'changes an account',
-    handle: ({ world, id, body }) => {
-      onlyFields(body, '', settable);
-      world.of(accounts).put({ ...accountNamed(world, id), ...settings(body) });
-      return ok({ accountId: id });
-    },
-  },
-  {
-    method: 'POST',
-    path: '/credentials',
-    does: 'something that requests may name: {credentialId?, accountId, kind: storage, llm or registry}',
-    handle: ({ world, body }) => {
+  ),
+  control('PATCH /accounts/:id', 'changes an account', ({ world, id, body }) => {
+    onlyFields(body, '', settable);
+    world.of(accounts).put({ ...accountNamed(world, id), ...settings(body) });
+    return ok({ accountId: id });
+  }),
+  control(
+    'POST /credentials',
+    'something that requests may name: {credentialId?, accountId, kind: storage, llm or registry}',
+    ({ world, body }) => {
       onlyFields(body, '', ['credentialId', 'accountId', 'kind']);
       const { accountId } = accountNamed(world, required(body, 'accountId', text()));
       const kind = required(body, 'kind', choice(['storage', 'llm', 'registry']));
@@ -60,12 +53,11 @@ export const accountRoutes: readonly ControlRoute[] = [
       world.of(credentials).put({ credentialId, accountId, kind });
       return ok({ credentialId });
     },
-  },
-  {
-    method: 'PATCH',
-    path: '/regions/:id',
-    does: 'a region goes down or changes: {up?, supports?: {functions, sandbox, disasterReadiness}}',
-    handle: ({ world, id, body }) => {
+  ),
+  control(
+    'PATCH /regions/:id',
+    'a region goes down or changes: {up?, supports?: {functions, sandbox, disasterReadiness}}',
+    ({ world, id, body }) => {
       onlyFields(body, '', ['up', 'supports']);
       const region = regionNamed(world, id);
       const up = optional(body, 'up', flag) ?? region.up;
@@ -73,7 +65,7 @@ export const accountRoutes: readonly ControlRoute[] = [
       world.of(regions).put({ ...region, up, supports });
       return ok({ name: id, up, supports });
     },
-  },
+  ),
 ];
 
 const settable = ['name', 'memberEnvAccess', 'sandboxEntitlement'];

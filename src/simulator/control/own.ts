@@ -11,7 +11,7 @@ import type { LoggedRequest, RequestLog } from '../store/requests.ts';
 import { savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 import { pageRoutes } from '../page/routes.ts';
-import type { OwnRoute } from './surface.ts';
+import { type OwnRoute, own } from './surface.ts';
 
 interface Parts {
   readonly clockwork: Clockwork;
@@ -29,13 +29,13 @@ const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 /** The routes that act on the simulator itself: world, clock, logs, readings. */
 export function ownRoutes(parts: Parts): readonly OwnRoute[] {
   const routes: readonly OwnRoute[] = [
-    { method: 'GET', path: '/healthz', does: 'whether it is up', own: () => ok({ status: 'ok' }) },
-    { method: 'GET', path: '/', does: 'every route, fault effect and reading', own: () => ok(manual(parts, routes)) },
+    own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
+    own('GET /', 'every route, fault effect and reading', () => ok(manual(parts, routes))),
     ...worldRoutes(parts),
     ...logRoutes(parts),
     ...readingRoutes(parts.clockwork),
     ...pageRoutes(parts),
-    { method: 'GET', path: '/events', does: 'the ledger and the requests as they happen', own: () => parts.events },
+    own('GET /events', 'the ledger and the requests as they happen', () => parts.events),
   ];
   return routes;
 }
@@ -43,35 +43,25 @@ export function ownRoutes(parts: Parts): readonly OwnRoute[] {
 function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRoute[] {
   const clock = () => ok({ now: iso(clockwork.now), mode: clockwork.mode });
   return [
-    { method: 'GET', path: '/world', does: 'the whole state as JSON', own: () => ok(clockwork.store.save()) },
-    {
-      method: 'POST',
-      path: '/reset',
-      does: 'the start world again, or {world}: demo, empty or a saved one',
-      own: ({ body }) => {
-        onlyFields(body, '', ['world']);
-        reset(startWorldFrom(body, collections));
-        return ok({});
-      },
-    },
-    { method: 'GET', path: '/clock', does: 'the time and which clock runs', own: clock },
-    {
-      method: 'POST',
-      path: '/clock/advance',
-      does: 'lets {ms} of virtual time pass',
-      own: async ({ body, isGivenUp }) => {
-        onlyFields(body, '', ['ms']);
-        const ms = required(body, 'ms', number({ min: 0, max: longestAdvanceMs, whole: true }));
-        if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
-        const atMost = clockwork.tooMuchFor(ms);
-        if (atMost !== undefined)
-          throw invalid(`ms is more than can be done at once: advance by at most ${atMost} at a time`);
-        const end = await clockwork.advanceInSlices(ms, isGivenUp);
-        if (end === 'stopped')
-          throw new RequestRefusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
-        return clock();
-      },
-    },
+    own('GET /world', 'the whole state as JSON', () => ok(clockwork.store.save())),
+    own('POST /reset', 'the start world again, or {world}: demo, empty or a saved one', ({ body }) => {
+      onlyFields(body, '', ['world']);
+      reset(startWorldFrom(body, collections));
+      return ok({});
+    }),
+    own('GET /clock', 'the time and which clock runs', clock),
+    own('POST /clock/advance', 'lets {ms} of virtual time pass', async ({ body, isGivenUp }) => {
+      onlyFields(body, '', ['ms']);
+      const ms = required(body, 'ms', number({ min: 0, max: longestAdvanceMs, whole: true }));
+      if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
+      const atMost = clockwork.tooMuchFor(ms);
+      if (atMost !== undefined)
+        throw invalid(`ms is more than can be done at once: advance by at most ${atMost} at a time`);
+      const end = await clockwork.advanceInSlices(ms, isGivenUp);
+      if (end === 'stopped')
+        throw new RequestRefusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
+      return clock();
+    }),
   ];
 }
 
@@ -89,24 +79,13 @@ function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
   const after = (query: BodyFields) =>
     optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER })) ?? 0;
   return [
-    {
-      method: 'GET',
-      path: '/ledger',
-      does: 'every commit after=SEQ',
-      own: ({ query }) => linesAfter(clockwork.store.ledger, after(query), shownCommit),
-    },
-    {
-      method: 'GET',
-      path: '/requests',
-      does: 'every public request after=SEQ',
-      own: ({ query }) => linesAfter(requests.log, after(query), shownRequest),
-    },
-    {
-      method: 'GET',
-      path: '/counts',
-      does: 'requests and commits by method and path',
-      own: () => ok({ items: requests.counts() }),
-    },
+    own('GET /ledger', 'every commit after=SEQ', ({ query }) =>
+      linesAfter(clockwork.store.ledger, after(query), shownCommit),
+    ),
+    own('GET /requests', 'every public request after=SEQ', ({ query }) =>
+      linesAfter(requests.log, after(query), shownRequest),
+    ),
+    own('GET /counts', 'requests and commits by method and path', () => ok({ items: requests.counts() })),
   ];
 }
 
@@ -148,18 +127,13 @@ function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown
 function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
   const shown = () => ok(shownReadings(clockwork.store.readings));
   return [
-    { method: 'GET', path: '/readings', does: 'the readings as they are', own: shown },
-    {
-      method: 'PATCH',
-      path: '/readings',
-      does: 'changes readings: {NAME: VALUE}',
-      own: ({ body }) => {
-        const readings = changeReadings(clockwork.store.readings, body);
-        if (typeof readings === 'string') throw invalid(readings);
-        clockwork.transact(undefined, (world) => world.of(settings).put({ key: 'readings', value: readings }));
-        return shown();
-      },
-    },
+    own('GET /readings', 'the readings as they are', shown),
+    own('PATCH /readings', 'changes readings: {NAME: VALUE}', ({ body }) => {
+      const readings = changeReadings(clockwork.store.readings, body);
+      if (typeof readings === 'string') throw invalid(readings);
+      clockwork.transact(undefined, (world) => world.of(settings).put({ key: 'readings', value: readings }));
+      return shown();
+    }),
   ];
 }
 
@@ -183,8 +157,8 @@ function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
 
 /** A line of the ledger as the control surface shows it. */
 export function shownCommit(commit: Commit): unknown {
-  const { seq, at, kind, id, accountId, requestSeq, token, control, requestId, detail } = commit;
-  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, control, requestId, detail: detail ?? {} };
+  const { seq, at, kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail = {} } = commit;
+  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail };
 }
 
 /** A line of the request log as the control surface shows it. */

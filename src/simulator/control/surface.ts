@@ -2,7 +2,7 @@
  * The control surface under /_sim. It answers only to loopback hosts, so that a page elsewhere cannot reach it by giving its own name
  * the address 127.0.0.1, and never to a request that a page of another origin makes.
  */
-import type { AreaAnswer, ControlRoute } from '../area.ts';
+import { type AreaAnswer, type ControlRoute, addressed } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
 import { addressOf, type Answered, type Reply, type HttpRequest, type Stream } from '../http/exchange.ts';
 import { bodyOf, queryOf } from '../http/input.ts';
@@ -17,6 +17,11 @@ export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
     /** Tells if the client went away. */
     readonly isGivenUp: () => boolean;
   }) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
+}
+
+/** A route that acts on the simulator itself, from `METHOD /path`. */
+export function own(name: string, does: string, run: OwnRoute['own']): OwnRoute {
+  return { ...addressed(name), does, own: run };
 }
 
 /** The prefix of every control path. */

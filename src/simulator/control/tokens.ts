@@ -1,5 +1,5 @@
 import { accountNamed } from '../accounts/access.ts';
-import { type ControlCall, type ControlRoute, ok } from '../area.ts';
+import { type ControlCall, type ControlRoute, ok, control } from '../area.ts';
 import { choice, type BodyFields, list, object, onlyFields, optional, required, sent, text } from '../http/fields.ts';
 import { everyScope, memberships, type MembershipRecord, type Token, tokens } from '../accounts/records.ts';
 import { invalid, notFound, taken } from '../http/refusal.ts';
@@ -7,19 +7,9 @@ import type { World } from '../store/store.ts';
 
 /** Tokens, with their role in each account. */
 export const tokenRoutes: readonly ControlRoute[] = [
-  {
-    method: 'POST',
-    path: '/tokens',
-    does: 'creates a token: {token?, kind?, scopes?, memberships, currentAccountId?}',
-    handle: create,
-  },
-  {
-    method: 'PATCH',
-    path: '/tokens/:id',
-    does: 'changes a token; memberships are replaced as a whole',
-    handle: update,
-  },
-  { method: 'DELETE', path: '/tokens/:id', does: 'forgets a token: the next call with it is a 401', handle: remove },
+  control('POST /tokens', 'creates a token: {token?, kind?, scopes?, memberships, currentAccountId?}', create),
+  control('PATCH /tokens/:id', 'changes a token; memberships are replaced as a whole', update),
+  control('DELETE /tokens/:id', 'forgets a token: the next call with it is a 401', remove),
 ];
 
 const settable = ['kind', 'scopes', 'memberships', 'currentAccountId'];

@@ -1,4 +1,4 @@
-import type { Area } from '../area.ts';
+import { type Area, control, route } from '../area.ts';
 import type { World } from '../store/store.ts';
 import { tick } from './progress/schedule.ts';
 import type { ConfigurationSettings } from './model.ts';
@@ -24,48 +24,26 @@ export const disasterReadiness: Area = {
   name: 'disasterReadiness',
   collections: [configurations, recoveryPoints, journaledCalls, retainedDisks],
   routes: [
-    { method: 'GET', path: '/disaster-readiness/sources', scopes: ['svc:read'], handle: sources },
-    { method: 'GET', path: '/disaster-readiness/configurations', scopes: ['svc:read'], handle: protections },
-    { method: 'GET', path: '/disaster-readiness/points', scopes: ['svc:read'], handle: points },
-    {
-      method: 'POST',
-      path: '/disaster-readiness/configure',
-      scopes: ['svc:write:config', 'svc:write:deploy'],
-      handle: configure,
-    },
-    { method: 'POST', path: '/disaster-readiness/validate', scopes: ['svc:write:deploy'], handle: validate },
-    {
-      method: 'POST',
-      path: '/disaster-readiness/activate',
-      scopes: ['svc:write:deploy', 'svc:write:dangerous'],
-      handle: activate,
-    },
-    {
-      method: 'POST',
-      path: '/disaster-readiness/discard-activation',
-      scopes: ['svc:write:deploy', 'svc:write:dangerous'],
-      handle: discardActivation,
-    },
-    {
-      method: 'POST',
-      path: '/disaster-readiness/reset',
-      scopes: ['svc:write:deploy', 'svc:write:dangerous'],
-      handle: reset,
-    },
+    route('GET /disaster-readiness/sources', ['svc:read'], sources),
+    route('GET /disaster-readiness/configurations', ['svc:read'], protections),
+    route('GET /disaster-readiness/points', ['svc:read'], points),
+    route('POST /disaster-readiness/configure', ['svc:write:config', 'svc:write:deploy'], configure),
+    route('POST /disaster-readiness/validate', ['svc:write:deploy'], validate),
+    route('POST /disaster-readiness/activate', ['svc:write:deploy', 'svc:write:dangerous'], activate),
+    route(
+      'POST /disaster-readiness/discard-activation',
+      ['svc:write:deploy', 'svc:write:dangerous'],
+      discardActivation,
+    ),
+    route('POST /disaster-readiness/reset', ['svc:write:deploy', 'svc:write:dangerous'], reset),
   ],
   control: [
-    {
-      method: 'PATCH',
-      path: '/configurations/:id',
-      does: 'tells a disaster-readiness configuration what its circumstances are, or moves its operation on',
-      handle: tellConfiguration,
-    },
-    {
-      method: 'POST',
-      path: '/configurations/:id/points',
-      does: 'takes snapshots now',
-      handle: takeSnapshots,
-    },
+    control(
+      'PATCH /configurations/:id',
+      'tells a disaster-readiness configuration what its circumstances are, or moves its operation on',
+      tellConfiguration,
+    ),
+    control('POST /configurations/:id/points', 'takes snapshots now', takeSnapshots),
   ],
   timers: { [DUE]: wake },
   workIn,

@@ -1,6 +1,6 @@
 import { currentAccount, maySee, memberOf } from '../accounts/access.ts';
 import { appNamed } from '../apps/app.ts';
-import { type AreaAnswer, type Area, type AreaCall, ok, type Route } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok, type Route, route } from '../area.ts';
 import { optional, text } from '../http/fields.ts';
 import { notFound } from '../http/refusal.ts';
 import { date, listed } from '../public/shape.ts';
@@ -17,7 +17,7 @@ export const environmentsArea: Area = {
   name: 'environments',
   collections: [environments, contents],
   routes: [
-    { method: 'GET', path: '/app-envs', scopes: ['svc:read'], takes: ['accountId', 'appId'], handle: listEnvironments },
+    route('GET /app-envs', ['svc:read'], listEnvironments, ['accountId', 'appId']),
     lifecycle('deploy-image', deployImage, ['image', 'envVars', 'functionConfig', ...startupFields]),
     lifecycle('build', build, ['forceNewBuild', 'isRebuild', 'fromContentId', ...startupFields]),
     lifecycle('redeploy', redeploy, ['contentId']),

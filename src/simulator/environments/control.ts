@@ -1,5 +1,5 @@
 import { appNamed } from '../apps/app.ts';
-import { type ControlCall, type ControlRoute, ok } from '../area.ts';
+import { type ControlCall, type ControlRoute, ok, control } from '../area.ts';
 import {
   type BodyFields,
   flag,
@@ -32,23 +32,15 @@ import {
 
 /** Creates, shows, changes and deletes environments: in the service only its console can. */
 export const environmentRoutes: readonly ControlRoute[] = [
-  { method: 'POST', path: '/environments', does: 'creates an environment', handle: create },
-  {
-    method: 'GET',
-    path: '/environments/:id',
-    does: 'an environment with everything the interface hides',
-    handle: ({ world, id }) => ok(hidden(world, environmentNamed(world, id))),
-  },
-  { method: 'PATCH', path: '/environments/:id', does: 'changes an environment', handle: update },
-  {
-    method: 'DELETE',
-    path: '/environments/:id',
-    does: 'deletes an environment',
-    handle: ({ world, id }) => {
-      deleteEnvironment(world, environmentNamed(world, id));
-      return ok({ appEnvId: id });
-    },
-  },
+  control('POST /environments', 'creates an environment', create),
+  control('GET /environments/:id', 'an environment with everything the interface hides', ({ world, id }) =>
+    ok(hidden(world, environmentNamed(world, id))),
+  ),
+  control('PATCH /environments/:id', 'changes an environment', update),
+  control('DELETE /environments/:id', 'deletes an environment', ({ world, id }) => {
+    deleteEnvironment(world, environmentNamed(world, id));
+    return ok({ appEnvId: id });
+  }),
 ];
 
 const settable = [

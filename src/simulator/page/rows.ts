@@ -44,92 +44,59 @@ function shown<T extends object>(
 
 const mostPods = 100;
 
+/** Keeps only the fields with these names. */
+function only(names: string): (row: object) => Readonly<Record<string, unknown>> {
+  const kept = names.split(' ');
+  return (row) => Object.fromEntries(Object.entries(row).filter(([name]) => kept.includes(name)));
+}
+
+const appFields = only('accountId name image useImage port sandboxTermination deletionStarted createdAt updatedAt');
+const environmentFields = only(
+  'accountId appId name cliEnvName region gitBranch status deployed resources volumes preventDestroy pendingChanges updatedAt',
+);
+const alertFields = only(
+  'accountId appEnvId name description metric operator threshold duration aggregation queryRange enabled contactPointIds createdAt',
+);
+
 /**
  * Everything that the page shows. A field is here because it was put on this list: configs of contact points and values of variables
  * never are. A token is made up here and is its own name: the page sends requests with it.
  */
 export const shownCollections: readonly ShownCollection[] = [
-  shown(accounts, ({ name, memberEnvAccess, sandboxEntitlement }) => ({ name, memberEnvAccess, sandboxEntitlement })),
-  shown(tokens, ({ kind, scopes, currentAccountId }) => ({ kind, scopes, currentAccountId })),
-  shown(memberships, ({ accountId, token, role, permissions, allowedAppEnvIds }) => ({
-    accountId,
-    token,
-    role,
-    permissions,
-    allowedAppEnvIds,
-  })),
-  shown(credentials, ({ accountId, kind }) => ({ accountId, kind })),
-  shown(regions, ({ up, supports }) => ({ up, supports })),
-  shown(apps, (app) => ({
-    accountId: app.accountId,
-    name: app.name,
-    preset: app.dockerPreset,
-    image: app.image,
-    useImage: app.useImage,
-    port: app.port,
-    sandboxTermination: app.sandboxTermination,
-    deletionStarted: app.deletionStarted,
-    createdAt: app.createdAt,
-    updatedAt: app.updatedAt,
-  })),
+  shown(accounts, only('name memberEnvAccess sandboxEntitlement')),
+  shown(tokens, only('kind scopes currentAccountId')),
+  shown(memberships, only('accountId token role permissions allowedAppEnvIds')),
+  shown(credentials, only('accountId kind')),
+  shown(regions, only('up supports')),
+  shown(apps, ({ dockerPreset, ...app }) => ({ ...appFields(app), preset: dockerPreset })),
   shown(environments, shownEnvironment),
-  shown(contactPoints, ({ accountId, name, type, dashboardDeployments, updatedAt }) => ({
-    accountId,
-    name,
-    type,
+  shown(contactPoints, ({ dashboardDeployments, ...point }) => ({
+    ...only('accountId name type updatedAt')(point),
     regions: dashboardDeployments.map(({ region }) => region),
-    updatedAt,
   })),
-  shown(alerts, (alert) => ({
-    accountId: alert.accountId,
-    appEnvId: alert.appEnvId,
-    name: alert.name,
-    description: alert.description,
-    metric: alert.metric,
-    operator: alert.operator,
-    threshold: alert.threshold,
-    duration: alert.duration,
-    aggregation: alert.aggregation,
-    queryRange: alert.queryRange,
-    enabled: alert.enabled,
-    state: alert.liveState,
-    knownState: alert.lastKnownState,
-    contactPointIds: alert.contactPointIds,
-    createdAt: alert.createdAt,
+  shown(alerts, ({ liveState, lastKnownState, ...alert }) => ({
+    ...alertFields(alert),
+    state: liveState,
+    knownState: lastKnownState,
   })),
   shown(metrics, ({ appEnvId, metric, value, pods }) => ({ appEnvId, metric, value, pods: pods.slice(0, mostPods) })),
   shown(configurations, shownConfiguration),
-  shown(faults, ({ match, effect }) => ({
-    method: match.method,
-    path: match.path,
-    readsBody: match.bodyContains !== undefined,
-    skip: match.skip,
-    count: match.count,
+  shown(faults, ({ match: { bodyContains, ...match }, effect }) => ({
+    ...match,
+    readsBody: bodyContains !== undefined,
     effect: nameOf(effect),
     status: effect.status ?? effect.commitThen?.status,
   })),
 ];
 
 function shownEnvironment(environment: Environment, world: World): Readonly<Record<string, unknown>> {
-  const { currentContentId, pendingChanges, envVars, startupConfig } = environment;
+  const { currentContentId, envVars, startupConfig } = environment;
   const content = currentContentId === undefined ? undefined : world.of(contents).get(currentContentId);
   return {
-    accountId: environment.accountId,
-    appId: environment.appId,
-    name: environment.name,
-    cliEnvName: environment.cliEnvName,
-    region: environment.region,
-    gitBranch: environment.gitBranch,
-    status: environment.status,
-    deployed: environment.deployed,
+    ...environmentFields(environment),
     image: content?.image,
     version: content?.version,
-    resources: environment.resources,
-    volumes: environment.volumes,
-    preventDestroy: environment.preventDestroy,
     variables: Object.keys(envVars),
     startup: startupConfig === undefined ? undefined : Object.keys(startupConfig),
-    pendingChanges,
-    updatedAt: environment.updatedAt,
   };
 }

@@ -20,7 +20,7 @@ export function servePage(request: HttpRequest): Answered {
   }
 }
 
-/** What runs on the page is what stands in its file, word for word; and no text can become markup. */
+/** Lets the page run its own script and no other, and lets no text become markup. */
 function headersFor(html: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",

@@ -5,16 +5,16 @@ import type { RequestLog } from '../store/requests.ts';
 import type { World } from '../store/store.ts';
 import { type ShownCollection, shownCollections, type ShownRow } from './rows.ts';
 
-/** What the page knows of the world, or what of it changed. */
+/** The world for the page, or its changes. */
 export interface PageView {
-  /** Changes when another world is loaded, which makes everything before it invalid. */
+  /** Another value when another world was loaded: everything from before is void. */
   readonly epoch: string;
   readonly revision: number;
   readonly now: number;
   readonly mode: string;
   readonly ledgerSeq: number;
   readonly requestSeq: number;
-  /** True if `rows` is complete. */
+  /** True when `rows` holds every row, and not only those that changed. */
   readonly complete: boolean;
   readonly rows: Readonly<Record<string, readonly ShownRow[]>>;
   readonly removed: Readonly<Record<string, readonly string[]>>;

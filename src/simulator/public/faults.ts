@@ -1,4 +1,4 @@
-import type { ControlRoute } from '../area.ts';
+import { type ControlRoute, control } from '../area.ts';
 import { ok } from '../area.ts';
 import { collection } from '../store/collection.ts';
 import {
@@ -193,11 +193,10 @@ function matchFrom(fields: BodyFields): Match {
 
 /** The routes of the control surface about faults. */
 export const faultRoutes: readonly ControlRoute[] = [
-  {
-    method: 'POST',
-    path: '/faults',
-    does: 'a fault for the requests that match {method?, path?, bodyContains?, skip?, count?}',
-    handle: ({ world, body }) => {
+  control(
+    'POST /faults',
+    'a fault for the requests that match {method?, path?, bodyContains?, skip?, count?}',
+    ({ world, body }) => {
       onlyFields(body, '', ['match', 'effect']);
       const match = matchFrom(optional(body, 'match', object) ?? {});
       const effect = effectFrom(required(body, 'effect', object), 'effect');
@@ -205,30 +204,15 @@ export const faultRoutes: readonly ControlRoute[] = [
       world.of(faults).put({ faultId, match, effect });
       return ok({ faultId });
     },
-  },
-  {
-    method: 'GET',
-    path: '/faults',
-    does: 'the faults that wait',
-    handle: ({ world }) => ok({ items: world.of(faults).all() }),
-  },
-  {
-    method: 'DELETE',
-    path: '/faults',
-    does: 'forgets every fault',
-    handle: ({ world }) => {
-      for (const { faultId } of world.of(faults).all()) world.of(faults).remove(faultId);
-      return ok({});
-    },
-  },
-  {
-    method: 'DELETE',
-    path: '/faults/:id',
-    does: 'forgets one fault',
-    handle: ({ world, id }) => {
-      if (!world.of(faults).has(id)) throw notFound(`there is no fault "${id}"`);
-      world.of(faults).remove(id);
-      return ok({});
-    },
-  },
+  ),
+  control('GET /faults', 'the faults that wait', ({ world }) => ok({ items: world.of(faults).all() })),
+  control('DELETE /faults', 'forgets every fault', ({ world }) => {
+    for (const { faultId } of world.of(faults).all()) world.of(faults).remove(faultId);
+    return ok({});
+  }),
+  control('DELETE /faults/:id', 'forgets one fault', ({ world, id }) => {
+    if (!world.of(faults).has(id)) throw notFound(`there is no fault "${id}"`);
+    world.of(faults).remove(id);
+    return ok({});
+  }),
 ];

@@ -125,7 +125,7 @@ export class PublicInterface {
     const { route } = this.#router.find(request.method, address.path);
     requireScopes(caller, route.scopes);
     const call = this.#callOf(request, address, route, caller, effect);
-    const cause = { requestSeq: seq, token: caller.token.token };
+    const cause = { requestSeq: seq, token: caller.token.token, memberships: caller.memberships };
     noted.unknownFields = unknownFields(route, call);
     const { result, committed } = clockwork.transact(cause, (world) => {
       const answer = route.handle({ ...call, world });

@@ -1,5 +1,5 @@
 import { adminOf, memberOf } from '../accounts/access.ts';
-import { type AreaAnswer, type Area, type AreaCall, ok } from '../area.ts';
+import { type AreaAnswer, type Area, type AreaCall, ok, route } from '../area.ts';
 import { required, text } from '../http/fields.ts';
 import { postSolution } from './create.ts';
 import { catalog } from './catalog.ts';
@@ -10,7 +10,7 @@ export const solutionsArea: Area = {
   name: 'solutions',
   collections: [installations],
   routes: [
-    { method: 'GET', path: '/solutions', scopes: ['svc:read'], takes: ['accountId'], handle: listSolutions },
+    route('GET /solutions', ['svc:read'], listSolutions, ['accountId']),
     {
       method: 'POST',
       path: '/solutions',

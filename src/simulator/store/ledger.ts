@@ -19,6 +19,8 @@ export interface Commit extends Entry {
   readonly requestSeq: number | null;
   /** It was done through the control surface. */
   readonly control?: true;
+  /** The membership by which the caller was let into the account. */
+  readonly membershipId?: string;
   /** The first characters of the caller's token. */
   readonly token: string | null;
 }

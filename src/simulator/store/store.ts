@@ -34,8 +34,12 @@ export interface World {
   record(entry: Entry): void;
 }
 
-/** What is behind a transaction, a request with its token or the control surface: the ledger names them. */
-export type Cause = { readonly requestSeq: number; readonly token: string } | 'control';
+/** The cause of a transaction, a request with its token or the control surface: the ledger names it. */
+export type Cause =
+  | 'control'
+  | { readonly requestSeq: number; readonly token: string; readonly memberships: Memberships };
+
+type Memberships = readonly { readonly accountId: string; readonly membershipId: string }[];
 
 interface Open {
   readonly changes: Map<string, HistoryChange>;
@@ -240,7 +244,7 @@ export class Store implements World {
     this.#history.remember(this.#now, changes);
     const ledger = open.entries.map((entry): Commit => {
       this.#seq += 1;
-      return { seq: this.#seq, at: this.#now, ...causeShown(cause), ...entry };
+      return { seq: this.#seq, at: this.#now, ...causeShown(cause, entry.accountId), ...entry };
     });
     for (const commit of ledger) this.ledger.push(commit);
     for (const { collection, id } of changes) this.recent.note(collection.name, id);
@@ -254,8 +258,10 @@ export class Store implements World {
   }
 }
 
-function causeShown(cause: Cause | undefined): Pick<Commit, 'requestSeq' | 'token' | 'control'> {
+function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, 'seq' | 'at' | keyof Entry> {
   if (cause === undefined) return { requestSeq: null, token: null };
   if (cause === 'control') return { requestSeq: null, token: null, control: true };
-  return { requestSeq: cause.requestSeq, token: cause.token.slice(0, 4) };
+  const membershipId = cause.memberships.find((membership) => membership.accountId === accountId)?.membershipId;
+  const known = membershipId === undefined ? {} : { membershipId };
+  return { requestSeq: cause.requestSeq, token: cause.token.slice(0, 4), ...known };
 }

@@ -3,7 +3,7 @@ import { openHosting } from '../../../src/hosting/open.ts';
 import type { Wire } from '../../../src/hosting/wire/wire.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
-import { settle, VirtualClock } from '../../support/virtual-clock.ts';
+import { settle, VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
 import { collector, loopbackRules, steadyEntropy } from './around.ts';
 
 /** Our client and the service in a box, in one process and on one virtual clock. */

@@ -4,7 +4,7 @@ import { Mirror } from '../../../src/hosting/mirror/mirror.ts';
 import { openTransport } from '../../../src/hosting/wire/transport.ts';
 import type { WireRequest, WireResponse } from '../../../src/hosting/wire/wire.ts';
 import { Secret } from '../../../src/base/secret.ts';
-import { VirtualClock } from '../../support/virtual-clock.ts';
+import { VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
 import { collector, steadyEntropy } from './around.ts';
 import { answer, pathOf, scriptedWire } from './scripted-wire.ts';
 

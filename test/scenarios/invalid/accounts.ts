@@ -1,26 +1,24 @@
 import type { Verdicts } from './table.ts';
 
 const spec = { credentialsRef: { name: 'hosting-credentials' }, externalId: 'acc_demo' };
+const whole = {
+  ...spec,
+  dangerousCredentialsRef: { name: 'dangerous' },
+  lifecycle: { managementPolicy: 'Observe', adoption: 'ByName' },
+  pollSeconds: 10,
+  budget: { requestsPerSecond: 200, concurrency: 16 },
+};
 
 export const hostingAccount: Verdicts = {
   kind: 'HostingAccount',
   accepted: [
     { because: 'the least', spec },
-    {
-      because: 'everything',
-      spec: {
-        ...spec,
-        dangerousCredentialsRef: { name: 'dangerous' },
-        lifecycle: { managementPolicy: 'Observe', adoption: 'ByName' },
-        pollSeconds: 10,
-        budget: { requestsPerSecond: 200, concurrency: 16 },
-      },
-    },
+    { because: 'everything', spec: whole },
   ],
   refused: [
     {
       because: 'an account has an id',
-      spec: { ...spec, accountId: undefined },
+      spec: { ...spec, externalId: undefined },
       says: 'spec.externalId: Required value',
     },
     { because: 'an id has no spaces', spec: { ...spec, externalId: 'acc demo' }, says: 'spec.externalId' },
@@ -47,8 +45,8 @@ export const hostingAccount: Verdicts = {
     {
       because: 'the account stays',
       from: spec,
-      to: { ...spec, accountId: 'acc_2' },
-      says: 'accountId cannot be changed',
+      to: { ...spec, externalId: 'acc_2' },
+      says: 'externalId cannot be changed',
     },
     { because: 'the Secret may change', from: spec, to: { ...spec, credentialsRef: { name: 'new' } } },
   ],
@@ -60,6 +58,7 @@ export const clusterHostingAccount: Verdicts = {
   kind: 'ClusterHostingAccount',
   accepted: [
     { because: 'nobody is allowed', spec },
+    { because: 'everything that any account has', spec: whole },
     {
       because: 'names and labels',
       spec: { ...spec, allowedNamespaces: { names: ['a', 'b'], selector: { matchLabels: { team: 'a' } } } },
@@ -88,8 +87,8 @@ export const clusterHostingAccount: Verdicts = {
     {
       because: 'the account stays',
       from: spec,
-      to: { ...spec, accountId: 'acc_2' },
-      says: 'accountId cannot be changed',
+      to: { ...spec, externalId: 'acc_2' },
+      says: 'externalId cannot be changed',
     },
   ],
 };

@@ -1,14 +1,18 @@
-import { accountChanges, longer, type Verdicts } from './table.ts';
+import { accountChanges, inAccount, longer, type Verdicts } from './table.ts';
 
 const key = { name: 'a', key: 'b' };
 const secret = { valueFrom: { secretKeyRef: key } };
 const open = { valueFrom: { configMapKeyRef: key } };
 const email = { email: { addresses: ['on-call@example.com'] } };
+const whole = {
+  lifecycle: { managementPolicy: 'Observe', adoption: 'ById', drift: 'Report', onDelete: 'Retain', onMissing: 'Stall' },
+};
 const types = 'set exactly one of email, webhook, chatA, chatB, chatC, incident';
 
 export const contactPoint: Verdicts = {
   kind: 'ContactPoint',
   accepted: [
+    inAccount(email, { externalId: 'cp_1', ...whole }),
     { because: 'e-mail', spec: { ...email, name: 'On call', verifyConfig: true } },
     {
       because: 'a webhook',
@@ -101,6 +105,7 @@ export const metricAlert: Verdicts = {
   kind: 'MetricAlert',
   accepted: [
     { because: 'the least', spec: alert },
+    inAccount(alert, whole),
     {
       because: 'everything',
       spec: {

@@ -1,4 +1,4 @@
-import { accountChanges, longer, type Verdicts } from './table.ts';
+import { accountChanges, inAccount, longer, type Verdicts } from './table.ts';
 
 const image = { deploy: { image: 'registry.example.com/team/web:1' } };
 const spec = { externalId: 'env_web_prod' };
@@ -20,6 +20,7 @@ export const appEnvironment: Verdicts = {
   kind: 'AppEnvironment',
   accepted: [
     { because: 'an id alone', spec },
+    inAccount(spec, { lifecycle: { managementPolicy: 'Observe', adoption: 'ById', drift: 'Report' } }),
     { because: 'a name within an app of ours', spec: { appRef: { name: 'web' }, environmentName: 'prod' } },
     {
       because: 'a name within an app of the service',
@@ -39,8 +40,16 @@ export const appEnvironment: Verdicts = {
         env: [
           { name: 'A', value: '' },
           { name: 'B', valueFrom: { configMapKeyRef: key } },
+          { name: 'C', valueFrom: { secretKeyRef: key } },
         ],
-        functionConfig: { minScale: 0, maxScale: 3 },
+        functionConfig: {
+          containerConcurrency: 1,
+          timeoutSeconds: 60,
+          idleTimeoutSeconds: 60,
+          responseStartTimeoutSeconds: 60,
+          minScale: 0,
+          maxScale: 3,
+        },
         startupConfig: { command: 'node', args: ['a'], shell: false, workingDir: '/app' },
       },
     },

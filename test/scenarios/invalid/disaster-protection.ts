@@ -1,4 +1,4 @@
-import { accountChanges, type Verdicts } from './table.ts';
+import { accountChanges, inAccount, type Verdicts } from './table.ts';
 
 const spec = { environmentRef: { externalId: 'env_db_prod' }, destinationRegion: 'us-east' };
 const target = { environmentName: 'recovered', appName: 'orders', createNewApp: true };
@@ -7,6 +7,7 @@ export const disasterProtection: Verdicts = {
   kind: 'DisasterProtection',
   accepted: [
     { because: 'defaults', spec: { environmentRef: { externalId: 'env_db_prod' } } },
+    inAccount(spec, { lifecycle: { managementPolicy: 'Observe', adoption: 'ById', drift: 'Report' } }),
     { because: 'cold without names', spec: { ...spec, protectionMode: 'Cold' } },
     {
       because: 'warm with names',

@@ -1,6 +1,7 @@
-import { accountChanges, longer, type Verdicts } from './table.ts';
+import { accountChanges, inAccount, longer, type Verdicts } from './table.ts';
 
 const image = { reference: 'registry.example.com/team/web:1' };
+const key = { name: 'a', key: 'b' };
 const git = { namespace: 'team', repo: 'web', installationId: '7' };
 const spec = { port: 8080, image };
 const built = { port: 8080, source: { git } };
@@ -9,6 +10,16 @@ export const hostedApp: Verdicts = {
   kind: 'HostedApp',
   accepted: [
     { because: 'an image', spec },
+    inAccount(spec, { applyImmediately: true, image: { ...image, pullSecretId: 'sec_1' } }),
+    { because: 'a Dockerfile by its path', spec: { port: 80, source: { git, dockerfilePath: 'Dockerfile' } } },
+    {
+      because: 'a Dockerfile from a Secret',
+      spec: { port: 80, source: { git, dockerfile: { valueFrom: { secretKeyRef: key } } } },
+    },
+    {
+      because: 'a header from a ConfigMap',
+      spec: { ...spec, healthCheck: { headers: [{ name: 'Host', valueFrom: { configMapKeyRef: key } }] } },
+    },
     {
       because: 'source from git',
       spec: { ...built, source: { ...built.source, builder: 'DOCKER', pullSecretId: 'sec_1' } },
@@ -41,7 +52,14 @@ export const hostedApp: Verdicts = {
       spec: {
         preset: 'JOB',
         image,
-        jobConfig: { command: 'migrate', concurrency: { settingName: 'concurrencyPolicy', value: 'Forbid' } },
+        jobConfig: {
+          command: 'migrate',
+          shell: false,
+          timeoutSeconds: 60,
+          ttlSecondsAfterFinished: 60,
+          backoffLimit: 1,
+          concurrency: { settingName: 'concurrencyPolicy', value: 'Forbid' },
+        },
       },
     },
     {
@@ -166,6 +184,16 @@ export const hostedApp: Verdicts = {
         },
       },
       says: 'Duplicate value',
+    },
+    {
+      because: 'a Dockerfile without content',
+      spec: { port: 80, source: { git, dockerfile: {} } },
+      says: 'set exactly one of value, valueFrom',
+    },
+    {
+      because: 'a Dockerfile from two places',
+      spec: { port: 80, source: { git, dockerfile: { valueFrom: { secretKeyRef: key, configMapKeyRef: key } } } },
+      says: 'set exactly one of secretKeyRef, configMapKeyRef',
     },
     {
       because: 'a header without a value',

@@ -1,4 +1,4 @@
-import { accountChanges, type Verdicts } from './table.ts';
+import { accountChanges, inAccount, type Verdicts } from './table.ts';
 
 const spec = { externalId: 'mem_demo', access: 'Restricted', environmentRefs: [{ externalId: 'env_web_staging' }] };
 const full = { externalId: 'mem_demo', access: 'Full' };
@@ -8,6 +8,10 @@ export const memberAccess: Verdicts = {
   accepted: [
     { because: 'some', spec: { ...spec, onServiceAdd: 'Remove', lifecycle: { onDelete: 'GrantFullAccess' } } },
     { because: 'all', spec: full },
+    inAccount(
+      { ...spec, environmentRefs: [{ name: 'web' }] },
+      { lifecycle: { managementPolicy: 'Observe', adoption: 'ById', drift: 'Report' } },
+    ),
     { because: 'an empty list is no list', spec: { ...full, environmentRefs: [] } },
   ],
   refused: [

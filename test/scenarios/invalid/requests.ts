@@ -1,4 +1,4 @@
-import type { Change, Spec, Verdicts } from './table.ts';
+import { inAccount, type Change, type Spec, type Verdicts } from './table.ts';
 
 const protectionRef = { name: 'orders-db' };
 const validUntil = '2026-01-31T13:00:00Z';
@@ -15,7 +15,7 @@ const validation = { protectionRef };
 
 export const recoveryValidation: Verdicts = {
   kind: 'RecoveryValidation',
-  accepted: [{ because: 'a run of its own', spec: { ...validation, runId: 'run-7' } }],
+  accepted: [{ because: 'a run of its own', spec: { ...validation, runId: 'run-7' } }, inAccount(validation)],
   refused: [{ because: 'of something', spec: {}, says: 'spec.protectionRef: Required value' }],
   changes: fixed(validation, { runId: 'run-8' }),
 };
@@ -40,6 +40,7 @@ export const recoveryActivation: Verdicts = {
   kind: 'RecoveryActivation',
   accepted: [
     { because: 'all pinned', spec: activation },
+    inAccount(activation, { target: { environmentName: 'orders', createNewApp: true, appName: 'orders' } }),
     {
       because: 'seconds only',
       spec: {
@@ -101,7 +102,7 @@ const discard = {
 
 export const activationDiscard: Verdicts = {
   kind: 'ActivationDiscard',
-  accepted: [{ because: 'all pinned', spec: discard }],
+  accepted: [{ because: 'all pinned', spec: discard }, inAccount(discard)],
   refused: [
     {
       because: 'acknowledged in words',
@@ -144,6 +145,7 @@ export const disasterReset: Verdicts = {
   kind: 'DisasterReset',
   accepted: [
     { because: 'one environment', spec: reset },
+    inAccount(reset, { environmentRef: { name: 'db' } }),
     { because: 'the account', spec: account },
   ],
   refused: [

@@ -1,4 +1,4 @@
-import { accountChanges, type Verdicts } from './table.ts';
+import { accountChanges, inAccount, type Verdicts } from './table.ts';
 
 const spec = { solution: 'queue-worker', appName: 'workers', region: 'eu-west' };
 
@@ -6,6 +6,7 @@ export const solutionInstallation: Verdicts = {
   kind: 'SolutionInstallation',
   accepted: [
     { because: 'the least', spec },
+    inAccount(spec, { lifecycle: { managementPolicy: 'Observe', adoption: 'ById', onMissing: 'Stall' } }),
     {
       because: 'inputs',
       spec: {
@@ -14,6 +15,7 @@ export const solutionInstallation: Verdicts = {
         inputs: [
           { name: 'agentImage', value: 'svc/sandbox-agent:latest' },
           { name: 'llmProviderKeyId', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } },
+          { name: 'agentPrimaryModel', valueFrom: { configMapKeyRef: { name: 'a', key: 'b' } } },
         ],
       },
     },

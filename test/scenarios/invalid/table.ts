@@ -30,6 +30,14 @@ export function longer(than: number): string {
   return 'x'.repeat(than + 1);
 }
 
+/** A spec in an account by its name, and whatever else every kind takes. */
+export function inAccount(spec: Spec, more: Spec = {}): { readonly because: string; readonly spec: Spec } {
+  return {
+    because: 'an account by its kind and name',
+    spec: { ...spec, ...more, accountRef: { kind: 'ClusterHostingAccount', name: 'shared' } },
+  };
+}
+
 /** Changes of accountRef, which every kind in an account must treat alike. */
 export function accountChanges(spec: Spec): readonly Change[] {
   const says = 'accountRef cannot be changed';

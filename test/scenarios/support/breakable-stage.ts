@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { afterAll, beforeAll } from 'vitest';
-import type { ControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import type { BreakablePlane } from '../../support/breakable-plane.ts';
 import { startHostingService, type HostingService } from './hosting-service.ts';
 import { KeptOperator } from './kept-operator.ts';
 import { type Api, connect, definedPlane, eventually } from './kubernetes.ts';
@@ -11,7 +11,7 @@ import { tcpGate, type TcpGate } from './tcp-gate.ts';
 export interface BreakableStage {
   /** Where files of these tests may be. */
   readonly dir: string;
-  readonly plane: ControlPlane;
+  readonly plane: BreakablePlane;
   readonly api: Api;
   readonly service: HostingService;
   /** What lies between the operator and the API server. */

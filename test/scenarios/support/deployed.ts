@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { request } from 'undici';
 import { onTestFinished } from 'vitest';
-import type { ControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import type { BreakablePlane } from '../../support/breakable-plane.ts';
 import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
@@ -26,7 +26,7 @@ export interface Deployed {
 export const overlays = join(root, 'deploy', 'kustomize', 'overlays');
 
 /** Applies an overlay by its name, or a folder, and runs what its Deployment would run as a process of this machine, against a simulator. */
-export async function deployed(plane: ControlPlane, api: Api, overlay: string, namespace: string): Promise<Deployed> {
+export async function deployed(plane: BreakablePlane, api: Api, overlay: string, namespace: string): Promise<Deployed> {
   await kubectl(plane, 'apply', '-k', resolve(overlays, overlay));
   const simulator = await startSimulator();
   onTestFinished(() => simulator.close());
@@ -35,7 +35,7 @@ export async function deployed(plane: ControlPlane, api: Api, overlay: string, n
 
 /** Runs what the Deployment of this namespace would run, as a process of this machine. */
 export async function startDeployed(
-  plane: ControlPlane,
+  plane: BreakablePlane,
   api: Api,
   namespace: string,
 ): Promise<Omit<Deployed, 'simulator'>> {

@@ -14,8 +14,8 @@ import {
 import { inject, onTestFinished } from 'vitest';
 import { ConnectedConfig } from '../../../src/kube/client/api-classes.ts';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
-import { startControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
-import type { ControlPlane, ControlPlaneOptions } from '../../../src/sandbox/control-plane/control-plane.ts';
+import { startBreakablePlane } from '../../support/breakable-plane.ts';
+import type { BreakablePlane, BreakableOptions } from '../../support/breakable-plane.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import type { SharedKubernetes } from './shared-control-plane.ts';
 
@@ -28,20 +28,20 @@ export function sharedKubernetes(): SharedKubernetes {
 }
 
 /** A control plane of its own, in a folder of its own. */
-export interface OwnPlane extends ControlPlane {
+export interface OwnPlane extends BreakablePlane {
   readonly dir: string;
 }
 
 /** A control plane with our definitions in it that somebody may break, and ends. */
-export async function definedPlane(options: Partial<ControlPlaneOptions> = {}): Promise<OwnPlane> {
+export async function definedPlane(options: Partial<BreakableOptions> = {}): Promise<OwnPlane> {
   return barePlane({ etcdFrom: inject('prepared').etcd, ...options });
 }
 
 /** A control plane with nothing in it. */
-export async function barePlane(options: Partial<ControlPlaneOptions> = {}): Promise<OwnPlane> {
+export async function barePlane(options: Partial<BreakableOptions> = {}): Promise<OwnPlane> {
   const { dir, release } = await temporaryFolder('tests');
   const { binaries } = sharedKubernetes();
-  const plane = await startControlPlane({ dir, binaries, say: () => {}, ...options });
+  const plane = await startBreakablePlane({ dir, binaries, say: () => {}, ...options });
   let ending: Promise<void> | undefined;
   const end = async () => {
     await plane.stop();
@@ -51,7 +51,7 @@ export async function barePlane(options: Partial<ControlPlaneOptions> = {}): Pro
 }
 
 /** An empty control plane of this test's own; ended when the test is. */
-export async function ownControlPlane(options: Partial<ControlPlaneOptions> = {}): Promise<OwnPlane> {
+export async function ownControlPlane(options: Partial<BreakableOptions> = {}): Promise<OwnPlane> {
   const plane = await barePlane(options);
   onTestFinished(plane.stop);
   return plane;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import type { TestProject } from 'vitest/node';
 import type { Binaries } from '../../../src/sandbox/binaries/binaries.ts';
-import { startControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import { startBreakablePlane } from '../../support/breakable-plane.ts';
 import { progressOn } from '../../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
 import { clusterAt } from '../../../src/sandbox/cluster.ts';
@@ -46,7 +46,7 @@ export async function setup({ provide, config }: TestProject): Promise<() => Pro
   const start = async (name: string, etcdFrom?: string) => {
     const dir = join(folder.dir, name);
     const from = etcdFrom === undefined ? {} : { etcdFrom };
-    return startControlPlane({ dir, binaries, say: progress.say, audit: true, ...from });
+    return startBreakablePlane({ dir, binaries, say: progress.say, audit: true, ...from });
   };
   const first = await start('1');
   await applyDefinitions(first);

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { Agent, request } from 'undici';
-import { startControlPlane } from '../../../src/sandbox/control-plane/control-plane.ts';
+import { startBreakablePlane } from '../../support/breakable-plane.ts';
 import { silent } from '../../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
 import { surroundings } from '../../../src/config.ts';
@@ -8,7 +8,7 @@ import { surroundings } from '../../../src/config.ts';
 /* Starts a control plane in the folder it is given, puts something in, says so, and waits to be killed. */
 
 const [dir = ''] = process.argv.slice(2);
-const plane = await startControlPlane({ dir, binaries: await findBinaries(surroundings(), silent), say: () => {} });
+const plane = await startBreakablePlane({ dir, binaries: await findBinaries(surroundings(), silent), say: () => {} });
 const { body } = await request(`${plane.url}/api/v1/namespaces/default/configmaps`, {
   method: 'POST',
   dispatcher: new Agent({ connect: { ca: plane.ca } }),

@@ -48,8 +48,6 @@ export interface AccountView {
   readonly pollMs: number;
   /** The intervals in effect: longer than configured where the budget does not suffice. */
   readonly inEffect: { readonly pollMs: number; readonly rateLimitedMs: number | undefined };
-  /** When the newest complete read of anything began; undefined before the first. */
-  readonly answeredAt?: number | undefined;
   /** The budget and the expected use; undefined while the account is closed. */
   readonly budget?: {
     readonly requestsPerSecond: number;
@@ -146,10 +144,8 @@ export interface Pass<Spec, Facts> {
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** What the account is used for; absent for everything else. */
   readonly usage?: () => Usage;
-  /** Another resource with an open create of this name in this collection, in words. */
+  /** Another resource with an open create of this name in this collection, in words: by its name only if it is stuck. */
   readonly creating: (collection: string, name: string) => string | undefined;
-  /** True while that one creates as usual, so that its name is not worth telling. */
-  readonly isCreatingAsUsual?: (collection: string, name: string) => boolean;
   /** Resources of another kind in the same account that name this id of the service; absent where none can. */
   readonly related?: (kind: string, id: string) => readonly Related[];
   /** Resources of a kind that use the same account of the service. It looks through all of them: ask only before acting. */

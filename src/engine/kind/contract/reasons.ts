@@ -137,6 +137,8 @@ export const reasons = {
   DeployAssumed:
     'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
   RolledBack: 'The environment was rolled back for roll-back-at; what the spec says is deployed again when it changes.',
+  Presumed:
+    'The answer to the installation was lost, and only it explains the components that show: they count as its own. Its id is not known.',
   DeployHeld: 'The environment is stopped; the change is deployed when it is started again.',
   PendingNextBuild: 'startup has changed; it travels with the next build, when deploy.build.revision changes.',
   // Synced

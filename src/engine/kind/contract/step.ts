@@ -91,8 +91,6 @@ export interface Call<Facts> {
    * certainly not carried out.
    */
   readonly meanwhile?: Partial<Memory<Facts>>;
-  /** True when `meanwhile` counts calls: it is then taken back even if the same call will be sent again. */
-  readonly counted?: boolean;
   /**
    * Ids that are locked for this call: no call of another object at them may be under way, or have ended since this one
    * looked.

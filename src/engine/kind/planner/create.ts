@@ -160,9 +160,7 @@ function createdElsewhere<Spec, Facts>(
 ): Step<Facts> | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
-  // Do not name the other resource while all goes well: with many waiting, each change of turn would rewrite every status.
-  const who = pass.isCreatingAsUsual?.(collection, name) === true ? 'another resource' : other;
-  const message = `${who} is creating "${name}"; this one takes its turn after it`;
+  const message = `${other} is creating "${name}"; this one takes its turn after it`;
   const { waitsSince = pass.monotonicMs } = pass.notes;
   const retryInMs = Math.min(longestTurnMs, Math.max(firstTurnMs, (pass.monotonicMs - waitsSince) / 8));
   return { is: 'wait', reason: 'CreateInProgress', message, retryInMs, note: { ...pass.notes, waitsSince } };

@@ -23,7 +23,6 @@ export type Look<Facts, Item> =
 /** How many polls a list is believed for after the service began to refuse it. */
 export const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
-const missing: ReadonlySet<ReadProblem['why']> = new Set(['unreachable', 'malformed']);
 
 /** Looks for a bound object, asking for the reads that a safe answer needs. */
 export function look<Spec, Facts, Item>(
@@ -45,27 +44,10 @@ export function look<Spec, Facts, Item>(
   return { is: 'seen', seen: { item, fields } };
 }
 
-/**
- * For how long this list has failed although the service answers. While the service cannot be reached at all, the last list
- * is believed. When it refuses this list, or answers others but not this one for two polls, the list's items may be gone.
- */
+/** For how long the service has refused this list, whose items may then be gone. A list that cannot be reached is believed. */
 export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, snapshot: Snapshot): number {
   const problem = pass.view.problem(list);
-  if (problem === undefined) return 0;
-  const isAlone =
-    mayBeAlone(pass, list) && answeredForMs(pass, snapshot) >= believedPolls * pass.account.inEffect.pollMs;
-  return isAlone || refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
-}
-
-/** True if this list fails in a way that counts as soon as the service answers other reads. */
-export function mayBeAlone<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read): boolean {
-  const problem = pass.view.problem(list);
-  return problem !== undefined && missing.has(problem.why);
-}
-
-/** For how long the service has answered other reads since the last answer to this one. */
-function answeredForMs<Spec, Facts>({ account }: Pass<Spec, Facts>, snapshot: Snapshot): number {
-  return (account.answeredAt ?? snapshot.begunAt) - snapshot.begunAt;
+  return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
 }
 
 /** The service as we left it ourselves a moment ago. */

@@ -112,8 +112,6 @@ export interface ObjectPlan<Spec, Facts, Item> {
     readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
     /** Facts to remember while an update has no answer. */
     readonly supposedOfUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => Facts;
-    /** True if these facts count the calls. */
-    readonly countsUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => boolean;
     readonly remove: (id: string) => Request;
   };
   /** What stands in the way of a removal, in words, when the service refuses it. */

@@ -16,7 +16,7 @@ import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
-import { believedPolls, look, mayBeAlone, refusedFor } from './observe.ts';
+import { believedPolls, look, refusedFor } from './observe.ts';
 import type { Notes, Showing, Step, Verdict } from '../contract/step.ts';
 
 /** The next step for an object with plain create, update and delete. */
@@ -126,8 +126,7 @@ function whenDoubtful<Spec, Facts, Item>(
   const snapshot = pass.view.one(list, id)?.snapshot;
   const refusedMs = snapshot === undefined ? 0 : refusedFor(pass, list, snapshot);
   const believedMs = believedPolls * pass.account.pollMs;
-  // While nothing answers, look again now and then whether other reads are answered.
-  if (refusedMs === 0) return mayBeAlone(pass, list) ? { retryInMs: 2 * believedMs } : {};
+  if (refusedMs === 0) return {};
   return { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
 }
 
@@ -221,7 +220,6 @@ function correct<Spec, Facts, Item>(
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted.filter((field) => field in now),
       ...meanwhile(plan, pass, now),
-      counted: plan.requests.countsUpdate?.(now, pass) ?? false,
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
       // A call that is one of several is looked for with the last of them.

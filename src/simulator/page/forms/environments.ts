@@ -2,97 +2,59 @@ import { appNamed, apps, kindOf } from '../../apps/app.ts';
 import { contents, type Environment, environments } from '../../environments/environment.ts';
 import type { World } from '../../store/store.ts';
 import { nextTag } from './apps.ts';
-import { type FormChoice, type Field, type Form, flag, formsOf, id, json, list, needs, text } from './form.ts';
+import { type Form, type FormChoice, formsOf } from './form.ts';
 import type { FormPlace } from './place.ts';
 
-const meant: readonly Field[] = [id('appEnvId', 'environments'), text('envName')];
+const meant = 'appEnvId* @environments, envName';
+const startup = `startupConfig/command, startupConfig/args[], startupConfig/shell?, startupConfig/workingDir,
+  clearStartupConfig?, replaceStartupConfig?`;
 
-const startup = [
-  text('startupConfig/command'),
-  list('startupConfig/args'),
-  flag('startupConfig/shell'),
-  text('startupConfig/workingDir'),
-  flag('clearStartupConfig'),
-  flag('replaceStartupConfig'),
-];
+/** Fills in an environment that suits. */
+function one(suits: (environment: Environment, world: World) => boolean) {
+  return (at: FormPlace) => ({ appEnvId: at.row('appEnvId', environments, (each) => suits(each, at.world))?.appEnvId });
+}
 
 /** Environments and their deployment lifecycle. */
 export const environmentForms: readonly Form[] = formsOf('Environments', {
-  'GET /app-envs': [
-    'lists the environments of an account or of an app',
-    {
-      fields: [text('accountId', { pick: 'accounts' }), text('appId', { pick: 'apps' })],
-      fill: ({ accountId }) => ({ accountId }),
-    },
-  ],
+  'GET /app-envs': ['lists the environments of an account or of an app', 'accountId @accounts, appId @apps'],
   'POST /app-env/deploy-image': [
     'deploys an image',
-    {
-      fields: [
-        ...meant,
-        needs(text('image', { follows: ['appEnvId'] })),
-        json('envVars'),
-        json('functionConfig'),
-        ...startup,
-      ],
-      fill: (at) => {
-        const environment = at.row('appEnvId', environments, (each) => takesImages(at.world, each));
-        return { appEnvId: environment?.appEnvId, image: environment && nextTag(imageNow(at.world, environment)) };
-      },
+    `${meant}, image* <appEnvId, envVars{}, functionConfig{}, ${startup}`,
+    (at) => {
+      const environment = at.row('appEnvId', environments, (each) => takesImages(each, at.world));
+      return { appEnvId: environment?.appEnvId, image: environment && nextTag(imageNow(at.world, environment)) };
     },
   ],
   'POST /app-env/build': [
-    'builds from the git branch and deploys',
-    {
-      fields: [
-        ...meant,
-        flag('forceNewBuild'),
-        flag('isRebuild'),
-        text('fromContentId', { follows: ['appEnvId'] }),
-        ...startup,
-      ],
-      fill: (at) => ({ appEnvId: at.row('appEnvId', environments, (each) => isBuilt(at.world, each))?.appEnvId }),
-      choices: (at) => ({ fromContentId: versionsOf(at) }),
-    },
+    'builds an environment with a git branch, of an app that is built from source, and deploys it',
+    `${meant}, forceNewBuild?, isRebuild?, fromContentId <appEnvId, ${startup}`,
+    (at) => ({
+      appEnvId: at.chosen('appEnvId') ?? at.rows(environments).find((each) => isBuilt(each, at.world))?.appEnvId,
+    }),
+    (at) => ({ fromContentId: versionsOf(at) }),
   ],
   'POST /app-env/redeploy': [
     'restarts on the current version or on another one',
-    {
-      fields: [...meant, text('contentId', { follows: ['appEnvId'] })],
-      fill: (at) => ({ appEnvId: at.row('appEnvId', environments, ({ deployed }) => deployed)?.appEnvId }),
-      choices: (at) => ({ contentId: versionsOf(at) }),
-    },
+    `${meant}, contentId <appEnvId`,
+    one(({ deployed }) => deployed),
+    (at) => ({ contentId: versionsOf(at) }),
   ],
   'POST /app-env/rollback': [
     'goes back to the deployment before, or to a version',
-    {
-      fields: [...meant, text('targetContentId', { follows: ['appEnvId'] })],
-      fill: (at) => ({ appEnvId: at.row('appEnvId', environments, (each) => each.deployments.length > 1)?.appEnvId }),
-      choices: (at) => ({ targetContentId: versionsOf(at) }),
-    },
+    `${meant}, targetContentId <appEnvId`,
+    one(({ deployments }) => deployments.length > 1),
+    (at) => ({ targetContentId: versionsOf(at) }),
   ],
-  'POST /app-env/stop': [
-    'scales an environment to zero',
-    {
-      fields: meant,
-      fill: (at) => ({ appEnvId: at.row('appEnvId', environments, ({ status }) => status === 'running')?.appEnvId }),
-    },
-  ],
-  'POST /app-env/start': [
-    'starts an environment that is stopped',
-    {
-      fields: meant,
-      fill: (at) => ({ appEnvId: at.row('appEnvId', environments, ({ status }) => status === 'stopped')?.appEnvId }),
-    },
-  ],
+  'POST /app-env/stop': ['scales an environment to zero', meant, one(({ status }) => status === 'running')],
+  'POST /app-env/start': ['starts an environment that is stopped', meant, one(({ status }) => status === 'stopped')],
 });
 
-function takesImages(world: World, { appId }: Environment): boolean {
+function takesImages({ appId }: Environment, world: World): boolean {
   const app = world.of(apps).get(appId);
   return app !== undefined && (app.useImage || kindOf(app) === 'function');
 }
 
-function isBuilt(world: World, { appId, gitBranch }: Environment): boolean {
+function isBuilt({ appId, gitBranch }: Environment, world: World): boolean {
   const app = world.of(apps).get(appId);
   return app !== undefined && !app.useImage && kindOf(app) !== 'database' && gitBranch !== undefined;
 }

@@ -1,4 +1,4 @@
-import { type FormValues, placeOf } from './place.ts';
+import { type FormPlace, type FormValues, type Pick, placeOf } from './place.ts';
 import { type BodyFields, object, optional, required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
@@ -6,7 +6,7 @@ import { alertForms } from './alerts.ts';
 import { appForms } from './apps.ts';
 import { controlForms } from './control.ts';
 import { environmentForms } from './environments.ts';
-import { type FormChoice, type Field, type Form, nameOf, type Pick } from './form.ts';
+import { type Field, type Form, type FormChoice, nameOf } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
 /** Every request that the page can send. */
@@ -41,8 +41,18 @@ export function fill(world: World, body: BodyFields, lastRequest: number): Fille
   if (form === undefined) throw notFound(`the page has no form for ${name}`);
   const given = optional(body, 'given', object) ?? {};
   const at = placeOf(world, { token: optional(body, 'token', text()), given, lastRequest });
-  const values = { ...form.fill(at), ...asChosen(form, given) };
-  return { ...composed(form, values), choices: form.choices?.(at) ?? {}, lacks: lacking(form, values) };
+  const values = { ...idsOf(form, at), ...form.fill(at), ...asChosen(form, given) };
+  return { ...composed(form, values), choices: form.choices(at), lacks: lacking(form, values) };
+}
+
+/** The ids that a request must name, and the account; a deletion names the newest, as that was made to be tried. */
+function idsOf({ method, fields }: Form, at: FormPlace): FormValues {
+  const named = fields.flatMap(({ name, kind, pick, isRequired }) =>
+    pick !== undefined && kind === 'text' && (isRequired || name === 'accountId')
+      ? [[name, at.idOf(name, pick, method === 'DELETE')]]
+      : [],
+  );
+  return Object.fromEntries(named);
 }
 
 function asChosen({ fields }: Form, given: FormValues): FormValues {
@@ -56,7 +66,7 @@ function lacking({ fields }: Form, values: FormValues): readonly Pick[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** The path of a form's field in the request. */
+/** The part of a request in which a field is sent. */
 function partOf({ method, path }: Form, { name }: Field): 'path' | 'query' | 'body' {
   if (name === 'id' && path.includes(':id')) return 'path';
   return method === 'POST' || method === 'PATCH' ? 'body' : 'query';
@@ -74,7 +84,7 @@ function composed(form: Form, values: FormValues): Omit<Filled, 'choices' | 'lac
   return { path, query, body };
 }
 
-/** A copy of a value with one part replaced, at a path of keys and indexes. */
+/** The same value with another one in it, at a way into its objects and lists. */
 function withValue(into: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
   const inside = rest.length === 0 ? value : withValue((into as FormValues | undefined)?.[step], rest, value);
   if (/^\d+$/.test(step)) return Object.assign(Array.isArray(into) ? [...into] : [], { [step]: inside });

@@ -1,23 +1,16 @@
+import { everyScope } from '../../accounts/records.ts';
+import { durations, queryRanges } from '../../alerts/alert.ts';
+import { metricNames } from '../../alerts/metrics.ts';
+import { creatablePresets, knownPresets } from '../../apps/presets.ts';
 import type { Method } from '../../area.ts';
-import type { FormPlace, FormValues } from './place.ts';
-
-/** The collections whose ids a field may name. */
-export type Pick =
-  | 'accounts'
-  | 'alerts'
-  | 'apps'
-  | 'configurations'
-  | 'contactPoints'
-  | 'credentials'
-  | 'environments'
-  | 'faults'
-  | 'memberships'
-  | 'regions'
-  | 'tokens';
+import { contactPointTypes } from '../../contact-points/config.ts';
+import { PHASES } from '../../disaster/model.ts';
+import { catalog } from '../../solutions/catalog.ts';
+import type { FormPlace, FormValues, Pick } from './place.ts';
 
 /** One field of a request as the page asks for it. */
 export interface Field {
-  /** Where it stands: `name`, or the way into objects and lists, as in `items/0/requestId`. */
+  /** `name`, or its path through objects and lists, as in `items/0/requestId`. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'flag' | 'list' | 'json';
   readonly isRequired: boolean;
@@ -44,30 +37,46 @@ export interface Form {
   readonly does: string;
   readonly fields: readonly Field[];
   readonly fill: (at: FormPlace) => FormValues;
-  /** Suggestions for a field that are in no collection of the page. */
-  readonly choices?: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
+  /** Values of a field that stand in no collection of the page. */
+  readonly choices: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 
-type More = Partial<Omit<Field, 'name' | 'kind' | 'isRequired'>>;
+const kinds = { '': 'text', '#': 'number', '?': 'flag', '[]': 'list', '{}': 'json' } as const;
 
-function field(kind: Field['kind']) {
-  return (name: string, more: More = {}): Field => ({ name, kind, isRequired: false, ...more });
-}
+/** The word lists that fields name. */
+const wordLists: Readonly<Record<string, readonly string[]>> = {
+  creatablePresets,
+  knownPresets,
+  contactPointTypes,
+  metricNames,
+  durations,
+  queryRanges,
+  everyScope,
+  phases: PHASES,
+  solutions: catalog.map(({ solutionSlug }) => solutionSlug),
+};
 
-export const text = field('text');
-export const number = field('number');
-export const flag = field('flag');
-export const list = field('list');
-export const json = field('json');
-
-/** The same field as one that must be sent. */
-export function needs(optional: Field): Field {
-  return { ...optional, isRequired: true };
-}
-
-/** An id of a collection, which must be sent. */
-export function id(name: string, pick: Pick, follows?: readonly string[]): Field {
-  return needs(text(name, { pick, ...(follows === undefined ? {} : { follows }) }));
+/**
+ * Reads a list of fields: `name` is text, `name#` a number, `name?` a flag, `name[]` a list and `name{}` any JSON; `*` behind it says
+ * that it must be sent. Then may come `@COLLECTION`, whose ids it names, `=WORDS`, which are all it takes (`=a|b`, or the name of a word
+ * list), and `<OTHER+FIELDS`, on which its value depends.
+ */
+function fieldsOf(list: string): readonly Field[] {
+  return list.split(/,\s*/).flatMap((text) => {
+    const [head = '', ...rest] = text.trim().split(' ');
+    const [, name = '', kind = '', must] = /^([\w./]+)(#|\?|\[\]|\{\})?(\*)?$/.exec(head) ?? [];
+    const at = (mark: string) => rest.find((part) => part.startsWith(mark))?.slice(1);
+    const [pick, words, follows] = [at('@'), at('='), at('<')];
+    const field: Field = {
+      name,
+      kind: kinds[kind as keyof typeof kinds],
+      isRequired: must !== undefined,
+      ...(pick === undefined ? {} : { pick: pick as Pick }),
+      ...(words === undefined ? {} : { words: wordLists[words] ?? words.split('|') }),
+      ...(follows === undefined ? {} : { follows: follows.split('+') }),
+    };
+    return name === '' ? [] : [field];
+  });
 }
 
 /** `METHOD /path`, as a form is called. */
@@ -75,15 +84,12 @@ export function nameOf({ method, path }: { readonly method: string; readonly pat
   return `${method} ${path}`;
 }
 
-type About = Partial<Omit<Form, 'method' | 'path' | 'area' | 'does'>>;
+type About = readonly [does: string, fields?: string, fill?: Form['fill'], choices?: Form['choices']];
 
-/** Makes the forms of one area: `METHOD /path`, what it does, its fields and how they are filled in. */
-export function formsOf(
-  area: string,
-  forms: Readonly<Record<string, readonly [does: string, about?: About]>>,
-): readonly Form[] {
-  return Object.entries(forms).map(([name, [does, about = {}]]) => {
+/** Makes the forms of one area: `METHOD /path`, what it does, its fields, and how they are filled in beyond the ids they name. */
+export function formsOf(area: string, forms: Readonly<Record<string, About>>): readonly Form[] {
+  return Object.entries(forms).map(([name, [does, fields = '', fill = () => ({}), choices = () => ({})]]) => {
     const [method = '', path = ''] = name.split(' ');
-    return { method: method as Method, path, area, does, fields: [], fill: () => ({}), ...about };
+    return { method: method as Method, path, area, does, fields: fieldsOf(fields), fill, choices };
   });
 }

@@ -1,11 +1,35 @@
-import { memberships, type MembershipRecord, tokens } from '../../accounts/records.ts';
+import { accounts, credentials, memberships, type MembershipRecord, regions, tokens } from '../../accounts/records.ts';
+import { alerts } from '../../alerts/alert.ts';
+import { apps } from '../../apps/app.ts';
+import { contactPoints } from '../../contact-points/contact-point.ts';
+import { configurations } from '../../disaster/rows.ts';
+import { environments } from '../../environments/environment.ts';
+import { faults } from '../../public/faults.ts';
 import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
+
+/** The collections whose ids a field may name. */
+const picks = {
+  accounts,
+  alerts,
+  apps,
+  configurations,
+  contactPoints,
+  credentials,
+  environments,
+  faults,
+  memberships,
+  regions,
+  tokens,
+};
+
+/** The name of a collection whose ids a field may name. */
+export type Pick = keyof typeof picks;
 
 /** The values of a request that are filled in, under the names of its fields; what is undefined is not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
-/** Where a request is filled in: a world, whose token sends it, and what was chosen already. */
+/** The context of filling a request in: the world, the sender, and the values that were chosen already. */
 export interface FormPlace {
   readonly world: World;
   readonly accountId: string | undefined;
@@ -18,6 +42,10 @@ export interface FormPlace {
   readonly row: <T extends object>(name: string, of: Collection<T>, suits?: (row: T) => boolean) => T | undefined;
   /** The rows of a collection that belong to the account. */
   readonly rows: <T extends object>(of: Collection<T>) => readonly T[];
+  /** The id that a field names unless its form says otherwise: the chosen one, else that of the first or of the newest row. */
+  readonly idOf: (name: string, pick: Pick, isNewest: boolean) => string | undefined;
+  /** A name that no row of a collection has: as it is, or with the first number that is free. */
+  readonly freeName: <T extends object>(name: string, of: Collection<T>, nameOf: (row: T) => string) => string;
 }
 
 interface Asked {
@@ -49,16 +77,21 @@ export function placeOf(world: World, { token, given, lastRequest }: Asked): For
     rows,
     row: (name, of, suits = () => true) => {
       const named = chosen(name);
-      const row = named === undefined ? undefined : world.of(of).get(named);
-      if (named !== undefined) return row;
+      if (named !== undefined) return world.of(of).get(named);
       const all = rows(of);
       return all.find(suits) ?? all[0];
     },
+    idOf: (name, pick, isNewest) => {
+      const collection = picks[pick] as unknown as Collection<object>;
+      const all = rows(collection);
+      const row = isNewest ? all.at(-1) : all[0];
+      return chosen(name) ?? (name === 'accountId' ? accountId : row && collection.id(row));
+    },
+    freeName: (name, of, nameOf) => {
+      const taken = new Set(rows(of).map(nameOf));
+      let free = name;
+      for (let n = 2; taken.has(free); n += 1) free = `${name}-${n}`;
+      return free;
+    },
   };
-}
-
-/** A name that is free: as it is, or with the first number that is. */
-export function freeName(name: string, taken: readonly string[]): string {
-  if (!taken.includes(name)) return name;
-  for (let n = 2; ; n += 1) if (!taken.includes(`${name}-${n}`)) return `${name}-${n}`;
 }

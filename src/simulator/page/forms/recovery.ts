@@ -6,72 +6,55 @@ import { eligibleDestinations, unsupportedReasons } from '../../disaster/protect
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { regionFacts, sourceFacts } from '../../disaster/surroundings.ts';
 import { type Environment, environments } from '../../environments/environment.ts';
-import { type Field, type Form, flag, formsOf, id, json, needs, number, text } from './form.ts';
+import { type Form, formsOf } from './form.ts';
 
-const account = id('accountId', 'accounts');
-const pages = [text('after'), number('limit')];
-const byConfiguration = { follows: ['configurationId'] };
-
-const journaled = [
-  account,
-  id('configurationId', 'configurations'),
-  needs(number('expectedGeneration', byConfiguration)),
-  needs(text('requestId')),
-];
-
-const inDisasterReadiness = '/disaster-readiness';
+const journaled = `accountId* @accounts, configurationId* @configurations, expectedGeneration#* <configurationId, requestId*`;
+const pages = 'after, limit#';
+const bySource = '<items/0/sourceAppEnvId+common/mode';
+const byPoint = '<configurationId+pointId';
+const at = (method: string, name: string) => `${method} /disaster-readiness/${name}`;
 
 /** Protection, checks, activation and the ways out. */
 export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
-  [`GET ${inDisasterReadiness}/sources`]: [
-    'lists what can be protected, and how it is',
-    { fields: [account, ...pages], fill: own },
-  ],
-  [`GET ${inDisasterReadiness}/configurations`]: ['lists the protections', { fields: [account, ...pages], fill: own }],
-  [`POST ${inDisasterReadiness}/configure`]: [
+  [at('GET', 'sources')]: ['lists what can be protected, and how it is', `accountId* @accounts, ${pages}`],
+  [at('GET', 'configurations')]: ['lists the protections', `accountId* @accounts, ${pages}`],
+  [at('POST', 'configure')]: [
     'sets protections up, or edits them',
-    { fields: protectionFields(), fill: protection },
+    `accountId* @accounts, items/0/sourceAppEnvId* @environments, items/0/requestId*, items/0/expectedGeneration#* ${bySource},
+    common/mode =cold|warm, common/destinationRegion @regions <items/0/sourceAppEnvId,
+    common/sameRegionAcknowledged? <items/0/sourceAppEnvId+common/destinationRegion, items/0/target/envName ${bySource},
+    items/0/target/createNewApp? ${bySource}, items/0/target/appName ${bySource}, common/snapshotIntervalMs#,
+    common/validationIntervalMs#, common/rpoTargetMs#, common/rtoTargetMs#, common/storageCredentialId @credentials, common/target{}`,
+    protection,
   ],
-  [`GET ${inDisasterReadiness}/points`]: [
+  [at('GET', 'points')]: [
     'lists the points a recovery may start from',
-    {
-      fields: [account, id('configurationId', 'configurations'), ...pages],
-      fill: (at) => ({ ...own(at), configurationId: chosen(at)?.configurationId }),
-    },
+    `accountId* @accounts, configurationId* @configurations, ${pages}`,
   ],
-  [`POST ${inDisasterReadiness}/validate`]: ['asks for an isolated check', { fields: journaled, fill: journaledFill }],
-  [`POST ${inDisasterReadiness}/activate`]: [
+  [at('POST', 'validate')]: ['asks for an isolated check', journaled, (place) => journaledFill(place)],
+  [at('POST', 'activate')]: [
     'recovers an environment from a point',
-    { fields: activationFields(), fill: activation, choices: pointChoices },
+    `${journaled}, pointId* <configurationId, selectedOperationId* ${byPoint}, cutoffAt* ${byPoint},
+    target/envName* <configurationId, target/createNewApp?* <configurationId, target/appName <configurationId, writerSafetyAcknowledged?`,
+    activation,
+    pointChoices,
   ],
-  [`POST ${inDisasterReadiness}/discard-activation`]: [
+  [at('POST', 'discard-activation')]: [
     'gives an activation up',
-    {
-      fields: [...journaled, needs(text('operationId', byConfiguration)), needs(flag('discardAcknowledged'))],
-      fill: (at) => ({
-        ...journaledFill(at, isActivating),
-        operationId: chosen(at, isActivating)?.activeOperationId,
-        discardAcknowledged: true,
-      }),
-    },
+    `${journaled}, operationId* <configurationId, discardAcknowledged?*`,
+    (place) => ({
+      ...journaledFill(place, isActivating),
+      operationId: chosen(place, isActivating)?.activeOperationId,
+      discardAcknowledged: true,
+    }),
   ],
-  [`POST ${inDisasterReadiness}/reset`]: [
+  [at('POST', 'reset')]: [
     'wipes the protection of an environment or of the account',
-    {
-      fields: [
-        account,
-        needs(text('scope', { words: ['environment', 'account'] })),
-        text('sourceAppEnvId', { pick: 'environments', follows: ['scope'] }),
-        needs(text('confirmationName', { follows: ['scope', 'sourceAppEnvId'] })),
-      ],
-      fill: reset,
-    },
+    `accountId* @accounts, scope* =environment|account, sourceAppEnvId @environments <scope,
+    confirmationName* <scope+sourceAppEnvId`,
+    reset,
   ],
 });
-
-function own({ accountId }: FormPlace): FormValues {
-  return { accountId };
-}
 
 function isActivating(row: StoredConfiguration): boolean {
   return row.operations.some(({ operationId, kind }) => operationId === row.activeOperationId && kind === 'activation');
@@ -86,33 +69,10 @@ function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): C
 function journaledFill(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): FormValues {
   const configuration = chosen(at, suits);
   return {
-    accountId: at.accountId,
     configurationId: configuration?.configurationId,
     expectedGeneration: configuration?.generation,
     requestId: at.requestId,
   };
-}
-
-function protectionFields(): readonly Field[] {
-  const bySource = { follows: ['items/0/sourceAppEnvId', 'common/mode'] };
-  return [
-    account,
-    id('items/0/sourceAppEnvId', 'environments'),
-    needs(text('items/0/requestId')),
-    needs(number('items/0/expectedGeneration', bySource)),
-    text('common/mode', { words: ['cold', 'warm'] }),
-    text('common/destinationRegion', { pick: 'regions', follows: ['items/0/sourceAppEnvId'] }),
-    flag('common/sameRegionAcknowledged', { follows: ['items/0/sourceAppEnvId', 'common/destinationRegion'] }),
-    text('items/0/target/envName', bySource),
-    flag('items/0/target/createNewApp', bySource),
-    text('items/0/target/appName', bySource),
-    number('common/snapshotIntervalMs'),
-    number('common/validationIntervalMs'),
-    number('common/rpoTargetMs'),
-    number('common/rtoTargetMs'),
-    text('common/storageCredentialId', { pick: 'credentials' }),
-    json('common/target'),
-  ];
 }
 
 function protection(at: FormPlace): FormValues {
@@ -158,20 +118,6 @@ function suggestedNames({ appName, environmentName, isDatabase }: ConfigurationR
 
 function named(under: string, names: TargetNames): FormValues {
   return Object.fromEntries(Object.entries(names).map(([name, value]) => [`${under}/${name}`, value]));
-}
-
-function activationFields(): readonly Field[] {
-  const byPoint = { follows: ['configurationId', 'pointId'] };
-  return [
-    ...journaled,
-    needs(text('pointId', byConfiguration)),
-    needs(text('selectedOperationId', byPoint)),
-    needs(text('cutoffAt', byPoint)),
-    needs(text('target/envName', byConfiguration)),
-    needs(flag('target/createNewApp', byConfiguration)),
-    text('target/appName', byConfiguration),
-    flag('writerSafetyAcknowledged'),
-  ];
 }
 
 function activation(at: FormPlace): FormValues {

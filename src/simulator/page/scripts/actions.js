@@ -1,4 +1,4 @@
-// The actions of each row: each opens its request with the fields filled in.
+// The actions of each row of the world: each opens its request, filled in.
 import { openRequest, useToken } from './request/try.js';
 
 const to = (text, name, given) => [text, () => openRequest(name, given)];

@@ -40,11 +40,7 @@ function drawAlerts() {
 }
 
 function noAlerts() {
-  return el(
-    'li',
-    { class: 'empty' },
-    'No alerts. Make a contact point and an alert; then set its metric on the bench.',
-  );
+  return el('li.empty', 'No alerts. Make a contact point and an alert; then set its metric on the bench.');
 }
 
 function alertRow(alert) {
@@ -54,7 +50,7 @@ function alertRow(alert) {
   const update = (node) => showAlert(node, alert, env, value, strip);
   return {
     sig: JSON.stringify([alert, env?.cliEnvName, value, strip]),
-    make: () => update(el('li', { class: 'alert' })),
+    make: () => update(el('li.alert')),
     update,
   };
 }
@@ -125,10 +121,9 @@ function stripNode(alert, strip) {
   const label = `History: ${strip.told === '' ? `${alert.state} all the time` : strip.told}`;
   const picture = { viewBox: '0 0 1000 20', preserveAspectRatio: 'none', role: 'img', 'aria-label': label };
   return el(
-    'div',
-    { class: 'strip' },
+    'div.strip',
     svg('svg', picture, svg('title', {}, label), ...bars),
-    el('div', { class: 'ends' }, el('span', {}, `${strip.since} ago`), el('span', {}, 'now')),
+    el('div.ends', el('span', `${strip.since} ago`), el('span', 'now')),
   );
 }
 
@@ -142,23 +137,16 @@ function aboutAlert(alert, env, value, strip) {
     !alert.enabled && `was ${alert.state}`,
   ].filter(Boolean);
   return [
-    el('span', {}, chipFor(stateOf, stateNow(alert))),
+    el('span', chipFor(stateOf, stateNow(alert))),
     el(
-      'div',
-      { class: 'any' },
+      'div.any',
+      el('div.line', el('b.any', alert.name), el('span.muted.any', env?.cliEnvName ?? alert.appEnvId)),
       el(
-        'div',
-        { class: 'line' },
-        el('b', { class: 'any' }, alert.name),
-        el('span', { class: 'muted any' }, env?.cliEnvName ?? alert.appEnvId),
-      ),
-      el(
-        'div',
-        { class: 'small any' },
-        el('code', {}, `${alert.metric} ${alert.operator === 'gt' ? '>' : '<'} ${alert.threshold}`),
+        'div.small.any',
+        el('code', `${alert.metric} ${alert.operator === 'gt' ? '>' : '<'} ${alert.threshold}`),
         ` for ${alert.duration}, now ${value}`,
       ),
-      el('div', { class: 'line small muted' }, told.length > 0 && `${told.join(', ')} `, setMetric),
+      el('div.line.small.muted', told.length > 0 && el('span', told.join(', ')), setMetric),
     ),
     strip,
     menuButton(alert.name, () => alertActions(alert)),
@@ -185,21 +173,17 @@ function drawPoints() {
     }),
   }));
   byId('n-points').textContent = rows.length.toLocaleString('en');
-  showPoints(rows.length > 0 ? rows : [sayingRow('-', '', () => el('li', { class: 'empty' }, 'No contact points.'))]);
+  showPoints(rows.length > 0 ? rows : [sayingRow('-', '', () => el('li.empty', 'No contact points.'))]);
 }
 
 function pointNode(point, uses) {
   const where = point.regions.length === 0 ? 'deployed nowhere yet' : `deployed in ${point.regions.join(', ')}`;
   return el(
-    'li',
-    { class: 'point' },
+    'li.point',
     el(
       'div',
-      { class: 'line' },
-      el('b', { class: 'any' }, point.name),
-      tag(point.type),
-      mono(point.id),
-      el('span', { class: 'muted small' }, `${count(uses, 'alert')}; ${where}`),
+      el('div.line', el('b.any', point.name), tag(point.type), mono(point.id)),
+      el('div.muted.small', `${count(uses, 'alert')}; ${where}`),
     ),
     menuButton(point.name, () => pointActions(point)),
   );

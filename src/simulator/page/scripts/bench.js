@@ -1,5 +1,5 @@
 // The bench: clock, metrics, regions and readings.
-import { button, byId, chip, el, on, patch, tag } from './base/elements.js';
+import { button, byId, chip, el, on, patch } from './base/elements.js';
 import { drawFaults, prepareFaults } from './faults.js';
 import { menuButton } from './base/menu.js';
 import { openRequest } from './request/try.js';
@@ -87,7 +87,7 @@ function prepareMetric() {
 
 /** The metrics that there are; the forms of the simulator know them. */
 export function offerMetrics(names) {
-  byId('m-metric').replaceChildren(...names.map((name) => el('option', {}, name)));
+  byId('m-metric').replaceChildren(...names.map((name) => el('option', name)));
 }
 
 function drawEnvironmentIds() {
@@ -121,18 +121,14 @@ function regionNode({ id, up, supports }) {
     .filter(([name]) => !supports[name])
     .map(([, text]) => text);
   return el(
-    'li',
-    { class: 'item' },
+    'li.item',
     el(
-      'span',
-      { class: 'line' },
-      el('span', { class: 'any' }, id),
-      up ? chip('ok', 'dot', 'up') : chip('bad', 'cross', 'down'),
-      missing.length === 3 ? tag('supports none') : missing.length > 0 && tag(`no ${missing.join(', ')}`),
+      'div',
+      el('div.line', el('span.any', id), up ? chip('ok', 'dot', 'up') : chip('bad', 'cross', 'down')),
+      missing.length > 0 && el('div.muted.small', `no ${missing.join(', ')}`),
     ),
     el(
-      'span',
-      { class: 'line' },
+      'span.line',
       button(verb, 'toggle', toggle, { 'aria-label': `${verb} ${id}` }),
       menuButton(id, () => [['What it supports…', () => openRequest('PATCH /_sim/regions/:id', { id })]]),
     ),
@@ -140,7 +136,7 @@ function regionNode({ id, up, supports }) {
 }
 
 function prepareReadings() {
-  byId('r-name').append(...readingsThere.map(({ name }) => el('option', {}, name)));
+  byId('r-name').append(...readingsThere.map(({ name }) => el('option', name)));
   on('r-name', 'input', () => {
     byId('r-value').value = '';
     showReading();
@@ -165,8 +161,8 @@ function drawReadings() {
   const rows = Object.entries(view.readings).map(([name, value]) => ({
     key: name,
     sig: String(value),
-    make: () => el('li', { class: 'item small' }, el('code', { class: 'any' }, name), el('b', {}, String(value))),
+    make: () => el('li.item.small', el('code.any', name), el('b', String(value))),
   }));
-  const none = { key: '-', sig: '', make: () => el('li', { class: 'muted small' }, 'All as they are by default.') };
+  const none = { key: '-', sig: '', make: () => el('li.muted.small', 'All as they are by default.') };
   patch(byId('reading-list'), rows.length > 0 ? rows : [none]);
 }

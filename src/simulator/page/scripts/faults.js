@@ -4,7 +4,7 @@ import { rowsOf } from './base/state.js';
 import { act } from './base/sync.js';
 import { count } from './base/words.js';
 
-/** What each effect needs: nothing, or a value with a name and a suggestion. */
+/** The value that an effect needs, with its name, type and a suggestion; other effects need none. */
 const valueOf = {
   status: ['Status', 'number', '503'],
   commitThen: ['Status', 'number', '500'],
@@ -21,10 +21,10 @@ let effectsThere = [];
 
 export function prepareFaults(effects, publicRoutes) {
   effectsThere = effects;
-  byId('f-effect').append(...effects.map(({ name }) => el('option', {}, name)));
+  byId('f-effect').append(...effects.map(({ name }) => el('option', name)));
   byId('f-then').append(
     el('option', { value: '' }, 'handle the request'),
-    ...effects.filter(({ name }) => name !== 'delayMs').map(({ name }) => el('option', {}, name)),
+    ...effects.filter(({ name }) => name !== 'delayMs').map(({ name }) => el('option', name)),
   );
   const paths = [...new Set(publicRoutes.map(({ path }) => path))];
   byId('paths').append(...paths.map((value) => el('option', { value })));
@@ -117,7 +117,7 @@ export function drawFaults() {
     make: () => faultNode(fault),
   }));
   const none = 'None. A fault is used up when it has struck.';
-  const nothing = { key: '-', sig: '', make: () => el('li', { class: 'muted small' }, none) };
+  const nothing = { key: '-', sig: '', make: () => el('li.muted.small', none) };
   patch(byId('fault-list'), rows.length > 0 ? rows : [nothing]);
 }
 
@@ -125,19 +125,13 @@ function faultNode(fault) {
   const after = fault.skip > 0 ? ` after ${fault.skip}` : '';
   const remove = () => act('The fault is gone', 'DELETE', `/faults/${encodeURIComponent(fault.id)}`);
   return el(
-    'li',
-    { class: 'item' },
+    'li.item',
     el(
-      'span',
-      { class: 'any small' },
+      'span.any.small',
       chip('warn', 'bolt', `${fault.effect}${fault.status ? ` ${fault.status}` : ''}`),
       ' ',
-      el('code', {}, `${fault.method ?? 'any'} ${fault.path ?? '*'}`),
-      el(
-        'span',
-        { class: 'muted' },
-        `${after}, ${count(fault.count, 'time')}${fault.readsBody ? ', by its body' : ''}`,
-      ),
+      el('code', `${fault.method ?? 'any'} ${fault.path ?? '*'}`),
+      el('span.muted', `${after}, ${count(fault.count, 'time')}${fault.readsBody ? ', by its body' : ''}`),
     ),
     button('Remove', 'remove', remove, { class: 'quiet', 'aria-label': `Remove fault ${fault.effect}` }),
   );

@@ -23,21 +23,13 @@ export function lanesOf(row) {
     ...lane('Checks', [...spans(scale, row, 'enrolment'), ...spans(scale, row, 'validation')], 'Set-up and checks'),
     ...(row.standby || changes.length > 0 ? lane('Standby', ticks(scale, changes), aboutStandby) : []),
     ...lane('Activations', spans(scale, row, 'activation'), 'Activations'),
-    el('span', {}),
-    el(
-      'div',
-      { class: 'axis' },
-      el('span', {}, `${dayAndTime(from)} (${span(scale.width)} ago)`),
-      el('span', {}, 'now'),
-    ),
+    el('span'),
+    el('div.axis', el('span', `${dayAndTime(from)} (${span(scale.width)} ago)`), el('span', 'now')),
   ];
 }
 
 function lane(name, nodes, about) {
-  return [
-    el('span', { class: 'muted' }, name),
-    el('div', { class: 'lane', role: 'group', 'aria-label': about }, ...nodes),
-  ];
+  return [el('span.muted', name), el('div.lane', { role: 'group', 'aria-label': about }, ...nodes)];
 }
 
 function placed(node, { from, width }, at) {
@@ -97,17 +89,16 @@ export function operationNode(row, op) {
   const steps = seen.map(({ phase, at }, n) =>
     stepNode(op, phase, at, { isLast: n === seen.length - 1, isOver, isReceiver }),
   );
-  if (isReceiver) steps.push(el('li', { class: 'good' }, icon('check'), 'receives changes'));
-  if (op.failedSteps > 0) steps.push(el('li', { class: 'bad' }, icon('alert'), count(op.failedSteps, 'failed step')));
+  if (isReceiver) steps.push(el('li.good', icon('check'), 'receives changes'));
+  if (op.failedSteps > 0) steps.push(el('li.bad', icon('alert'), count(op.failedSteps, 'failed step')));
   return el(
-    'div',
-    { class: 'op' },
-    el('span', { class: 'what muted any' }, `${operationNames[op.kind]}${op.target ? ` to ${op.target}` : ''}`),
+    'div.op',
+    el('span.what.muted.any', `${operationNames[op.kind]}${op.target ? ` to ${op.target}` : ''}`),
     el(
-      'ol',
-      { class: 'steps', 'aria-label': `Phases of the ${op.kind}` },
+      'ol.steps',
+      { 'aria-label': `Phases of the ${op.kind}` },
       ...steps,
-      ...rest.map((phase) => el('li', {}, icon('ring'), phase)),
+      ...rest.map((phase) => el('li', icon('ring'), phase)),
     ),
   );
 }
@@ -128,6 +119,6 @@ function stepNode(op, phase, at, { isLast, isOver, isReceiver }) {
     { class: kind, ...(isLast && !isOver ? { 'aria-current': 'step' } : {}) },
     icon(bad ? 'cross' : kind === 'now' ? 'half' : 'check'),
     words,
-    at && el('time', {}, timeOf(at)),
+    at && el('time', timeOf(at)),
   );
 }

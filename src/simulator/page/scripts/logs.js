@@ -1,7 +1,7 @@
 // The two logs, newest first.
 import { byId, chip, el, mono, on, tag } from './base/elements.js';
 import { drawOn, redraw } from './base/schedule.js';
-import { logs } from './base/state.js';
+import { logs, tables } from './base/state.js';
 import { sayingRow, windowedList } from './base/windowed.js';
 import { dayAndTime } from './base/words.js';
 
@@ -25,14 +25,14 @@ function drawRequests() {
   const items = only ? logs.requests.items.filter(({ fault }) => fault) : logs.requests.items;
   const rows = items.toReversed().map((item) => logRow(item, requestNode));
   const none = only ? 'No request has met a fault.' : 'Nobody has asked for anything yet.';
-  showRequests(rows.length > 0 ? rows : [sayingRow('-', none, () => el('li', { class: 'empty' }, none))]);
+  showRequests(rows.length > 0 ? rows : [sayingRow('-', none, () => el('li.empty', none))]);
 }
 
 function drawLedger() {
   if (byId('hold-logs').checked) return;
   byId('n-ledger').textContent = logs.ledger.last.toLocaleString('en');
   const rows = logs.ledger.items.toReversed().map((item) => logRow(item, ledgerNode));
-  const none = () => el('li', { class: 'empty' }, 'Nothing has been committed yet.');
+  const none = () => el('li.empty', 'Nothing has been committed yet.');
   showLedger(rows.length > 0 ? rows : [sayingRow('-', '', none)]);
 }
 
@@ -49,18 +49,17 @@ function requestNode({ at, method, path, query, status, durationMs, committed, f
   return el(
     'li',
     { class: `req${fault ? ' fault' : ''} fresh` },
-    el('time', { class: 'mono muted', datetime: at }, at.slice(11, 19)),
-    el('span', { class: 'mono' }, method),
-    el('span', { class: 'mono any path' }, path, el('span', { class: 'muted' }, asked)),
+    el('time.mono.muted', { datetime: at }, at.slice(11, 19)),
+    el('span.mono', method),
+    el('span.mono.any.path', path, el('span.muted', asked)),
     el(
-      'span',
-      { class: 'struck' },
+      'span.struck',
       fault && chip('warn', 'bolt', `fault: ${fault}`),
       unknownFields.length > 0 && tag(`unknown: ${unknownFields.join(', ')}`),
     ),
-    el('span', { class: 'num' }, statusChip(status)),
-    el('span', { class: 'did' }, committed && tag('committed')),
-    el('span', { class: 'muted num ms' }, `${Math.round(durationMs)} ms`),
+    el('span.num', statusChip(status)),
+    el('span.did', committed && tag('committed')),
+    el('span.muted.num.ms', `${Math.round(durationMs)} ms`),
   );
 }
 
@@ -70,9 +69,12 @@ function factOf(name, value) {
   return value.length > 24 ? `${value.slice(0, 24)}…` : value;
 }
 
-/** Who caused a line of the ledger: a request, the control surface, or time. */
-function causeOf({ requestSeq, token, control }) {
-  if (requestSeq !== null) return `by ${token}… in request ${requestSeq}`;
+/** The cause of a line of the ledger: a request with its token, the control surface, or time. */
+function causeOf({ requestSeq, token, membershipId, control }) {
+  if (requestSeq !== null) {
+    const by = tables.memberships.get(membershipId)?.token ?? `${token}…`;
+    return `by ${by} in request ${requestSeq}`;
+  }
   return control ? 'by control' : 'by itself';
 }
 
@@ -80,18 +82,16 @@ export function ledgerNode(line) {
   const { at, kind, id, accountId, detail } = line;
   const facts = Object.entries(detail).map(([name, value]) => `${name} ${factOf(name, value)}`);
   return el(
-    'li',
-    { class: 'led fresh' },
-    el('time', { class: 'mono muted', datetime: at }, at.slice(11, 19)),
+    'li.led.fresh',
+    el('time.mono.muted', { datetime: at }, at.slice(11, 19)),
     el(
-      'div',
-      { class: 'any' },
-      el('b', {}, kind),
+      'div.any',
+      el('b', kind),
       ' ',
       mono(id),
       ' ',
-      el('span', { class: 'muted' }, `${causeOf(line)} in ${accountId}`),
-      facts.length > 0 && el('div', { class: 'small muted any' }, facts.join(', ')),
+      el('span.muted', `${causeOf(line)} in ${accountId}`),
+      facts.length > 0 && el('div.small.muted.any', facts.join(', ')),
     ),
   );
 }

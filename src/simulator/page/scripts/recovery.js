@@ -28,7 +28,7 @@ function drawRecovery() {
 
 function noProtections() {
   const text = 'No protections. Make one; its snapshots, checks and activations appear here.';
-  return el('li', { class: 'empty' }, text);
+  return el('li.empty', text);
 }
 
 function protectionRow(row) {
@@ -68,26 +68,25 @@ function protectionNode(first) {
   const more = el(
     'select',
     { 'aria-label': `Tell ${first.envName} more`, 'data-act': 'more' },
-    ...Object.keys(tellings).map((text) => el('option', {}, text)),
+    ...Object.keys(tellings).map((text) => el('option', text)),
   );
   const holding = button('', 'hold', () =>
     tell(row.hold ? 'Progress goes on' : 'Progress is held', { hold: !row.hold }),
   );
   const next = button('Next phase', 'next', () => tell(stepped(row), { nextPhase: true }));
   const article = el(
-    'article',
-    { class: 'protection', 'aria-label': `Protection of ${first.appName} ${first.envName}`, 'data-key': first.id },
+    'article.protection',
+    { 'aria-label': `Protection of ${first.appName} ${first.envName}`, 'data-key': first.id },
     el(
-      'div',
-      { class: 'top' },
-      el('div', { class: 'line' }),
+      'div.top',
+      el('div'),
       menuButton(`the protection of ${first.appName} ${first.envName}`, () => protectionActions(row)),
     ),
-    el('div', { class: 'lanes' }),
-    el('div', { class: 'ops col' }),
+    el('div.lanes'),
+    el('div.ops.col'),
     el(
-      'div',
-      { class: 'drive', role: 'group', 'aria-label': `Drive the protection of ${first.envName}` },
+      'div.drive',
+      { role: 'group', 'aria-label': `Drive the protection of ${first.envName}` },
       next,
       button('Fail a step', 'fail', () => tell('One more step will fail', { failSteps: row.failSteps + 1 })),
       holding,
@@ -106,10 +105,10 @@ function protectionNode(first) {
     next.disabled = row.busy === undefined && document.activeElement !== next;
   };
   article.show(row);
-  return el('li', {}, article);
+  return el('li', article);
 }
 
-/** The result of one step of the operation under way. */
+/** The result of one step of the operation under way: it may have failed. */
 function stepped(before) {
   const operationOf = (row) => row?.operations.find(({ operationId }) => operationId === before.busy);
   const failed = operationOf(before)?.failedSteps ?? 0;
@@ -123,19 +122,18 @@ function stepped(before) {
 function headOf(row) {
   const { state, reason, warnings } = row.readiness;
   const parts = [
-    el('h3', { class: 'any' }, `${row.appName} / ${row.envName}`),
-    el('span', { class: 'muted' }, `${row.region} to ${row.destination}`),
+    el('h3.any', `${row.appName} / ${row.envName}`),
+    el('span.muted', `${row.region} to ${row.destination}`),
     tag(row.mode),
     chipFor(readinessOf, state),
-    reason && el('span', { class: 'small' }, reason),
+    reason && el('span.small', reason),
     ...warnings.map((warning) => chip('warn', 'alert', warning)),
     row.hold && chip('warn', 'pause', 'held'),
     row.fenced && chip('warn', 'pause', 'reset pending'),
     ...standbyOf(row.standby),
     mono(row.id),
-    el('span', { class: 'small muted any' }, factsOf(row).join(', ')),
   ];
-  return parts.filter(Boolean);
+  return [el('div.line', ...parts), el('div.small.muted.any', factsOf(row).join(', '))];
 }
 
 function standbyOf(standby) {
@@ -144,7 +142,7 @@ function standbyOf(standby) {
   const waiting = standby.firstCopyDone ? `${count(standby.waiting, 'change')} waiting` : 'first copy';
   return [
     chip(standby.caughtUp ? 'ok' : 'warn', standby.caughtUp ? 'check' : 'half', words),
-    el('span', { class: 'small muted' }, waiting),
+    el('span.small.muted', waiting),
   ];
 }
 

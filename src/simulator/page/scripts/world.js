@@ -36,7 +36,7 @@ function drawWorld() {
   showRows(rows.length > 0 ? rows : [nothing(wanted)]);
 }
 
-/** What stands at environments: alerts that fire, protections, activations. */
+/** The marks of environments: alerts that fire, protections, activations. */
 function marksOf() {
   const firing = new Map();
   for (const { appEnvId, state, enabled } of tables.alerts.values()) {
@@ -82,7 +82,7 @@ function appRows(app, { environments, firing, protections }, hits) {
 
 const row = (key, seen, make) => ({ key, show: () => ({ sig: JSON.stringify(seen), make }) });
 
-/** The text at a protection in the tree: its readiness, and an activation under way. */
+/** A protection as the tree shows it: its readiness, and an activation that is under way. */
 function guardOf(protection) {
   if (protection === undefined) return undefined;
   const active = protection.operations.find(({ kind, endedAt }) => kind === 'activation' && endedAt === undefined);
@@ -95,21 +95,19 @@ function guardOf(protection) {
 function nothing(wanted) {
   return sayingRow('-', wanted, () =>
     wanted === ''
-      ? el('li', { class: 'empty' }, 'No accounts. Make one with “New account”.')
-      : el('li', { class: 'empty' }, `Nothing matches “${wanted}”.`),
+      ? el('li.empty', 'No accounts. Make one with “New account”.')
+      : el('li.empty', `Nothing matches “${wanted}”.`),
   );
 }
 
 function accountNode(account, appCount) {
   return el(
-    'li',
-    { class: 'account' },
+    'li.account',
     el(
-      'div',
-      { class: 'line' },
-      el('h3', { class: 'any' }, account.name),
+      'div.line',
+      el('h3.any', account.name),
       mono(account.id),
-      el('span', { class: 'muted small' }, count(appCount, 'app')),
+      el('span.muted.small', count(appCount, 'app')),
       account.memberEnvAccess && tag('member access on'),
       account.sandboxEntitlement && tag('sandbox'),
     ),
@@ -123,12 +121,10 @@ function memberNode(member, token, account) {
   const few = token && token.scopes.length < 4;
   const rights = [member.role, ...member.permissions.map((name) => permissionNames[name] ?? name)].join(', ');
   return el(
-    'li',
-    { class: 'member' },
-    el('span', { class: 'mono any', title: `membership ${member.id}` }, shortened(member.token)),
+    'li.member',
+    el('span.mono.any', { title: `membership ${member.id}` }, shortened(member.token)),
     el(
-      'span',
-      { class: 'muted small any' },
+      'span.muted.small.any',
       rights,
       token?.kind === 'environment' && ', environment token',
       few && `, ${token.scopes.length === 0 ? 'no scope' : `${token.scopes.join(', ')} only`}`,
@@ -143,15 +139,13 @@ const shortened = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text
 
 function appNode(app, environmentCount) {
   return el(
-    'li',
-    { class: 'app' },
+    'li.app',
     el(
-      'div',
-      { class: 'line' },
-      el('h4', { class: 'any' }, app.name),
+      'div.line',
+      el('h4.any', app.name),
       tag(app.preset),
       mono(app.id),
-      environmentCount === 0 && el('span', { class: 'muted small' }, 'no environments'),
+      environmentCount === 0 && el('span.muted.small', 'no environments'),
       app.deletionStarted && chip('warn', 'half', 'being deleted'),
       app.sandboxTermination !== 'done' && tag(`sandbox termination ${app.sandboxTermination}`),
     ),
@@ -161,16 +155,14 @@ function appNode(app, environmentCount) {
 
 function environmentNode(env, firing, guard) {
   return el(
-    'li',
-    { class: 'env' },
+    'li.env',
     chipFor(statusOf, env.status),
     el(
-      'div',
-      { class: 'line' },
-      el('span', { class: 'any' }, env.name),
+      'div.line',
+      el('span.any', env.name),
       mono(env.cliEnvName),
-      el('span', { class: 'muted small' }, `${env.region}${env.deployed ? '' : ', never deployed'}`),
-      env.pendingChanges.length > 0 && chip('info', 'half', count(env.pendingChanges.length, 'pending change')),
+      el('span.muted.small', `${env.region}${env.deployed ? '' : ', never deployed'}`),
+      env.pendingChanges.length > 0 && chip('info', 'half', `${env.pendingChanges.length} pending`),
       env.preventDestroy && tag('protected from deletion'),
       firing > 0 && chip('bad', 'alert', `${firing} firing`),
       guard?.active && activationChip(guard.active),
@@ -187,5 +179,5 @@ function activationChip({ phase, failedSteps }) {
 
 function protectionChip(state) {
   const [tone = ''] = readinessOf[state] ?? [];
-  return chip(tone, 'shield', el('span', { class: 'gone' }, 'protection '), state);
+  return chip(tone, 'shield', el('span.gone', 'protection '), state);
 }

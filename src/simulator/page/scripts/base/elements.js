@@ -5,8 +5,12 @@ export const byId = (id) => document.getElementById(id);
 /** Listens to an element; what is under way when the listener returns says itself how it ended. */
 export const on = (id, event, run) => byId(id).addEventListener(event, (happened) => void run(happened));
 
-export function el(tag, props = {}, ...children) {
+/** An element: `tag.class.class`, its properties if it has any, and its children; those that are false or missing are left out. */
+export function el(selector, ...parts) {
+  const [tag, ...classes] = selector.split('.');
   const node = document.createElement(tag);
+  if (classes.length > 0) node.className = classes.join(' ');
+  const props = parts[0]?.constructor === Object ? parts.shift() : {};
   for (const [name, value] of Object.entries(props)) {
     if (value === undefined || value === false) continue;
     if (name === 'on')
@@ -14,7 +18,7 @@ export function el(tag, props = {}, ...children) {
     else if (name === 'class') node.className = value;
     else node.setAttribute(name, value === true ? '' : value);
   }
-  node.append(...children.filter((child) => child !== undefined && child !== null && child !== false));
+  node.append(...parts.filter((child) => child !== undefined && child !== null && child !== false));
   return node;
 }
 
@@ -27,8 +31,8 @@ export function svg(tag, props, ...children) {
 
 export const icon = (name) => svg('svg', { class: 'i', 'aria-hidden': 'true' }, svg('use', { href: `#i-${name}` }));
 export const chip = (tone, glyph, ...words) => el('span', { class: `chip ${tone}` }, icon(glyph), ...words);
-export const tag = (text) => el('span', { class: 'tag' }, text);
-export const mono = (text) => el('span', { class: 'mono any muted' }, text);
+export const tag = (text) => el('span.tag', text);
+export const mono = (text) => el('span.mono.any.muted', text);
 export const button = (text, act, run, more = {}) =>
   el('button', { type: 'button', 'data-act': act, on: { click: run }, ...more }, text);
 

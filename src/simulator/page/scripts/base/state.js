@@ -1,4 +1,4 @@
-// What the page knows of the world.
+// The state of the page: the tables of the world, the logs, and the view they came with.
 
 const names = [
   'accounts',
@@ -23,7 +23,7 @@ export const logs = {
   requests: { items: [], last: 0, longest: 1000 },
 };
 
-/** Ledger lines of alerts, operations and standbys, from which strips and lanes are drawn. */
+/** Changes of alerts, operations and standbys from the ledger: the strips and lanes are drawn from them. */
 export const states = new Map();
 export const phases = new Map();
 export const applied = new Map();
@@ -32,7 +32,7 @@ export let view = { epoch: '', revision: 0, now: 0, mode: 'real', readings: {} }
 let seenAt = 0;
 export const now = () => (view.mode === 'real' ? view.now + (Date.now() - seenAt) : view.now);
 
-/** Applies an answer of /_sim/view; returns the changed collections. */
+/** Takes an answer of /_sim/view in; returns the collections that it touched. */
 export function takeIn(next) {
   view = { ...next, rows: undefined, removed: undefined };
   seenAt = Date.now();

@@ -17,7 +17,7 @@ export function windowedList(box, list, guess) {
   const gap = (key, height) => ({
     key,
     sig: String(height),
-    make: () => el('li', { class: 'gap', 'aria-hidden': 'true' }),
+    make: () => el('li.gap', { 'aria-hidden': 'true' }),
     update: (node) => (node.style.height = `${height}px`),
   });
 
@@ -75,6 +75,15 @@ export function windowedList(box, list, guess) {
   function drawUntilSteady() {
     framed = false;
     for (let n = 0; n < 4 && draw(); n += 1);
+    if (box.scrollTop === 0) endAtRow();
+  }
+
+  /** Lets the box end with a whole row where its list is longer than it may become. */
+  function endAtRow() {
+    box.style.maxHeight = '';
+    const most = parseFloat(getComputedStyle(box).maxHeight) || box.clientHeight;
+    const ends = [...list.children].map((node) => node.offsetTop + node.offsetHeight - list.offsetTop);
+    if (most < ends.at(-1)) box.style.maxHeight = `${ends.findLast((end) => end <= most) ?? most}px`;
   }
 
   function soonInFrame() {

@@ -11,7 +11,7 @@ let waiting;
 
 export function nothingSentYet() {
   const text = 'The answer, its lines in the ledger and what changed in the world appear here.';
-  byId('t-answer').replaceChildren(el('p', { class: 'muted' }, text));
+  byId('t-answer').replaceChildren(el('p.muted', text));
 }
 
 /** Sends a request, or gives up the one that is still waiting for its answer. */
@@ -40,9 +40,7 @@ export async function sendAndShow(request) {
 
 function showWaiting({ method, url }) {
   byId('t-send').textContent = 'Give up';
-  byId('t-answer').replaceChildren(
-    el('p', { class: 'line' }, chip('info', 'half', 'waiting'), el('code', { class: 'any' }, `${method} ${url}`)),
-  );
+  byId('t-answer').replaceChildren(el('p.line', chip('info', 'half', 'waiting'), el('code.any', `${method} ${url}`)));
 }
 
 async function answerTo({ method, url, headers, text }, signal) {
@@ -76,24 +74,21 @@ function showAnswer(request, answer, before) {
   const status = answer.status || logged?.status || 0;
   byId('t-answer').replaceChildren(
     el(
-      'p',
-      { class: 'line' },
+      'p.line',
       statusChip(status),
-      el('code', { class: 'any' }, `${request.method} ${request.url.replace(/^\/api\/public\/v1|\?.*$/g, '')}`),
-      el('span', { class: 'muted num' }, `${answer.ms} ms`),
-      logged && el('span', { class: 'muted' }, `request ${logged.seq}`),
+      el('code.any', `${request.method} ${request.url.replace(/^\/api\/public\/v1|\?.*$/g, '')}`),
+      el('span.muted.num', `${answer.ms} ms`),
+      logged && el('span.muted', `request ${logged.seq}`),
       logged?.fault && chip('warn', 'bolt', `fault: ${logged.fault}`),
-      answer.retryAfter && el('span', { class: 'muted' }, `retry-after ${answer.retryAfter}`),
+      answer.retryAfter && el('span.muted', `retry-after ${answer.retryAfter}`),
     ),
-    answer.what ? el('p', {}, answer.what) : bodyNode(answer.body),
-    el('h3', {}, 'In the ledger'),
-    lines.length > 0
-      ? el('ol', { class: 'lines' }, ...lines.slice(-20).map(ledgerNode))
-      : el('p', { class: 'muted' }, 'Nothing was committed.'),
-    el('h3', {}, 'What changed in the world'),
+    answer.what ? el('p', answer.what) : bodyNode(answer.body),
+    el('h3', 'In the ledger'),
+    lines.length > 0 ? el('ol.lines', ...lines.slice(-20).map(ledgerNode)) : el('p.muted', 'Nothing was committed.'),
+    el('h3', 'What changed in the world'),
     changes.length > 0
-      ? el('ul', { class: 'changes' }, ...changes.slice(0, 40).map(changeNode))
-      : el('p', { class: 'muted' }, 'Nothing that the page shows.'),
+      ? el('ul.changes', ...changes.slice(0, 40).map(changeNode))
+      : el('p.muted', 'Nothing that the page shows.'),
   );
   say(`${status || 'No answer'}: ${count(lines.length, 'line')} in the ledger, ${count(changes.length, 'change')}`);
   byId('t-answer').scrollIntoView({ block: 'nearest' });
@@ -120,12 +115,12 @@ function linesOf({ isControl }, logged, after) {
 }
 
 function bodyNode(body) {
-  if (body === '') return el('p', { class: 'muted' }, 'An empty body.');
+  if (body === '') return el('p.muted', 'An empty body.');
   let text = body;
   try {
     text = JSON.stringify(JSON.parse(body), undefined, 2);
   } catch {
-    // What is not JSON is shown as it came.
+    // Text that is not JSON is shown as it came.
   }
   const cut =
     text.length > longestShown
@@ -139,13 +134,12 @@ const verbs = { added: ['ok', 'plus', 'new'], removed: ['bad', 'cross', 'gone'],
 function changeNode({ verb, what, id, name, fields }) {
   return el(
     'li',
-    {},
     chip(...verbs[verb]),
     ' ',
-    el('b', {}, what),
+    el('b', what),
     ' ',
-    name && el('span', { class: 'any' }, `${name} `),
-    el('span', { class: 'mono any muted' }, id),
-    fields.length > 0 && el('div', { class: 'small any' }, ...fields.map((field) => el('div', {}, field))),
+    name && el('span.any', `${name} `),
+    el('span.mono.any.muted', id),
+    fields.length > 0 && el('div.small.any', ...fields.map((field) => el('div', field))),
   );
 }

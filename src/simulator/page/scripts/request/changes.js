@@ -1,4 +1,4 @@
-// What is different between two states of the world.
+// The differences between two states of the world.
 
 const called = {
   accounts: 'account',

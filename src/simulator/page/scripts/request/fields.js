@@ -13,8 +13,7 @@ export function fieldNode(field, value, { choices, accountId }, changed) {
     'label',
     { for: input.id, class: 'any' },
     ...partsOf(field.name),
-    field.isRequired &&
-      el('span', { class: 'must', title: 'must be sent' }, '*', el('span', { class: 'gone' }, ' required')),
+    field.isRequired && el('span.must', { title: 'must be sent' }, '*', el('span.gone', ' required')),
   );
   const drop = button('×', `drop ${field.name}`, () => changed(undefined, true), {
     class: 'quiet drop',
@@ -22,10 +21,10 @@ export function fieldNode(field, value, { choices, accountId }, changed) {
     title: 'Do not send it',
   });
   return el(
-    'div',
-    { class: 'field', 'data-key': field.name },
+    'div.field',
+    { 'data-key': field.name },
     label,
-    el('div', { class: 'control' }, input, adderOf(field, input, choices, accountId)),
+    el('div.control', input, adderOf(field, input, choices, accountId)),
     !field.isRequired && drop,
   );
 }
@@ -38,10 +37,10 @@ function partsOf(name) {
     .map((step) => (/^\d+$/.test(step) ? `[${step}]` : step))
     .join('.')
     .replaceAll('.[', '[');
-  return [way !== '' && el('span', { class: 'way' }, `${way}.`), last];
+  return [way !== '' && el('span.way', `${way}.`), last];
 }
 
-/** What may stand in a field; undefined when it is free. */
+/** The values that a field may have; undefined when any text will do. */
 function optionsOf({ name, kind, words, pick }, choices, accountId) {
   if (kind === 'flag') return ['true', 'false'].map((value) => ({ value, text: value }));
   if (words) return words.map((value) => ({ value, text: value }));
@@ -101,7 +100,7 @@ function valueFrom(kind, text) {
 function selectOf({ kind, isRequired }, value, options, changed) {
   const now = value === undefined ? '' : String(value);
   const all = options.some((option) => option.value === now) ? options : [{ value: now, text: now || '–' }, ...options];
-  const select = el('select', {}, ...all.map((option) => el('option', { value: option.value }, option.text)));
+  const select = el('select', ...all.map((option) => el('option', { value: option.value }, option.text)));
   select.value = now;
   select.addEventListener('change', () => {
     const chosen = select.value;

@@ -198,7 +198,8 @@ function drawLacks() {
     ...lacks.flatMap((pick) => {
       const [what, name] = makers[pick] ?? [pick];
       const go = button(`Make ${what}`, `make ${pick}`, () => openRequest(name), { class: 'quiet' });
-      return [`This needs ${what}, and there is none yet. `, name ? go : ''];
+      const suits = tables[pick].size > 0 ? ' that suits' : '';
+      return [`This needs ${what}${suits}, and there is none yet. `, name ? go : ''];
     }),
   );
 }
