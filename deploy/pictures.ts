@@ -99,7 +99,8 @@ async function recover(data: string): Promise<void> {
     await awaited(`the end of ${kind}`, () => kubectl(data, 'get', plural, '-o', 'jsonpath={.items[0].status.finishedTime}'));
     await draw(data, plural);
   };
-  const { externalId: configurationId, recoveryPoints, generation } = await statusOf(data, 'dprot', 'orders-db');
+  const shown = await statusOf(data, 'disasterprotections', 'orders-db');
+  const { externalId: configurationId, recoveryPoints, configurationGeneration } = shown;
   const [point] = Array.isArray(recoveryPoints) ? (recoveryPoints as readonly Readonly<Record<string, unknown>>[]) : [];
   const { availabilityRequiresVerification: _check, sizing: _sizing, ...recoveryPoint } = point ?? {};
   const validUntil = new Date(Date.now() + 3_600_000).toISOString();
@@ -111,15 +112,15 @@ async function recover(data: string): Promise<void> {
     recoveryPoint,
     target: { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true },
     acknowledgements: ['WriterSafety'],
-    confirmation: 'orders-db/prod',
+    confirmation: 'orders-db/production',
     validUntil,
   });
-  const { operationId = 'op_none' } = await statusOf(data, 'ract', 'orders-db');
+  const { externalId: operationId = 'op_none' } = await statusOf(data, 'recoveryactivations', 'orders-db');
   await request('ActivationDiscard', 'activationdiscards', {
     protectionRef,
     configurationId,
     operationId,
-    configurationGeneration: generation,
+    configurationGeneration,
     acknowledgements: ['DiscardsRecoveredData'],
     validUntil,
   });
@@ -127,8 +128,8 @@ async function recover(data: string): Promise<void> {
     scope: 'Environment',
     environmentRef: { externalId: 'env_db_prod' },
     configurationId,
-    configurationGeneration: generation,
-    confirmation: 'prod',
+    configurationGeneration,
+    confirmation: 'production',
     acknowledgements: ['DeletesProtectionAndLeftovers'],
     validUntil,
   });
@@ -157,6 +158,7 @@ async function pictures(data: string): Promise<void> {
     await awaited('a recovery point', () =>
       kubectl(kept, 'get', 'dprot', 'orders-db', '-o', 'jsonpath={.status.recoveryPoints[0].pointId}'),
     );
+    await awaited('the state of the alert', () => kubectl(kept, 'get', 'metricalerts', '-o', 'jsonpath={.items[0].status.state}'));
     await kubectl(kept, 'wait', '--for=condition=Ready', '--timeout=200s', 'apphosting', '--all', '-n', 'default');
     for (const plural of [
       'hostingaccounts',
