@@ -197,7 +197,7 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
         one.name,
         'it waits for the deletion',
         ({ status }) =>
-          /^waiting for deletion of /u.test(status?.operationState?.message ?? '') &&
+          status?.operationState?.message?.startsWith('waiting for deletion of ') === true &&
           status?.resources?.some((each) => each.requiresPruning === true) === true,
       );
       const waiting = (await argo.get(one.name))?.status?.operationState;
