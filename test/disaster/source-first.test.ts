@@ -76,6 +76,14 @@ describe('a protection that is not there yet', () => {
     expect(sentenceOf(world, kind, 'orders')).toMatch(/presetUnsupported; noPersistentVolume/);
   });
 
+  it('names every setting that would be refused at once', async () => {
+    const world = await aWorld({ ...aProtection, destinationRegion: 'ap-south', target: undefined });
+
+    expect(sentenceOf(world, kind, 'orders')).toMatch(
+      /ap-south is not eligible.*; .*set spec\.target\.environmentName/,
+    );
+  });
+
   it('has its conditions from the first visit on, also while it waits for what it refers to', async () => {
     const world = await aWorld({ environmentRef: { name: 'missing' } });
 

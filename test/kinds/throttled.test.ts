@@ -56,6 +56,19 @@ describe('a pause that the service asks for', () => {
     expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('False/NotThrottled');
   });
 
+  it('is told at once by a new resource that waits for another read than the one that met it', async () => {
+    const world = await throttledBy('300');
+    world.apply('AppEnvironment', 'staging', { externalId: 'env_web_staging' });
+    await world.run(3_000);
+    const said = [conditionOf(world, 'AppEnvironment', 'staging'), messageOf(world, 'AppEnvironment', 'staging')];
+    world.interference = () => undefined;
+
+    await world.run(330_000);
+
+    expect(said).toEqual(['False/Throttled', expect.stringMatching(/requests wait until 2026-01-01T00:05:1/)]);
+    expect(conditionOf(world, 'AppEnvironment', 'staging')).toMatch(/^True/);
+  });
+
   it('is taken back when it is over', async () => {
     const world = await throttledBy('300');
     world.interference = () => undefined;

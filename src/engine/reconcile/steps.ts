@@ -17,6 +17,7 @@ import type { Resources } from '../context/resources.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Step, Verdict } from '../kind/contract/step.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
+import { longPause } from '../kind/planner/reading.ts';
 import { noteCircumstances, wentWell } from '../objects/call-backoff.ts';
 import { seenAgain } from '../objects/in-process.ts';
 import { storedInWords } from '../objects/object-index.ts';
@@ -184,10 +185,17 @@ export class Steps {
     // Waiting in our own queue is not worth a status.
     const queueMs = (1_000 * usualQueue) / view.service.health().requestsPerSecond;
     const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
-    if (waited < quietMs || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
+    const pause = doubt === undefined ? longPause(pass) : undefined;
+    const isSoon = waited < quietMs && pause === undefined;
+    if (isSoon || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
+    const waiting = `waiting for ${step.read.first.endpoint}`;
+    if (pause !== undefined) {
+      const message = `${waiting}: the service asked to slow down, and ${pause}`;
+      return context.conclude({ is: 'wait', reason: 'Throttled', message, retryInMs: quietReadMs });
+    }
     const message =
       doubt === undefined
-        ? `waiting for ${step.read.first.endpoint}`
+        ? waiting
         : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows its effect`;
     const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
     return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });

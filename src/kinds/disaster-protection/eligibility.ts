@@ -21,11 +21,14 @@ export function refusedBySource(
   const unread = mayLack ? [appEnvsOf(accountId), appsOf(accountId)].find(isUnread) : undefined;
   if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   const reasons = configuration === undefined ? unsupported(source) : [];
-  const why =
-    reasons.length > 0
-      ? `the service cannot protect environment ${appEnvId}: ${reasons.join('; ')}`
-      : (destination(pass, source, configuration) ?? (mayLack ? names(pass, appEnvId) : undefined));
-  return why === undefined ? undefined : { is: 'stall', reason: 'NotEligible', message: `${why}; nothing is sent` };
+  const whys = [
+    reasons.length === 0 ? undefined : `the service cannot protect environment ${appEnvId}: ${reasons.join('; ')}`,
+    destination(pass, source, configuration),
+    mayLack ? names(pass, appEnvId) : undefined,
+  ].filter((why) => why !== undefined);
+  return whys.length === 0
+    ? undefined
+    : { is: 'stall', reason: 'NotEligible', message: `${whys.join('; ')}; nothing is sent` };
 }
 
 /** Every reason that the service gives, of the environment and of each volume. */

@@ -23,16 +23,21 @@ export function readOf<Spec, Facts>(
     case 'refused':
       return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
     case 'throttled': {
-      const { throttledMs = 0 } = pass.account;
-      if (Math.max(throttledMs, pass.monotonicMs - pass.askedAt) < shortPauseMs) return { is: 'read', read, since };
-      const until = throttledMs <= 0 ? '' : `; requests wait until ${isoSeconds(pass.wallMs + throttledMs + 999)}`;
-      return { is: 'wait', reason: 'Throttled', message: `${message}${until}` };
+      const pause = longPause(pass);
+      if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
+      return { is: 'wait', reason: 'Throttled', message: pause === undefined ? message : `${message}; ${pause}` };
     }
     case 'malformed':
       return { is: 'wait', reason: 'UnexpectedResponse', message };
     case 'unreachable':
       return { is: 'wait', reason: 'ServiceUnavailable', message };
   }
+}
+
+/** The end of a long pause that the service asked for, in words; undefined when there is none. */
+export function longPause({ account, wallMs }: Pick<Pass<unknown, unknown>, 'account' | 'wallMs'>): string | undefined {
+  const { throttledMs = 0 } = account;
+  return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSeconds(wallMs + throttledMs + 999)}`;
 }
 
 /**
