@@ -290,6 +290,7 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
       const team = await aTeam();
       const samples = await team.manifests('deploy/samples-more');
       const pick = (kind: string) => samples.filter((each) => each.kind === kind);
+      const environment = pick('AppEnvironment');
       const [protection, trial] = [pick('DisasterProtection'), pick('RecoveryValidation')];
       const pushOn = async () => {
         for (const each of protection) {
@@ -297,8 +298,8 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
           if (typeof id === 'string') await team.control('PATCH', `/configurations/${id}`, { nextPhase: true });
         }
       };
-      const one = await synced(team, [...accountOf(team), ...protection, ...trial]);
-      await meanwhile(one, 'both are there', async () => (await team.left()).length === 3);
+      const one = await synced(team, [...accountOf(team), ...environment, ...protection, ...trial]);
+      await meanwhile(one, 'all are there', async () => (await team.left()).length === 4);
       await team.until('True/', [...protection, ...trial], pushOn);
       await argo.until(one.name, 'it is synced and healthy', isDone);
       for (let time = 0; time < 3; time += 1) {
