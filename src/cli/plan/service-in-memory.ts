@@ -76,6 +76,7 @@ export class ServiceInMemory {
   readonly #kept = new Map<string, Kept>();
   readonly #settlesAt = new Map<string, { readonly at: number; readonly status: string }>();
   readonly #failures = new Map<string, Extract<AccountReading, { is: 'failed' }>>();
+  readonly #listedAlerts = new Map<string, Item>();
   #count = 0;
   #underWay = new Set<Promise<unknown>>();
 
@@ -156,7 +157,8 @@ export class ServiceInMemory {
     const kept = this.#kept.get(`${name}/${id}`);
     if (kept?.item === undefined && kept !== undefined) return responseOf(gone);
     if (kept?.item !== undefined && kept.isNew) return responseOf({ status: 200, body: this.#now(name, kept.item) });
-    const base = await this.#base(path, query);
+    const listed = name === 'alert' ? this.#listedAlert(id) : undefined;
+    const base = listed === undefined ? await this.#base(path, query) : responseOf({ status: 200, body: listed });
     if (kept?.item === undefined || !('status' in base) || base.status !== 200) return base;
     const before = bodyIn(base);
     return responseOf({ status: 200, body: { ...unwrapped(before), ...this.#now(name, kept.item) } });
@@ -199,6 +201,8 @@ export class ServiceInMemory {
     const kept = this.#kept.get(`${name}/${id}`);
     if (kept?.item === undefined && kept !== undefined) return undefined;
     if (kept?.isNew === true) return kept.item;
+    const listed = name === 'alert' ? this.#listedAlert(id) : undefined;
+    if (listed !== undefined) return { ...listed, ...kept?.item };
     const shelf: Shelf = shelves[name];
     const accountId = this.#reader.accountId;
     const [path, query]: [string, Query] =
@@ -304,14 +308,26 @@ export class ServiceInMemory {
     return { status: 400, body: { error: 'the contact point is in use', details: `${uses} alerts use it` } };
   }
 
-  #alertsUsing(id: string): number {
-    const ids = new Set<string>();
+  /** An alert as the list of its environment showed it: a list has every field, so that no alert is asked for by itself. */
+  #listedAlert(id: string): Item | undefined {
+    if (!this.#listedAlerts.has(id)) this.#lookThroughAlerts();
+    return this.#listedAlerts.get(id);
+  }
+
+  #lookThroughAlerts(): void {
     for (const [address, reading] of this.#reader.readings()) {
       if (!address.startsWith('/app-env/alerts') || reading.is !== 'answered' || !isRecord(reading.body)) continue;
       const { alerts } = reading.body;
       for (const alert of Array.isArray(alerts) ? (alerts as unknown[]) : [])
-        if (isRecord(alert) && usesPoint(alert, id)) ids.add(String(alert['alertId']));
+        if (isRecord(alert)) this.#listedAlerts.set(String(alert['alertId']), alert);
     }
+  }
+
+  #alertsUsing(id: string): number {
+    this.#lookThroughAlerts();
+    const ids = new Set(
+      [...this.#listedAlerts].filter(([, alert]) => usesPoint(alert, id)).map(([alertId]) => alertId),
+    );
     for (const [key, { item }] of this.#kept) {
       if (!key.startsWith('alert/')) continue;
       const alertId = key.slice('alert/'.length);

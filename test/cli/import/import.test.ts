@@ -247,7 +247,19 @@ describe('an import', () => {
   it('says how much there is to read, and how long that takes', async () => {
     const { err } = await imported(await serviceAtSocket());
 
-    expect(err).toContain('reading acc_demo: 4 lists, then 9 reads; about 1 s at 1000 requests/s');
+    expect(err).toContain('reading acc_demo: 4 lists, then 12 reads; about 1 s at 1000 requests/s');
+  });
+
+  it('asks for no more than it said, however many alerts there are', async () => {
+    const service = await serviceAtSocket('demo-admin');
+    await clicked(service);
+    const asked = (await service.methods()).length;
+
+    const { out, err } = await imported(service);
+
+    expect(out).toContain('plan of this folder: 0 calls');
+    const [, lists, reads] = /: (\d+) lists, then (\d+) reads/.exec(err) ?? [];
+    expect((await service.methods()).length - asked).toBe(Number(lists) + Number(reads));
   });
 
   it('writes an installation that is named by hand, only observed, and refers to an account that the cluster has', async () => {
