@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importAccount } from '../../../src/cli/import/command.ts';
@@ -260,6 +261,25 @@ describe('an import', () => {
     expect(out).toContain('plan of this folder: 0 calls');
     const [, lists, reads] = /: (\d+) lists, then (\d+) reads/.exec(err) ?? [];
     expect((await service.methods()).length - asked).toBe(Number(lists) + Number(reads));
+  });
+
+  it('leaves whole files only where Ctrl-C comes while it writes', async () => {
+    const service = await serviceAtSocket();
+    await clicked(service);
+    const whole = filesIn((await imported(service)).folder);
+    const folder = folderOf({});
+
+    const importing = ran(importAccount, [folder, ...service.flags]);
+    while (readdirSync(folder, { recursive: true }).length === 0) await setImmediate();
+    process.emit('SIGINT', 'SIGINT');
+    const { code, err } = await importing;
+
+    expect(err).toMatch(/stopped after \d+ of \d+ files, each whole/);
+    expect(code).toBe(1);
+    const files = filesIn(folder);
+    expect(files.size).toBeLessThan(whole.size);
+    for (const [path, text] of files) expect(text).toBe(whole.get(path));
+    expect(readdirSync(folder, { recursive: true }).filter((name) => String(name).endsWith('.tmp'))).toEqual([]);
   });
 
   it('writes an installation that is named by hand, only observed, and refers to an account that the cluster has', async () => {
