@@ -73,6 +73,7 @@ const commands: Readonly<Record<string, Entry>> = {
     pause: 'hold a resource: nothing is sent for it',
     resume: 'let a paused resource go on',
     redeploy: 'restart an environment on what it runs',
+    rollback: 'roll an environment back to the version before',
     stop: 'stop an environment',
     start: 'start an environment',
   }),

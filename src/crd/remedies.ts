@@ -12,6 +12,8 @@ const ready = {
     'Nothing, if only looking is meant. Otherwise set `spec.lifecycle.managementPolicy: Manage`, and that of the account too.',
   Succeeded: nothing,
   DeployAssumed: 'Nothing, or set the annotation `apphosting.dev/redeploy-at` to have it deployed once more.',
+  RolledBack:
+    'Nothing for now. Put what should run into `spec.deploy`, or set another `apphosting.dev/roll-back-at` to go back once more.',
   Presumed:
     'Nothing. Before an upgrade, look in the console for the id of the installation, and for a step that is left to you, and put the id into `spec.externalId`.',
   DeployHeld: 'Set `spec.powerState: Running` when it is to run.',
@@ -95,7 +97,7 @@ const stalled = {
   ObjectGone:
     'Set `spec.lifecycle.onMissing: Recreate` for a new and empty one, and take out `spec.externalId` where it names the one that is gone; or delete the resource.',
   ChangeNotShown:
-    'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec to go on.',
+    'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec, or set `apphosting.dev/reconcile-at`, to go on.',
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
   EndpointChanged:
     'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
@@ -144,6 +146,8 @@ const aspects = {
   EvaluationError: 'Look at the alert in the console.',
   AlertPaused: 'Set `spec.enabled: true` when it is to be evaluated.',
   NotRefreshed: byItself,
+  StateStale:
+    'With `refreshSeconds: 0` or `Observe` only the service itself looks: set `refreshSeconds`. Else see the log for refreshes that fail.',
   UnknownAlertState: 'Look at the alert in the console; update the operator, or report the word.',
   Running: nothing,
   Stopped: nothing,
@@ -195,7 +199,15 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['HostedApp', 'AppEnvironment', 'SolutionInstallation'], 'EnvironmentInDoubt'),
   ...only(['AppEnvironment', 'DisasterProtection', 'MemberAccess'], 'EnvironmentChanged'),
   ...only(['AppEnvironment'], 'UnknownRemoteStatus', 'NeverDeployed', 'RollbackRefused'),
-  ...only(['AppEnvironment'], 'DeployInDoubt', 'DeployFailed', 'DeployAssumed', 'DeployHeld', 'PendingNextBuild'),
+  ...only(
+    ['AppEnvironment'],
+    'DeployInDoubt',
+    'DeployFailed',
+    'DeployAssumed',
+    'RolledBack',
+    'DeployHeld',
+    'PendingNextBuild',
+  ),
   ...only(['AppEnvironment'], 'Running', 'Stopped'),
   ...only(['AppEnvironment', 'MemberAccess', 'MetricAlert'], 'EnvironmentNotFound'),
   ...only(['SolutionInstallation'], 'ToBeDoneByYou', 'NothingToDo'),
@@ -210,7 +222,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['HostedApp', 'ContactPoint', 'MetricAlert'], 'ChangeNotShown'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
-  ...only(['MetricAlert'], 'UnknownAlertState'),
+  ...only(['MetricAlert'], 'StateStale', 'UnknownAlertState'),
   ...only(['MemberAccess'], 'AccessWiderThanSpec', 'AsSpecified', 'FeatureNotShown', 'AddedByOthers', 'NothingAdded'),
   ...only(['DisasterProtection'], 'Preparing', 'ConfigurationGone', 'WipedByReset', 'RecoveryReady', 'NeedsAttention'),
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),

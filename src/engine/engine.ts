@@ -4,7 +4,7 @@
  * Guarantees: one reconcile per object at a time; every change of an object, its references, its Secrets or its state in
  * the service leads to a reconcile; no decision is made on a version older than our own last write.
  */
-import { withoutUnshown } from './kind/planner/planner.ts';
+import { tryingAgain } from './kind/planner/planner.ts';
 import { sameJson } from '../base/json.ts';
 import { isOlderVersion } from '../base/resource-version.ts';
 import { Accounts } from './account/accounts.ts';
@@ -320,7 +320,7 @@ export class Engine {
     if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
     else if (inProcess.forced?.token !== token) {
       inProcess.forced = { token, since: this.#parts.clock.monotonic() };
-      inProcess.notes = withoutUnshown(inProcess.notes);
+      inProcess.notes = tryingAgain(inProcess.notes);
     }
   }
 }

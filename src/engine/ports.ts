@@ -138,8 +138,8 @@ export interface Service {
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
   /** The newest failure, when it is newer than the newest full list. */
   problem(read: Read): ReadProblem | undefined;
-  /** Asks for a list begun at or after `since` (monotonic). Everybody who asks shares one list. */
-  want(read: Read, since: number): void;
+  /** Asks for a list begun at or after `since` (monotonic), for an edit or for who only waits. Everybody who asks shares one list. */
+  want(read: Read, since: number, urgency: 'edit' | 'wait'): void;
   /** Keeps a read polled until the returned function is called. */
   follow(read: Read): () => void;
   /** How long a call that is announced now may have to wait for the budget. */

@@ -105,7 +105,7 @@ export function openService(
     accountId: settings.accountId,
     snapshot: (read) => mirror.snapshot(read),
     problem: (read) => mirror.problem(read),
-    want: (read, since) => mirror.want(read, since),
+    want: (read, since, urgency) => mirror.want(read, since, urgency),
     follow: (read) => mirror.follow(read),
     send: (request, options) => {
       const call = sent(request, options);

@@ -96,7 +96,6 @@ const words: readonly (readonly [place: string, word: string])[] = [
   ['ContactPoint status.deployments[].uid', 'dashboardContactPointUid'],
   ['MetricAlert status.environmentId', 'appEnvId'],
   ['MetricAlert status.state', 'lastKnownState'],
-  ['MetricAlert status.lastStateCheckTime', 'lastStateCheck'],
   ['MemberAccess status.environmentIds', 'allowedAppEnvIds'],
   ...identities.flatMap(({ kind, idWord }) =>
     idWord === undefined ? [] : [[`${kind} status.externalId`, idWord] as const],

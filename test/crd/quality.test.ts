@@ -79,6 +79,7 @@ const accepted: readonly (readonly [finding: string, because: string])[] = [
   ['NoMaps: HostedApp .spec.atCreation.database.settings', 'names are the service’s and differ by database'],
   ['NoFloats: MetricAlert .spec.threshold', 'docs/design/status-and-conditions.md#thresholds-are-numbers'],
   ['NoBools: AppEnvironment .spec.deploy.build.forceNewBuild', service],
+  ['NoBools: AppEnvironment .spec.deploy.build.rebuild', service],
   ['NoBools: AppEnvironment .spec.startupConfig.shell', service],
   ['NoBools: ContactPoint .spec.verifyConfig', service],
   ['NoBools: DisasterProtection .spec.target.createNewApp', service],

@@ -8,7 +8,7 @@ import { structural } from '../../src/crd/structural.ts';
 import { accesses } from '../../src/engine/kind/contract/access.ts';
 import { annotations } from '../../src/engine/objects/names.ts';
 import { doneAnnotation } from '../../src/kinds/solution-installation/solution-installation.ts';
-import { redeployAnnotation } from '../../src/kinds/app-environment/parts.ts';
+import { askedBy } from '../../src/kinds/app-environment/parts.ts';
 import { identities } from '../../src/kinds/identities.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
 import { filesUnder } from '../repository/files.ts';
@@ -77,7 +77,9 @@ describe('docs/resources.md', () => {
       Object.keys(structural(spec, 'spec').properties?.['lifecycle']?.properties ?? {}),
     );
 
-    expect(names.toSorted()).toEqual([...Object.values(annotations), redeployAnnotation, doneAnnotation].toSorted());
+    expect(names.toSorted()).toEqual(
+      [...Object.values(annotations), ...Object.values(askedBy), doneAnnotation].toSorted(),
+    );
     expect(
       rowsOf(text, 'Field of `spec.lifecycle`')
         .flatMap(([name]) => quoted(name))

@@ -45,6 +45,16 @@ describe('a protection that is not there yet', () => {
       { destinationRegion: 'eu-west' },
       /is the region of the source: add SameRegion to spec.acknowledgements, or use us-east/,
     ],
+    [
+      'no name for the new app that a database gets',
+      { target: { environmentName: 'recovered' } },
+      /env_db_prod runs POSTGRESQL, and a database .* set spec.target.environmentName and spec.target.appName/,
+    ],
+    [
+      'no names at all for a database',
+      { target: undefined },
+      /env_db_prod runs POSTGRESQL, and a database .* set spec.target.environmentName and spec.target.appName/,
+    ],
   ])('sends nothing where it asks for %s, and says what would be accepted', async (_because, more, words) => {
     const world = await aWorld({ ...aProtection, ...more });
 

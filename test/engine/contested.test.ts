@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../support/disturbed-wire.ts';
-import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
+import { aWorld, conditionOf, internalOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
 const spec = {
   environmentRef: { externalId: 'env_web_prod' },
@@ -34,7 +34,7 @@ async function aFight(corrections?: Disturbance) {
 }
 
 describe('a change that the service says yes to and never shows', () => {
-  it('is sent five times, however rarely the service is read, and then told', async () => {
+  it('is sent three times, however rarely the service is read, and then told', async () => {
     const { world, applied, written } = await aFight({ insteadOf: { status: 200, text: '{"alert":{}}' } });
     world.account({ pollSeconds: 600 });
     await world.run(60_000);
@@ -42,7 +42,7 @@ describe('a change that the service says yes to and never shows', () => {
 
     await world.run(3 * 3_600_000);
 
-    expect(written.count).toBe(5);
+    expect(written.count).toBe(3);
     expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/ChangeNotShown');
     expect(messageOf(world, 'MetricAlert', 'cpu')).toContain('said yes to threshold of alert');
   });
@@ -60,7 +60,25 @@ describe('a change that the service says yes to and never shows', () => {
     world.apply('MetricAlert', 'cpu', { ...applied, threshold: 82 });
     await world.run(60_000);
 
-    expect(written.count).toBe(6);
+    expect(written.count).toBe(4);
+  });
+
+  it('is not sent again after a restart, but when somebody asks for it', async () => {
+    const { world, applied, written } = await aFight({ insteadOf: { status: 200, text: '{"alert":{}}' } });
+    world.apply('MetricAlert', 'cpu', { ...applied, threshold: 81 });
+    await world.run(600_000);
+    await world.crash();
+    await world.run(600_000);
+    const before = [written.count, conditionOf(world, 'MetricAlert', 'cpu')];
+
+    world.interference = () => undefined;
+    const annotations = { 'apphosting.dev/reconcile-at': '1' };
+    world.apply('MetricAlert', 'cpu', { ...applied, threshold: 81 }, annotations);
+    await world.run(120_000);
+
+    expect(before).toEqual([3, 'False/ChangeNotShown']);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+    expect(internalOf(world, 'MetricAlert', 'cpu')['applied']).not.toHaveProperty('unshown');
   });
 });
 

@@ -46,21 +46,35 @@ describe('the mirror', () => {
     const { clock, mirror, requests } = mirrorOfSmallWorld();
     await clock.advance(1000);
 
-    for (let asker = 0; asker < 50; asker += 1) mirror.want(points, clock.monotonic());
+    for (let asker = 0; asker < 50; asker += 1) mirror.want(points, clock.monotonic(), 'edit');
     await clock.advance(1000);
 
     expect(requests).toHaveLength(1);
     expect(mirror.snapshot(points)?.begunAt).toBeGreaterThanOrEqual(1000);
   });
 
+  it('asks at the urgency of the most urgent who wants it', async () => {
+    const { clock, mirror, urgencies } = mirrorOfSmallWorld();
+
+    mirror.want(points, 0, 'wait');
+    await clock.advance(10_000);
+    mirror.want(points, 20_000, 'edit');
+    mirror.want(points, 20_000, 'wait');
+    await clock.advance(20_000);
+    mirror.want(points, 40_000, 'wait');
+    await clock.advance(20_000);
+
+    expect(urgencies).toEqual(['wait', 'edit', 'wait']);
+  });
+
   it('does not take a list under way for a fresh one', async () => {
     const { clock, mirror, requests, world } = mirrorOfSmallWorld();
     world.latencyMs = 100;
-    mirror.want(points, 0);
+    mirror.want(points, 0, 'edit');
     await clock.advance(50);
     const since = clock.monotonic();
 
-    mirror.want(points, since);
+    mirror.want(points, since, 'edit');
     await clock.advance(60);
     const stale = mirror.snapshot(points)?.begunAt ?? Infinity;
     await clock.advance(5000);
@@ -88,7 +102,7 @@ describe('the mirror', () => {
     const { clock, mirror, requests } = mirrorOfSmallWorld({ requestsPerSecond: 200 });
 
     for (let ms = 0; ms < 20_000; ms += 10) {
-      mirror.want(points, clock.monotonic());
+      mirror.want(points, clock.monotonic(), 'edit');
       await clock.advance(10);
     }
 
@@ -99,7 +113,7 @@ describe('the mirror', () => {
   it('waits with a demand that lies in the future', async () => {
     const { clock, mirror, requests } = mirrorOfSmallWorld();
 
-    mirror.want(points, 120_000);
+    mirror.want(points, 120_000, 'edit');
     await clock.advance(119_999);
     const early = requests.length;
     await clock.advance(10);
@@ -131,7 +145,7 @@ describe('the mirror', () => {
 
     await clock.advance(1.9 * 3_600_000);
     const unasked = requests.map(pathOf);
-    mirror.want(appOf('a'), clock.monotonic());
+    mirror.want(appOf('a'), clock.monotonic(), 'edit');
     await clock.advance(1000);
 
     expect(unasked).toEqual(['/app-presets', '/app-presets']);
@@ -142,8 +156,8 @@ describe('the mirror', () => {
     const { clock, mirror, world } = mirrorOfSmallWorld();
     world.fail = () => answer(404, { error: 'not found' });
 
-    mirror.want(alertOf('al_9'), 0);
-    mirror.want(points, 0);
+    mirror.want(alertOf('al_9'), 0, 'edit');
+    mirror.want(points, 0, 'edit');
     await clock.advance(1000);
 
     expect(mirror.snapshot(alertOf('al_9'))?.items.size).toBe(0);
@@ -223,7 +237,7 @@ describe('the mirror', () => {
     const { clock, mirror, requests, world } = mirrorOfSmallWorld({ listsAtOnce: 2, requestsPerSecond: 100 });
     world.latencyMs = 1000;
     for (let index = 0; index < 10; index += 1) mirror.follow(alertsOf(`env_${index}`));
-    mirror.want(points, -1);
+    mirror.want(points, -1, 'edit');
 
     await clock.advance(500);
     const atOnce = requests.length;
@@ -235,7 +249,7 @@ describe('the mirror', () => {
 
   it('forgets what nobody asks for any longer', async () => {
     const { clock, mirror } = mirrorOfSmallWorld();
-    mirror.want(alertOf('al_1'), 0);
+    mirror.want(alertOf('al_1'), 0, 'edit');
     await clock.advance(1000);
     const kept = mirror.snapshot(alertOf('al_1'));
 
@@ -251,7 +265,7 @@ describe('the mirror', () => {
   it('gives up what nobody asks for any longer although it never was read', async () => {
     const { clock, mirror, world, requests } = mirrorOfSmallWorld();
     world.fail = () => answer(403, { error: 'no' });
-    mirror.want(alertOf('al_1'), 0);
+    mirror.want(alertOf('al_1'), 0, 'edit');
     await clock.advance(700_000);
     const tried = requests.length;
 
@@ -269,7 +283,7 @@ describe('the mirror', () => {
     await clock.advance(50);
 
     mirror.close();
-    mirror.want(points, clock.monotonic());
+    mirror.want(points, clock.monotonic(), 'edit');
     await clock.advance(1_000_000);
 
     expect(requests).toHaveLength(1);

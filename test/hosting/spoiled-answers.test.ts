@@ -83,7 +83,7 @@ describe.each(Object.keys(spoils))('an answer that is spoiled: %s', (name) => {
     let spoiled = 0;
     proxy.spoil = () => (spoiled++ === 0 ? name : undefined);
 
-    service.want(read, hurried.monotonic());
+    service.want(read, hurried.monotonic(), 'edit');
     await eventually('a whole list has come', () => (service.snapshot(read)?.begunAt ?? 0) > before, 60_000);
 
     const listed = [...(service.snapshot(read)?.items.values() ?? [])].map((point) => point.name).toSorted();

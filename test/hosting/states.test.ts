@@ -95,7 +95,7 @@ describe('the states of alerts', () => {
     async ({ from, to, least, most }) => {
       const { clock, mirror, requests } = mirrorOfSmallWorld();
       const unfollow = mirror.follow(alertStateOf('al_1', from));
-      mirror.want(alertStateOf('al_1', from), 0);
+      mirror.want(alertStateOf('al_1', from), 0, 'edit');
       await clock.advance(100_000);
 
       mirror.follow(alertStateOf('al_1', to));

@@ -42,3 +42,23 @@ describe('the operations of a protection', () => {
     expect(facts.operations?.at(-1)).toMatchObject({ requestId: 'r1' });
   });
 });
+
+describe('the storage of a protection', () => {
+  it.each([
+    { because: 'left out it is inherited', shown: undefined, told: { source: 'Inherited' } },
+    { because: 'null is that of the service', shown: null, told: { source: 'Platform' } },
+    { because: 'an id is yours', shown: 'cred_1', told: { source: 'Credential', credentialId: 'cred_1' } },
+  ])('says where snapshots are kept: $because', ({ shown, told }) => {
+    const settings = { storageCredentialId: shown, destinationRegion: 'us-east' };
+    const configuration = aConfiguration({ settings: settings as never });
+
+    const facts = protectionFacts(aProtectionPass([]), {
+      environmentId: 'env_1',
+      configuration,
+      source: undefined,
+      points: undefined,
+    });
+
+    expect(facts.settings?.storage).toEqual(told);
+  });
+});

@@ -21,6 +21,28 @@ describe('HostedApp in a world', () => {
     });
   });
 
+  it('shows what the service has of the app besides what the spec says', async () => {
+    const world = await aWorld();
+    world.interference = ({ method, path }) => {
+      if (method !== 'GET' || !/\/apps?$/u.test(path)) return undefined;
+      const more = path.endsWith('/apps') ? '"template":"shop"' : '"useSSL":true,"useTCP":false';
+      return { retold: (text) => text.replaceAll('"appId":', `${more},"appId":`) };
+    };
+    world.apply('HostedApp', 'api', image);
+    await world.run(70_000);
+    const { updatedTime } = statusOf(world, 'HostedApp', 'api');
+
+    world.apply('HostedApp', 'api', { ...image, port: 9090 });
+    await world.run(70_000);
+
+    const shown = statusOf(world, 'HostedApp', 'api');
+    expect(shown).toMatchObject({
+      template: 'shop',
+      observed: { useSSL: true, useTCP: false, builder: 'DOCKER', contextDir: './', dockerfilePath: 'Dockerfile' },
+    });
+    expect(Date.parse(String(shown['updatedTime']))).toBeGreaterThan(Date.parse(String(updatedTime)));
+  });
+
   it('is not refused for a preset of a catalog that cannot be read', async () => {
     const world = await aWorld();
     world.interference = ({ path }) =>

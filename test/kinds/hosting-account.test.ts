@@ -24,7 +24,20 @@ describe('an account', () => {
     const account = world.get('HostingAccount', 'default');
     expect(account?.status).toMatchObject({
       endpoint: '127.0.0.1:8088',
-      catalog: { databasePresets: expect.arrayContaining([expect.objectContaining({ name: 'POSTGRESQL' })]) },
+      catalog: {
+        databasePresets: expect.arrayContaining([expect.objectContaining({ name: 'POSTGRESQL' })]),
+        solutions: expect.arrayContaining([
+          {
+            name: 'queue-worker',
+            label: 'Queue and worker',
+            components: [
+              { name: 'queue', preset: 'RABBITMQ' },
+              { name: 'worker', preset: 'CUSTOM', dependsOn: ['queue'] },
+              { name: 'api', preset: 'EXPRESS', dependsOn: ['queue', 'worker'] },
+            ],
+          },
+        ]),
+      },
     });
     expect(account && flawsOf(account)).toEqual([]);
   });

@@ -29,9 +29,9 @@ describe('an id of the service that is as long as ids may be', () => {
     {
       what: 'a component',
       schema: SolutionFacts,
-      value: { components: [{ name: 'api', appId: long('app'), appEnvId: long('env') }] },
+      value: { components: [{ name: 'api', appId: long('app'), environmentId: long('env') }] },
     },
-    { what: 'a restriction', schema: MemberFacts, value: { appEnvIds: [long('env')] } },
+    { what: 'a restriction', schema: MemberFacts, value: { environmentIds: [long('env')] } },
   ])('is whole in what is remembered of $what', ({ schema, value }) => {
     expect(fit<unknown>(schema, value).value).toEqual(value);
   });

@@ -16,7 +16,7 @@ import {
 import { aPass, callIn, inShort, print, settledStep, shows, type PassOptions, type Shown } from './support/pass.ts';
 
 const catalog = shows(solutionsOf('acc_1'), [
-  { solutionSlug: 'queue-worker', requiredInputs: [], components: ['queue', 'api'] },
+  { solutionSlug: 'queue-worker', requiredInputs: [], components: [{ name: 'queue' }, { name: 'api' }] },
   { solutionSlug: 'agent', requiredInputs: ['llmProviderKeyId', 'agentPrimaryModel'], components: [] },
 ] as unknown as readonly SolutionItem[]);
 
@@ -474,5 +474,14 @@ describe('an installation', () => {
       { name: 'api', appId: 'app_worker-api', environmentId: 'env_api' },
       { name: 'worker-extra', appId: 'app_worker-extra', environmentId: 'env_extra' },
     ]);
+  });
+});
+
+describe('the components of an installation that are not all there', () => {
+  it('are counted of those that the catalog has', () => {
+    const facts = { complete: false, components: [{ name: 'api', appId: 'app_worker-api', environmentId: 'env_1' }] };
+    const pass = aPass(solutionInstallation, { spec, shown: there, memory: { facts } });
+
+    expect(solutionInstallation.show(pass).facts).toMatchObject({ componentsRunning: '1/2' });
   });
 });

@@ -20,6 +20,7 @@ async function throttledBy(retryAfter: string, path = '/contact-points'): Promis
 
 describe('a pause that the service asks for', () => {
   it.each([
+    { retryAfter: '20', until: '2026-01-01T00:00:3' },
     { retryAfter: '300', until: '2026-01-01T00:05:1' },
     { retryAfter: '1000000000', until: '2026-01-01T00:15:1' },
   ])('of $retryAfter s that a read met is told within seconds, with its end', async ({ retryAfter, until }) => {
@@ -39,6 +40,20 @@ describe('a pause that the service asks for', () => {
 
     expect(waiting).toEqual(['False/Throttled', 'False/Throttled']);
     expect(messageOf(world, 'HostingAccount', 'default', 'Throttled')).toContain('2 resources wait for that');
+  });
+
+  it('is told by a new resource at once, with its end', async () => {
+    const world = await throttledBy('25');
+    world.interference = () => undefined;
+    world.apply('ContactPoint', 'second', mail);
+    await world.run(3_000);
+    const said = [conditionOf(world, 'ContactPoint', 'second'), messageOf(world, 'ContactPoint', 'second')];
+
+    await world.run(60_000);
+
+    expect(said).toEqual(['False/Throttled', expect.stringMatching(/requests wait until 2026-01-01T00:00:3/)]);
+    expect(conditionOf(world, 'ContactPoint', 'second')).toBe('True/InSync');
+    expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('False/NotThrottled');
   });
 
   it('is taken back when it is over', async () => {

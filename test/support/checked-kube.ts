@@ -6,7 +6,7 @@ import { MemoryKube } from './memory-kube.ts';
 import { statusFlaws } from './status-checker.ts';
 
 const schemas = statusSchemas();
-const times = ['lastTransitionTime', 'startedAt', 'lastStateCheckTime', 'sentTime'];
+const times = ['lastTransitionTime', 'startedAt', 'sentTime'];
 
 /** A connection that looks at every status the operator writes; what is wrong with one stays in `flaws`. */
 export class CheckedKube extends MemoryKube {

@@ -116,7 +116,7 @@ export const catalog = command(catalogCommand, ({ settings, speaks, warn }, give
         ...offer.databasePresets.map(preset('database')),
         ...offer.solutions.map(({ solutionSlug, components, requiredInputs }) => {
           const needs = requiredInputs.length === 0 ? '' : `; needs ${requiredInputs.join(', ')}`;
-          return ['solution', solutionSlug, `${components.join(', ')}${needs}`];
+          return ['solution', solutionSlug, `${components.map(({ name }) => name).join(', ')}${needs}`];
         }),
       ];
       const table = columns([['TYPE', 'NAME', 'VERSIONS OR COMPONENTS'], ...rows]);

@@ -1,10 +1,10 @@
-/** `apphosting reconcile, pause, resume, redeploy, stop, start`: change one resource and wait for the result. */
+/** `apphosting reconcile, pause, resume, redeploy, rollback, stop, start`: change one resource and wait for the result. */
 import { z } from 'zod';
 import { wholeNumber, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
 import { annotations } from '../../engine/objects/names.ts';
-import { redeployAnnotation } from '../../kinds/app-environment/parts.ts';
+import { askedBy } from '../../kinds/app-environment/parts.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
 import { command, type Trouble } from '../frame.ts';
@@ -13,7 +13,7 @@ import { exitCodes } from '../output/exit-codes.ts';
 import { gitOwnerOf } from './owner.ts';
 
 /** An action on a resource. */
-export type Steering = 'reconcile' | 'pause' | 'resume' | 'redeploy' | 'stop' | 'start';
+export type Steering = 'reconcile' | 'pause' | 'resume' | 'redeploy' | 'rollback' | 'stop' | 'start';
 
 interface Way {
   readonly summary: string;
@@ -47,8 +47,14 @@ export const ways: Readonly<Record<Steering, Way>> = {
   redeploy: {
     summary: 'Restarts an environment on what it runs.',
     kind: 'AppEnvironment',
-    operations: (object, at) => annotate(object, redeployAnnotation, at),
+    operations: (object, at) => annotate(object, askedBy.redeploy, at),
     isTakenUp: ({ status }, at) => isRecord(status) && status['lastHandledRedeployAt'] === at,
+  },
+  rollback: {
+    summary: 'Rolls an environment back to the version that was deployed before the one that runs.',
+    kind: 'AppEnvironment',
+    operations: (object, at) => annotate(object, askedBy.rollBack, at),
+    isTakenUp: ({ status }, at) => isRecord(status) && status['lastHandledRollBackAt'] === at,
   },
   stop: {
     summary: 'Stops an environment: it sets spec.powerState to Stopped.',

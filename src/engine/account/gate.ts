@@ -18,8 +18,8 @@ import { urgencies, type WorkQueue } from '../queue/work-queue.ts';
 
 /** The delay after which an account recounts its users, once for all changes until then. */
 const recountMs = 30_000;
-/** A pause of the service from this length on is reported in the account's status. */
-const longPauseMs = 30_000;
+/** A longer pause of the service is reported in the account's status; a shorter one is waited out in the queue. */
+const longPauseMs = 10_000;
 
 /** Reasons for which an account is not Ready while its objects go on with what was read last. */
 const passing: ReadonlySet<string> = new Set<Reason>([
@@ -75,7 +75,7 @@ export class AccountGate {
   /** Reports a long pause in the account's status, and its end. */
   throttled(account: string, ms: number): void {
     const session = this.#parts.accounts.session(account);
-    if (session === undefined || ms < longPauseMs) return;
+    if (session === undefined || ms <= longPauseMs) return;
     session.throttledUntil = this.#parts.clock.monotonic() + ms;
     this.#parts.queue.enqueue(account, urgencies.change);
   }

@@ -36,7 +36,7 @@ export function lookForLost(
         break;
       case 'read':
         context.parts.asked(service, step.read.key, context.stored.key);
-        service.want(step.read, step.since);
+        service.want(step.read, step.since, 'edit');
         return recheckMs;
       case 'wait':
         context.remember(step.remember);

@@ -52,7 +52,11 @@ const Common = z.object({
   binding: z.object({ endpoint: z.string(), accountId: z.string() }).optional().catch(undefined),
   journal: Journal.optional(),
   applied: z
-    .object({ generation: z.number(), prints: z.record(z.string(), z.string()).default({}) })
+    .object({
+      generation: z.number(),
+      prints: z.record(z.string(), z.string()).default({}),
+      unshown: z.literal(true).optional().catch(undefined),
+    })
     .optional()
     .catch(undefined),
 });

@@ -95,7 +95,7 @@ export class Steps {
         // The finalizer may be missing: removed by somebody, or the object was only observed before.
         return (await this.#hold(context, pass)) ?? this.#conclude(context, pass, step, view);
       case 'wait':
-        if (step.awaits !== undefined) ask(context, view, step.awaits);
+        if (step.awaits !== undefined) ask(context, view, step.awaits, 'wait');
         return this.#conclude(context, pass, step, view);
       case 'stall':
         return this.#conclude(context, pass, step, view);
@@ -175,7 +175,7 @@ export class Steps {
     const { inProcess, stored, status } = context;
     if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
     inProcess.askedAt ??= pass.askedAt;
-    ask(context, view, step);
+    ask(context, view, step, 'edit');
     const waited = pass.monotonicMs - inProcess.askedAt;
     const isKnown = status.conditions.some(
       ({ type, observedGeneration }) => type === 'Ready' && observedGeneration === pass.subject.generation,
@@ -199,9 +199,10 @@ function ask(
   { inProcess, parts, stored }: ReconcileContext,
   { service }: RecordingView,
   { read, since }: NonNullable<StepOf<'wait'>['awaits']>,
+  urgency: 'edit' | 'wait',
 ): void {
   parts.asked(service, read.key, stored.key);
-  service.want(read, Math.max(since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY));
+  service.want(read, Math.max(since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY), urgency);
 }
 
 /**
@@ -226,7 +227,7 @@ function asksForRateLimited(
   const reads = view.rateLimitedBefore(forced.since);
   for (const read of reads) {
     parts.asked(view.service, read.key, stored.key);
-    view.service.want(read, forced.since);
+    view.service.want(read, forced.since, 'edit');
   }
   return reads.length > 0;
 }

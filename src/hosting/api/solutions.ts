@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Read, Request } from '../../engine/ports.ts';
 import { AnyObject, type BodySchemas, Id, Text, get, write } from './endpoint.ts';
 import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
-import { compared, note, words } from './texts.ts';
+import { compared, note, word, words } from './texts.ts';
 
 /** An entry of the catalog. */
 export interface SolutionItem {
@@ -10,18 +10,30 @@ export interface SolutionItem {
   readonly label: string | undefined;
   /** The names of the inputs that the solution asks for. */
   readonly requiredInputs: readonly string[];
-  /** The names of the components that it makes. */
-  readonly components: readonly string[];
+  /** The components that it makes, and which of them each one needs. */
+  readonly components: readonly {
+    readonly name: string;
+    readonly preset: string | undefined;
+    readonly dependsOn: readonly string[];
+  }[];
 }
 
 /** A name, bare or in an object. */
 const Named = z.union([compared, z.object({ name: compared }).transform(({ name }) => name)]);
 
+/** A component of the catalog, as a bare name or with what is shown of it. */
+const CatalogComponent = z.union([
+  compared.transform((name) => ({ name, preset: undefined, dependsOn: [] })),
+  z
+    .object({ name: compared, dockerPreset: shown(word), dependsOn: shownList(Named) })
+    .transform(({ dockerPreset, ...rest }) => ({ ...rest, preset: dockerPreset })),
+]);
+
 const Solution: z.ZodType<SolutionItem> = z.object({
   solutionSlug: id,
   label: shown(words),
   requiredInputs: shownList(Named),
-  components: shownList(Named),
+  components: shownList(CatalogComponent),
 });
 
 /** The solutions of `GET /solutions`. */

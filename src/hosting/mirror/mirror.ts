@@ -76,11 +76,12 @@ export class Mirror {
     return lasts ? { ...problem, at: this.#now() } : problem;
   }
 
-  /** Asks for a list begun at or after `since`. */
-  want(read: Read, since: number): void {
+  /** Asks for a list begun at or after `since`; the most urgent of those who wait for it counts. */
+  want(read: Read, since: number, urgency: 'edit' | 'wait'): void {
     if (this.#closed) return;
     const reading = this.#reading(read);
     reading.usedAt = Math.max(this.#now(), since);
+    if (urgency === 'edit' || !isWanted(reading)) reading.urgency = urgency;
     reading.wantedSince = Math.max(reading.wantedSince, since);
     if (reading.state === 'queued') this.#queue.setPriority(reading.ticket, priorityOf(reading));
     this.#arm(reading);
@@ -216,7 +217,7 @@ export class Mirror {
     // While the token is refused one read alone finds out whether it still is.
     if (this.#around.credential.unauthorizedSince !== undefined) this.#queue.pause();
     noteList(reading, begunAt);
-    const urgency = isWanted(reading) ? 'edit' : reading.snapshot === undefined ? 'wait' : 'drift';
+    const urgency = isWanted(reading) ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
     const listed = await fullList(reading.read, (request) => this.#around.ask(request, urgency), reading.digest).catch(
       (cause: unknown): Listed<unknown> => {
         this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');

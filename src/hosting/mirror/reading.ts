@@ -27,6 +27,8 @@ export interface Reading {
   /** In a row. */
   failures: number;
   wantedSince: number;
+  /** Of the most urgent who wants it. */
+  urgency: 'edit' | 'wait';
   pollAt: number;
   /** No list begins earlier, whoever wants it. */
   notBefore: number;
@@ -55,6 +57,7 @@ export function newReading(read: Read, now: number): Reading {
     planned: 0,
     failures: 0,
     wantedSince: Number.NEGATIVE_INFINITY,
+    urgency: 'edit',
     pollAt: Number.NEGATIVE_INFINITY,
     notBefore: Number.NEGATIVE_INFINITY,
     newest: { at: Number.NEGATIVE_INFINITY, streak: 0 },

@@ -3,19 +3,10 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
-import { postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
+import { appsOf, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';
-import {
-  assume,
-  deployment,
-  dueOf,
-  isFailed,
-  isRedeployDue,
-  redeployInVain,
-  redeployment,
-  wasDeployed,
-} from './deployments.ts';
-import { isPowerSet, leftoverOf, partsOf, redeployAnnotation, renewed, revisionOf } from './parts.ts';
+import { assume, deployment, dueOf, isFailed, askedFor, inVain, isDue, wasDeployed } from './deployments.ts';
+import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
 import {
   act,
   besideOthers,
@@ -27,6 +18,7 @@ import {
   unknownState,
 } from './calls.ts';
 import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
+import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';
 
@@ -90,24 +82,29 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   const holds =
     powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed(memory.facts));
   if (due === 'deployment' && !holds && !(starts && startsWithout(pass))) {
-    return act(pass, item, deployment(pass, item.appEnvId));
+    return unstartable(pass, item) ?? act(pass, item, deployment(pass, item.appEnvId));
   }
   if (starts) return power(pass, item, 'start');
-  const redeploys = isRedeployDue(pass);
-  if (redeploys && state === 'Running') return act(pass, item, redeployment(pass, item.appEnvId));
+  const asked = asks.find((one) => isDue(pass, one));
+  if (asked !== undefined && state === 'Running') return act(pass, item, askedFor(pass, asked, item.appEnvId));
   const applied = renewed(pass, state, due === 'nothing');
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const lost = failed(pass);
   if (lost !== undefined) return lost;
-  if (due === 'deployment' || redeploys) {
-    const message = `stopped; ${due === 'deployment' ? (revisionOf(spec) ?? '') : 'the redeployment'} is deployed when it is to run again`;
+  if (due === 'deployment' || asked !== undefined) {
+    const what = due === 'deployment' ? (revisionOf(spec) ?? '') : `what ${askedBy[asked ?? 'redeploy']} asks for`;
+    const message = `stopped; ${what} is deployed when it is to run again`;
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
     const message = 'startupConfig has changed; it travels with the next build, when deploy.build.revision changes';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
-  const { outcome, revision } = memory.facts.deploy ?? {};
+  const { outcome, revision, rollback } = memory.facts.deploy ?? {};
+  if (rollback?.besideSpec === true) {
+    const message = `rolled back to ${revision ?? 'the version before'} for ${askedBy.rollBack}; what the spec says is deployed again when it changes`;
+    return { is: 'ready', reason: 'RolledBack', message, note: {} };
+  }
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
     const until = deploy?.rollbackContentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
     const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until ${until}`;
@@ -117,13 +114,26 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   return { is: 'ready', message, note: {} };
 }
 
+/** The service takes no startup override for jobs and databases; said without a call where the preset is known. */
+function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppEnvironmentFacts> | undefined {
+  const preset = pass.spec.startupConfig === undefined ? undefined : presetOfEnvironment(pass, appEnvId);
+  if (preset !== 'JOB' && (preset === undefined || !isDatabase(pass, preset))) return undefined;
+  const instead = preset === 'JOB' ? '; the command of a job is spec.jobConfig of its HostedApp' : '';
+  const message = `spec.startupConfig is not taken for ${preset === 'JOB' ? 'jobs' : `databases, and the environment runs ${preset}`}: take it out${instead}`;
+  return { is: 'stall', reason: 'Rejected', message };
+}
+
+const asks = ['rollBack', 'redeploy'] as const;
+
 /** Stalls a deployment that failed: it is not sent again by itself. */
 function failed(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
-  const redeploy = redeployInVain(pass);
-  if (redeploy === undefined && !isFailed(pass)) return undefined;
-  const again = `change what is deployed, or the annotation ${redeployAnnotation}, to try again`;
-  const what = redeploy === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : 'redeploying';
-  if ((redeploy ?? pass.memory.facts.deploy?.outcome) !== 'InDoubt') {
+  const { deploy } = pass.memory.facts;
+  const asked = asks.find((one) => inVain(pass, one) !== undefined);
+  if (asked === undefined && (!isFailed(pass) || deploy?.rollback?.besideSpec === true)) return undefined;
+  const again = `change what is deployed, or the annotation ${askedBy[asked ?? 'redeploy']}, to try again`;
+  const asking = { redeploy: 'redeploying', rollBack: 'rolling back' };
+  const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
+  if ((asked === undefined ? deploy?.outcome : inVain(pass, asked)) !== 'InDoubt') {
     return { is: 'stall', reason: 'DeployFailed', message: `${what}: the service says that it failed; ${again}` };
   }
   const message = `${what}: the answer was lost twice, and nothing shows that it was carried out; ${again}`;
@@ -190,12 +200,17 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     isPowerSet(pass, powerState);
   const deploys = Object.keys(spec.deploy ?? {}).filter((name) => name !== 'onBind');
   return {
-    facts: { ...memory.facts, ...shownOf(item, state) },
+    facts: { ...memory.facts, ...shownOf(item, state), appName: appNameOf(pass, item) },
     conditions: [deployedCondition(state, memory.facts, notes['neverDeployed'] !== undefined)],
     drift: isDrift ? [{ field: 'powerState', desired: powerState, observed: state }] : [],
     unverified: [...deploys.map((name) => `deploy.${name}`), ...Object.keys(partsOf(pass)).toSorted()],
     leftover,
   };
+}
+
+/** The name of its app, as far as the list of apps shows it. */
+function appNameOf({ view, account, memory }: EnvironmentPass, { appId }: AppEnvItem): string | undefined {
+  return view.one(appsOf(account.accountId), appId)?.item?.name ?? memory.facts.appName;
 }
 
 function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {

@@ -18,12 +18,20 @@ import {
   deployment,
   givenUp,
   overtaken,
-  redeployment,
+  askedFor,
   wasDeployed,
   type DeploymentAction,
   type Done,
 } from './deployments.ts';
-import { appliedAfterLoss, appliedBefore, appliedMeanwhile, lossOf, revisionOf } from './parts.ts';
+import {
+  appliedAfterLoss,
+  appliedBefore,
+  appliedMeanwhile,
+  askedBy,
+  lossOf,
+  revisionOf,
+  type AskedCall,
+} from './parts.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
@@ -86,7 +94,7 @@ function refusedAs(
   { operation, words }: DeploymentAction,
   refusal: Refusal,
 ): Verdict<AppEnvironmentFacts> | undefined {
-  const isRollback = operation === 'rollback';
+  const isRollback = operation === 'rollback' || operation === 'rollBack';
   if (operation === 'redeploy' || !(isRollback ? isNo(refusal) : refusal.is === 'refused')) return undefined;
   const what = isRollback ? words : `${words} in environment "${item.name}"`;
   const said = {
@@ -199,16 +207,22 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
   if (action !== undefined) {
     return { is: 'again', remember: { ...action.done({ at: startedAt, attempt }), journal: undefined }, note: {} };
   }
-  const unwanted = operation === 'redeploy' ? {} : overtaken(pass);
+  const unwanted = isAsked(operation) ? {} : overtaken(pass);
   const applied = appliedAfterLoss(unwanted.applied ?? pass.memory.applied, digest, 'carriedOut', pass);
   return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
 }
 
 /** The call in the journal, if the spec still wants it. */
 function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): DeploymentAction | undefined {
-  if (entry.operation !== 'redeploy' && revisionOf(pass.spec) === undefined) return undefined;
-  const action = (entry.operation === 'redeploy' ? redeployment : deployment)(pass, item.appEnvId);
+  const { operation } = entry;
+  if (!isAsked(operation) && revisionOf(pass.spec) === undefined) return undefined;
+  const { appEnvId } = item;
+  const action = isAsked(operation) ? askedFor(pass, operation, appEnvId) : deployment(pass, appEnvId);
   return action.operation === entry.operation && action.digest === entry.digest ? action : undefined;
+}
+
+function isAsked(operation: string): operation is AskedCall {
+  return operation in askedBy;
 }
 
 /** True if the environment changed after the call was begun. */

@@ -24,7 +24,9 @@ import {
   appliedBy,
   appliedInVain,
   appliedOvertaken,
-  appliedWithoutRedeployment,
+  appliedWithoutAsked,
+  askedBy,
+  askedInVain,
   assumedPrints,
   carriedBy,
   deployValue,
@@ -33,11 +35,10 @@ import {
   isKnown,
   isStartupLeft,
   partsOf,
-  redeployAnnotation,
-  redeploymentInVain,
-  redeployToken,
   revisionOf,
   startupOf,
+  tokenOf,
+  type AskedCall,
   type InVain,
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
@@ -46,7 +47,7 @@ const most = 10;
 
 /** A call that must not happen twice, and what to remember when it was carried out. */
 export interface DeploymentAction {
-  readonly operation: 'deploy-image' | 'build' | 'rollback' | 'redeploy';
+  readonly operation: 'deploy-image' | 'build' | 'rollback' | AskedCall;
   readonly words: string;
   readonly request: Request;
   /** The fingerprint of the wanted call, so that a later pass can tell whether it is still wanted. */
@@ -75,7 +76,7 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
       : 'deployment';
   }
   // Content that already ran when the environment was bound counts as deployed until somebody asks for a deployment.
-  const mayAssume = deploy?.onBind !== 'Deploy' && !isRedeployDue(pass);
+  const mayAssume = deploy?.onBind !== 'Deploy' && !isDue(pass, 'redeploy');
   if (!isDeployed(pass, mayAssume)) return 'deployment';
   const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value, mayAssume));
   if (!unknown && !isStartupLeft(pass)) return 'nothing';
@@ -90,7 +91,7 @@ export function wasDeployed({ deploy, history = [] }: AppEnvironmentFacts): bool
 
 /** True if the wanted deployment failed and was not asked for again. */
 export function isFailed(pass: EnvironmentPass): boolean {
-  return isInVain(pass) && !isRedeployDue(pass);
+  return isInVain(pass) && !isDue(pass, 'redeploy');
 }
 
 /** Records the spec as deployed, for an environment that already ran when it was bound. */
@@ -102,7 +103,7 @@ export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFact
     facts: {
       ...memory.facts,
       ...(revision !== undefined && { deploy: { revision, outcome: 'Assumed' } }),
-      ...redeployHandled(pass),
+      ...handled(pass),
     },
   };
 }
@@ -118,8 +119,8 @@ export function overtaken(pass: EnvironmentPass): Partial<Memory<AppEnvironmentF
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  // A new value of the annotation tries again, even after giving up.
-  const token = isRedeployDue(pass) ? (redeployToken(pass) ?? '') : '';
+  // A new token of the annotation asks again, also for what was given up.
+  const token = isDue(pass, 'redeploy') ? (tokenOf(pass, 'redeploy') ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
   if (deploy?.image !== undefined) {
@@ -128,11 +129,12 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
     return { operation: 'deploy-image', words: `deploy image ${image}`, request, ...common };
   }
   if (deploy?.build !== undefined) {
-    const { revision, forceNewBuild, fromContentId } = deploy.build;
+    const { revision, forceNewBuild, rebuild, fromContentId } = deploy.build;
     const request = postAppEnvBuild({
       appEnvId,
       ...(forceNewBuild !== undefined && { forceNewBuild }),
-      ...(fromContentId !== undefined && { isRebuild: true, fromContentId: fromContentId }),
+      ...((rebuild === true || fromContentId !== undefined) && { isRebuild: true }),
+      ...(fromContentId !== undefined && { fromContentId }),
       ...startupFields(pass),
     });
     return { operation: 'build', words: `build revision ${revision}`, request, ...common };
@@ -142,42 +144,66 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
   return { operation: 'rollback', words: `roll back to ${targetContentId}`, request, ...common };
 }
 
-/** The redeployment that the annotation asks for. */
-export function redeployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
-  const token = redeployToken(pass) ?? '';
+/** The call that an annotation asks for. */
+export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: string): DeploymentAction {
+  const token = tokenOf(pass, asked) ?? '';
+  // Of a content version that the spec names, that one is deployed again; else what runs.
+  const { rollbackContentId: contentId } = pass.spec.deploy ?? {};
+  const request =
+    asked === 'redeploy'
+      ? postAppEnvRedeploy({ appEnvId, ...(contentId !== undefined && { contentId }) })
+      : postAppEnvRollback({ appEnvId });
+  const words = asked === 'redeploy' ? 'redeploy' : 'roll back to the version before,';
   return {
-    operation: 'redeploy',
-    words: `redeploy for ${redeployAnnotation}: ${token}`,
-    request: postAppEnvRedeploy({ appEnvId }),
-    digest: pass.print(token),
+    operation: asked,
+    words: `${words} for ${askedBy[asked]}: ${token}`,
+    request,
+    digest: pass.print(contentId === undefined ? token : [token, contentId]),
     carries: [],
-    done: ({ body }) =>
-      saysFailed(body)
-        ? { applied: appliedWithoutRedeployment(pass, token, 'Failed') }
-        : { facts: { ...pass.memory.facts, lastHandledRedeployAt: token } },
+    done: (how) => {
+      if (saysFailed(how.body)) return { applied: appliedWithoutAsked(pass, asked, token, 'Failed') };
+      const facts = asked === 'redeploy' ? pass.memory.facts : rolledBack(pass, how);
+      return { facts: { ...facts, [handledFields[asked]]: token } };
+    },
   };
 }
 
+/** The facts after a roll-back to whatever ran before. */
+function rolledBack(pass: EnvironmentPass, { body, at, attempt }: Done): AppEnvironmentFacts {
+  const info = rollbackInfoOf(body);
+  const { contentId } = info ?? {};
+  const before = pass.memory.facts.history?.find((entry) => contentId !== undefined && entry.contentId === contentId);
+  const entry = { revision: before?.revision ?? contentId, contentId, sentTime: at, outcome: 'Updating' };
+  const rollback = { fromVersion: info?.fromVersion, toVersion: info?.toVersion, besideSpec: true };
+  return recorded(pass, entry, attempt, { rollback });
+}
+
 /** True if the annotation has a token that was not handled yet. */
-export function isRedeployDue(pass: EnvironmentPass): boolean {
-  const token = openToken(pass);
-  return token !== undefined && redeploymentInVain(pass, token) === undefined;
+export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
+  const token = openToken(pass, asked);
+  return token !== undefined && askedInVain(pass, asked, token) === undefined;
 }
 
-/** How the redeployment of the current token failed; undefined if it did not. */
-export function redeployInVain(pass: EnvironmentPass): InVain | undefined {
-  const token = openToken(pass);
-  return token === undefined ? undefined : redeploymentInVain(pass, token);
+/** How the call failed that the current token asks for; undefined if it did not. */
+export function inVain(pass: EnvironmentPass, asked: AskedCall): InVain | undefined {
+  const token = openToken(pass, asked);
+  return token === undefined ? undefined : askedInVain(pass, asked, token);
 }
 
-function openToken(pass: EnvironmentPass): string | undefined {
-  const token = redeployToken(pass);
-  return token === '' || token === pass.memory.facts.lastHandledRedeployAt ? undefined : token;
+const handledFields = { redeploy: 'lastHandledRedeployAt', rollBack: 'lastHandledRollBackAt' } as const;
+
+function openToken(pass: EnvironmentPass, asked: AskedCall): string | undefined {
+  const token = tokenOf(pass, asked);
+  return token === '' || token === pass.memory.facts[handledFields[asked]] ? undefined : token;
 }
 
-function redeployHandled(pass: EnvironmentPass): Pick<AppEnvironmentFacts, 'lastHandledRedeployAt'> {
-  const token = redeployToken(pass);
-  return token === undefined ? {} : { lastHandledRedeployAt: token };
+/** A deployment of what the spec says takes the place of what annotations ask for. */
+function handled(pass: EnvironmentPass): AppEnvironmentFacts {
+  const [redeploy, rollBack] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
+  return {
+    ...(redeploy !== undefined && { lastHandledRedeployAt: redeploy }),
+    ...(rollBack !== undefined && { lastHandledRollBackAt: rollBack }),
+  };
 }
 
 /** The variables and settings that were not sent yet. */
@@ -229,7 +255,7 @@ function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<M
   const versions = rollback && { rollback: { fromVersion: rollback.fromVersion, toVersion: rollback.toVersion } };
   return {
     applied: failed ? appliedInVain(pass) : appliedBy(pass),
-    facts: { ...recorded(pass, entry, attempt, versions), ...redeployHandled(pass) },
+    facts: { ...recorded(pass, entry, attempt, versions), ...handled(pass) },
   };
 }
 
@@ -239,14 +265,13 @@ export function givenUp(
   { operation }: DeploymentAction,
   { at, attempt }: Pick<Done, 'at' | 'attempt'>,
 ): Partial<Memory<AppEnvironmentFacts>> {
-  if (operation === 'redeploy') {
-    const token = redeployToken(pass) ?? '';
-    return { applied: appliedWithoutRedeployment(pass, token, 'InDoubt') };
+  if (operation === 'redeploy' || operation === 'rollBack') {
+    return { applied: appliedWithoutAsked(pass, operation, tokenOf(pass, operation) ?? '', 'InDoubt') };
   }
   const entry = { revision: revisionOf(pass.spec), contentId: undefined, sentTime: at, outcome: 'InDoubt' };
   return {
     applied: appliedInVain(pass),
-    facts: { ...recorded(pass, entry, attempt, undefined), ...redeployHandled(pass) },
+    facts: { ...recorded(pass, entry, attempt, undefined), ...handled(pass) },
   };
 }
 

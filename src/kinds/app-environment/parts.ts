@@ -19,12 +19,15 @@ import { valueOf } from '../shared/values.ts';
 type Prints = Readonly<Record<string, string>>;
 type Applied = Memory<AppEnvironmentFacts>['applied'];
 
-/** The annotation that deploys again what runs, once for each token. */
-export const redeployAnnotation = 'apphosting.dev/redeploy-at';
+/** The annotations that ask for a call beside the spec, once for each token: to deploy again what runs, or to go back to what ran before. */
+export const askedBy = { redeploy: 'apphosting.dev/redeploy-at', rollBack: 'apphosting.dev/roll-back-at' } as const;
+
+/** A call that an annotation asks for. */
+export type AskedCall = keyof typeof askedBy;
 
 /** The token of that annotation; undefined where there is none. */
-export function redeployToken({ subject }: EnvironmentPass): string | undefined {
-  return tokenIn(subject.annotations, redeployAnnotation);
+export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string | undefined {
+  return tokenIn(subject.annotations, askedBy[asked]);
 }
 
 /** Marks the fingerprint of a value that was adopted and never sent. */
@@ -186,18 +189,18 @@ export function isInVain(pass: EnvironmentPass): boolean {
   return isSent(pass, 'failed', wishOf(pass));
 }
 
-/** How a redeployment failed: given up with its end unknown, or failed by the service's own word. */
+/** How an asked call failed: given up with its end unknown, or failed by the service's own word. */
 export type InVain = 'InDoubt' | 'Failed';
 
-/** Records a failed redeployment: it is not sent again for the same token. */
-export function appliedWithoutRedeployment(pass: EnvironmentPass, token: string, how: InVain): Applied {
+/** An asked call was in vain, and is not sent again for the same token. */
+export function appliedWithoutAsked(pass: EnvironmentPass, asked: AskedCall, token: string, how: InVain): Applied {
   const { generation, prints } = doubted(pass.memory.applied, []);
-  return { generation, prints: fitting(pass, { ...prints, redeploy: pass.print([token, how]) }) };
+  return { generation, prints: fitting(pass, { ...prints, [asked]: pass.print([token, how]) }) };
 }
 
-/** How the redeployment for this token failed; undefined if it did not. */
-export function redeploymentInVain(pass: EnvironmentPass, token: string): InVain | undefined {
-  return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, 'redeploy', [token, how]));
+/** How the asked call for this token failed; undefined if it did not. */
+export function askedInVain(pass: EnvironmentPass, asked: AskedCall, token: string): InVain | undefined {
+  return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, asked, [token, how]));
 }
 
 /** The outcome of a lost call: carried out, or no effect after one or two attempts. */
@@ -221,8 +224,8 @@ export function lossOf(pass: EnvironmentPass, digest: string): Loss | undefined 
   return (['carriedOut', 1, 2] as const).find((loss) => lost === pass.print([digest, loss]));
 }
 
-/** Clears failed deployments, failed redeployments and lost calls, because another call replaced them. */
-const over = ['failed', 'redeploy', 'lost'];
+/** Deployments and asked calls in vain, and lost calls, that another call has put an end to. */
+const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 
 /** A deployment was carried out that the spec no longer wants: the wanted one is due, even if it was deployed earlier. */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
@@ -235,9 +238,12 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
  * generation only when everything of it was sent, because a fingerprint of a lost key counts as sent for that generation.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
-  const { powerState: _before, redeploy: _lost, ...known } = printsIn(pass);
-  const token = redeployToken(pass) ?? '';
-  const inVain = redeploymentInVain(pass, token);
+  const { powerState: _before, redeploy: _lost, rollBack: _also, ...known } = printsIn(pass);
+  const inVain = (['redeploy', 'rollBack'] as const).flatMap((asked) => {
+    const token = tokenOf(pass, asked) ?? '';
+    const how = askedInVain(pass, asked, token);
+    return how === undefined ? [] : [[asked, pass.print([token, how])] as const];
+  });
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass), failed: wishOf(pass) };
   const again = Object.entries(wanted).flatMap(([field, value]) =>
     [field, `${assumed}${field}`]
@@ -252,7 +258,7 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
       ...known,
       ...Object.fromEntries(again),
       ...(isThere && { powerState: pass.print(powerState) }),
-      ...(inVain !== undefined && { redeploy: pass.print([token, inVain]) }),
+      ...Object.fromEntries(inVain),
     },
   };
 }

@@ -27,7 +27,10 @@ const Deploy = atMostOne(
     build: fields('Builds from the git branch of the environment, once for each revision.', {
       revision: text('Changing it builds again; CI writes the git commit here.', { min: 1, max: 256 }),
       forceNewBuild: flag('Builds even when the service has an image of this source. Default: false.').optional(),
-      fromContentId: serviceId('The id of the content version to rebuild.').optional(),
+      rebuild: flag(
+        'Builds the content version that runs once more, instead of a new one (interface: isRebuild). Default: false.',
+      ).optional(),
+      fromContentId: serviceId('The id of the content version to rebuild instead.').optional(),
     }).optional(),
     rollbackContentId: serviceId(
       'The content version to roll back to (interface: targetContentId). Nothing happens when it is the one that this resource deployed last, or took as deployed.',
@@ -185,6 +188,7 @@ const Revision = {
 /** The status fields of an environment. */
 export const AppEnvironmentFacts = facts({
   appId: idAsShown('The id of the app that the environment belongs to.').optional(),
+  appName: text('The name of its app in the service.', { max: 256 }).optional(),
   environmentName: text('The name of the environment (interface: name).', { max: 256 }).optional(),
   slug: text('Its slug.', { max: 256 }).optional(),
   cliEnvironmentName: text("Its name in the service's command line (interface: cliEnvName).", { max: 256 }).optional(),
@@ -208,6 +212,7 @@ export const AppEnvironmentFacts = facts({
     rollback: shown('The versions, when it was a rollback.', {
       fromVersion: integer('The version before.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
       toVersion: integer('The version after.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      besideSpec: flag('True where the annotation apphosting.dev/roll-back-at asked for it.').optional(),
     }).optional(),
   }).optional(),
   history: listOf('The last deployments by this resource, newest first.', shown('A deployment.', Revision), {
@@ -215,6 +220,12 @@ export const AppEnvironmentFacts = facts({
   }).optional(),
   lastHandledRedeployAt: text(
     'The newest value of the annotation apphosting.dev/redeploy-at that was handled; any text, no time of ours.',
+    {
+      max: 256,
+    },
+  ).optional(),
+  lastHandledRollBackAt: text(
+    'The newest value of the annotation apphosting.dev/roll-back-at that was handled; any text, no time of ours.',
     {
       max: 256,
     },
@@ -235,7 +246,7 @@ export const identity = {
   idWord: 'appEnvId',
   holds: false,
   columns: [
-    { name: 'APP', path: '.spec.appRef.name', description: 'The app that it belongs to.' },
+    { name: 'APP', path: '.status.appName', description: 'The app that it belongs to.' },
     { name: 'REVISION', path: '.status.deploy.revision', description: 'What was deployed last.' },
     { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
     { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },

@@ -1,6 +1,9 @@
 /** Refuses settings, before any call, that the service's own list of sources shows to be impossible. */
-import type { Verdict } from '../../engine/kind/contract/step.ts';
-import { drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
+import { readOf } from '../../engine/kind/planner/reading.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import type { Read } from '../../engine/ports.ts';
+import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
+import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { isSameRegionAccepted, type ProtectionPass } from './settings.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
@@ -9,14 +12,19 @@ export function refusedBySource(
   pass: ProtectionPass,
   appEnvId: string,
   configuration: ConfigurationItem | undefined,
-): Verdict<DisasterProtectionFacts> | undefined {
+): Step<DisasterProtectionFacts> | undefined {
   const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
   if (source === undefined) return undefined;
+  const { accountId } = pass.account;
+  const mayLack = lacksNames(pass, configuration);
+  const isUnread = (read: Read) => pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
+  const unread = mayLack ? [appEnvsOf(accountId), appsOf(accountId)].find(isUnread) : undefined;
+  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
   const reasons = configuration === undefined ? unsupported(source) : [];
   const why =
     reasons.length > 0
       ? `the service cannot protect environment ${appEnvId}: ${reasons.join('; ')}`
-      : destination(pass, source, configuration);
+      : (destination(pass, source, configuration) ?? (mayLack ? names(pass, appEnvId) : undefined));
   return why === undefined ? undefined : { is: 'stall', reason: 'NotEligible', message: `${why}; nothing is sent` };
 }
 
@@ -29,6 +37,18 @@ function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): rea
     ...ofVolumes.map(({ name, reason = 'not eligible' }) => `volume ${name}: ${reason}`),
   ];
   return all.length === 0 ? ['it shows no reason'] : all;
+}
+
+/** True where a database could not be recovered by these names; an edit without names keeps those that were saved. */
+function lacksNames({ spec }: ProtectionPass, configuration: ConfigurationItem | undefined): boolean {
+  return spec.target === undefined ? configuration === undefined : spec.target.appName === undefined;
+}
+
+/** What a database lacks, which always gets a new app. */
+function names(pass: ProtectionPass, appEnvId: string): string | undefined {
+  const preset = presetOfEnvironment(pass, appEnvId);
+  if (preset === undefined || !isDatabase(pass, preset)) return undefined;
+  return `environment ${appEnvId} runs ${preset}, and a database is always recovered into a new app: set spec.target.environmentName and spec.target.appName`;
 }
 
 /** The region that is asked for, where the service shows others as eligible, or where it is the region of the source. */

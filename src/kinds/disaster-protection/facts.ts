@@ -11,7 +11,7 @@ import type {
 } from '../../hosting/requests.ts';
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
 import { stated, type StatedRow } from './stated.ts';
-import type { ProtectionPass } from './settings.ts';
+import { storageShown, type ProtectionPass } from './settings.ts';
 import { pointsShown } from './points.ts';
 import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
 
@@ -34,17 +34,25 @@ function seconds(milliseconds: number | undefined): number | undefined {
 /** The modes that the interface names, as a spec has them. */
 const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
 
-function settingsFacts(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
+type SettingsFacts = NonNullable<DisasterProtectionFacts['settings']>;
+
+function settingsFacts(settings: ProtectionSettings | undefined): SettingsFacts | undefined {
   return stated({
     destinationRegion: settings?.destinationRegion,
     protectionMode: settings?.mode && (modes[settings.mode.toLowerCase()] ?? settings.mode),
-    storageCredentialId: settings?.storageCredentialId ?? undefined,
+    storage: settings && storageShown(settings.storageCredentialId),
     snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
     validationIntervalSeconds: seconds(settings?.validationIntervalMs),
     rpoTargetSeconds: seconds(settings?.rpoTargetMs),
     rtoTargetSeconds: seconds(settings?.rtoTargetMs),
     sameRegionAcknowledged: settings?.sameRegionAcknowledged,
   });
+}
+
+/** Suggestions that name no storage suggest none. */
+function suggested(settings: ProtectionSettings | undefined): SettingsFacts | undefined {
+  const { storage, ...others } = settingsFacts(settings) ?? {};
+  return stated({ ...others, storage: settings?.storageCredentialId === undefined ? undefined : storage });
 }
 
 function names(shown: DestinationNames | undefined): DisasterProtectionFacts['plannedDestination'] {
@@ -174,7 +182,7 @@ export function sourceFacts(source: SourceItem | undefined): DisasterProtectionF
     eligibleDestinations: listed(source.eligibleDestinations),
     unsupportedReasons: listed(source.unsupportedReasons.map((reason) => reason.slice(0, 256))),
     volumes: listed(source.volumes.map((volume) => stated({ ...volume }) ?? {})),
-    suggestedSettings: settingsFacts(source.suggestedSettings),
+    suggestedSettings: suggested(source.suggestedSettings),
     target: targetFacts(source.target),
     pendingCleanup: stated(source.pendingCleanup && { ...source.pendingCleanup }),
   });

@@ -26,11 +26,13 @@ const seconds = (description: string, word: string) =>
     { min: 60, max: 2_592_000 },
   ).optional();
 
+const storages = ['Inherited', 'Platform', 'Credential'] as const;
+
 const Storage = withRule(
   fields('Where snapshots are kept. When absent, where the source keeps them.', {
     source: choice(
       'Inherited keeps them where the source does, Platform in the storage of the service, Credential in a storage of yours.',
-      ['Inherited', 'Platform', 'Credential'],
+      storages,
     ),
     credentialId: serviceId(
       'The id of the storage credential in the service (interface: storageCredentialId).',
@@ -108,7 +110,13 @@ const id = (description: string) => text(description, { max: 128 }).optional();
 const Settings = shown('Settings as the service shows them.', {
   destinationRegion: word('The region to recover in.').optional(),
   protectionMode: word('Cold or Warm; any other word as the service has it.').optional(),
-  storageCredentialId: id('The storage credential.'),
+  storage: shown('Where snapshots are kept.', {
+    source: choice(
+      'Inherited is where the source keeps its own, which the service does not show; Platform is the storage of the service, Credential a storage of yours.',
+      storages,
+    ),
+    credentialId: id('The id of the storage credential.'),
+  }).optional(),
   snapshotIntervalSeconds: count('How often a snapshot is taken, in seconds.'),
   validationIntervalSeconds: count('How often a recovery is tried, in seconds.'),
   rpoTargetSeconds: count('How old the newest recovery point may be, in seconds.'),
@@ -228,7 +236,7 @@ export const identity = {
     },
     { name: 'MODE', path: '.status.settings.protectionMode', description: 'Cold or Warm, as the service has it.' },
     { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
-    { name: 'STATE', path: '.status.readiness.state', description: 'How the service calls its readiness.' },
+    { name: 'STAGE', path: '.status.activeOperation.stage', description: 'What its current operation does now.' },
     {
       name: 'SINCE',
       path: '.status.conditions[?(@.type=="RecoveryReady")].lastTransitionTime',
@@ -241,6 +249,13 @@ export const identity = {
       type: 'date',
       description: 'How old the data of the newest recovery point is.',
     },
+    {
+      name: 'STATE',
+      path: '.status.readiness.state',
+      wide: true,
+      description: 'How the service calls its readiness.',
+    },
+    { name: 'STORAGE', path: '.status.settings.storage.source', wide: true, description: 'Where snapshots are kept.' },
   ],
   selectable: [
     '.spec.environmentRef.name',

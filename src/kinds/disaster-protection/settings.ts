@@ -21,23 +21,16 @@ function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
 
-/** The storage setting in three words: the interface distinguishes an absent field, null and an id. */
-function storageOf({ storage }: DisasterProtectionSpec): string | undefined {
-  switch (storage?.source) {
-    case undefined:
-      return undefined;
-    case 'Inherited':
-      return 'Inherited';
-    case 'Platform':
-      return 'Platform';
-    case 'Credential':
-      return `Credential ${storage.credentialId ?? ''}`;
-  }
+type Storage = NonNullable<DisasterProtectionSpec['storage']>;
+
+/** The storage by the three words of the spec: the interface tells left out, null and an id apart. */
+export function storageShown(credentialId: string | null | undefined): Storage {
+  if (credentialId === undefined) return { source: 'Inherited' };
+  return credentialId === null ? { source: 'Platform' } : { source: 'Credential', credentialId };
 }
 
-function shownStorage(credentialId: string | null | undefined): string {
-  if (credentialId === undefined) return 'Inherited';
-  return credentialId === null ? 'Platform' : `Credential ${credentialId}`;
+function inWords({ source, credentialId = '' }: Storage): string {
+  return source === 'Credential' ? `Credential ${credentialId}` : source;
 }
 
 function names({ envName, appName, createNewApp }: DestinationNames): Json {
@@ -64,7 +57,7 @@ function desiredOf(spec: DisasterProtectionSpec): Fields {
   return {
     destinationRegion: spec.destinationRegion,
     protectionMode: spec.protectionMode,
-    storage: storageOf(spec),
+    storage: spec.storage && inWords(spec.storage),
     snapshotIntervalSeconds: spec.snapshotIntervalSeconds,
     validationIntervalSeconds: spec.validationIntervalSeconds,
     rpoTargetSeconds: spec.rpoTargetSeconds,
@@ -88,7 +81,7 @@ function observedOf(
       destinationRegion: settings.destinationRegion,
       protectionMode:
         settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
-      storage: shownStorage(settings.storageCredentialId),
+      storage: inWords(storageShown(settings.storageCredentialId)),
       snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
       validationIntervalSeconds: seconds(settings.validationIntervalMs),
       rpoTargetSeconds: seconds(settings.rpoTargetMs),
@@ -231,10 +224,7 @@ export function itemOf(
   };
 }
 
-function credentialOf({
-  source,
-  credentialId,
-}: NonNullable<DisasterProtectionSpec['storage']>): string | null | undefined {
+function credentialOf({ source, credentialId }: Storage): string | null | undefined {
   if (source === 'Inherited') return undefined;
   return source === 'Platform' ? null : credentialId;
 }

@@ -15,6 +15,7 @@ import {
   deleteApp,
   patchApp,
   postApp,
+  type AppItem,
 } from '../../hosting/requests.ts';
 import { environmentIds, isDeployedByEnvironment, type AppPass } from './environments.ts';
 import {
@@ -38,7 +39,8 @@ import {
 import { isAppliedAtOnce, sentFirst } from './at-once.ts';
 import { applyPending, atRest, mustWait, pendingAfter, pendingCondition, pendingMeanwhile } from './pending.ts';
 import { nearest } from '../shared/nearest.ts';
-import { databasePresets, identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
+import { isDatabase } from '../shared/presets.ts';
+import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
 import { needsOf, typed } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
@@ -60,18 +62,12 @@ function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
   return { is: 'stall', reason: 'UnknownPreset', message };
 }
 
-function isDatabase(preset: string, { view }: AppPass): boolean {
-  return (
-    (databasePresets as readonly string[]).includes(preset) || view.one(databasePresetsOf(), preset)?.item !== undefined
-  );
-}
-
 /** The type of the app in the service; before it exists, the type that the spec asks for. */
 function typeOf(pass: AppPass): string {
   const preset = presetShown(pass) ?? presetOf(pass.spec);
   if (preset === 'FUNCTION') return 'Function';
   if (preset === 'JOB') return 'Job';
-  return isDatabase(preset, pass) ? 'Database' : 'App';
+  return isDatabase(pass, preset) ? 'Database' : 'App';
 }
 
 /** Fields that only creation takes and that the service never shows. */
@@ -100,6 +96,12 @@ function atCreation({ source, atCreation: given }: HostedAppSpec): Fields {
     withPersistence: database?.withPersistence,
     databaseSettings: settings.length > 0 ? Object.fromEntries(settings) : undefined,
   };
+}
+
+/** The facts that only the list of apps shows. */
+function listedFacts({ template, createdAtMs, updatedAtMs }: AppItem): HostedAppFacts {
+  const time = (ms: number | undefined) => (ms === undefined ? undefined : isoSeconds(ms));
+  return { template, createdTime: time(createdAtMs), updatedTime: time(updatedAtMs) };
 }
 
 const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
@@ -164,7 +166,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   blocked: ({ message }) =>
     `${message}; tried again until nothing protects it. If the service reports an ambiguous allocation, only its support can clear that`,
   staysBehind: (pass) =>
-    isDatabase(presetOf(pass.spec), pass)
+    isDatabase(pass, presetOf(pass.spec))
       ? `app "${nameOf(pass)}" is deleted; the volumes of this database stay in the service`
       : undefined,
   settle: (pass, { item }) => {
@@ -182,9 +184,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       type: typeOf(pass),
       ...(item?.slug !== undefined && { slug: item.slug }),
       ...(item !== undefined && { observed: settingsShown(item, pass) ?? pass.memory.facts.observed }),
-      ...(item !== undefined &&
-        'createdAtMs' in item &&
-        item.createdAtMs !== undefined && { createdTime: isoSeconds(item.createdAtMs) }),
+      ...(item !== undefined && 'createdAtMs' in item && listedFacts(item)),
       ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
       ...(environments !== undefined && {
         environments: environments

@@ -27,6 +27,7 @@ import {
   time,
   valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
+import { databasePresets } from '../shared/presets.ts';
 
 /** Presets that the interface names and that are not databases. */
 const appPresets = [
@@ -42,17 +43,6 @@ const appPresets = [
   'CUSTOM',
   'FUNCTION',
   'JOB',
-] as const;
-
-/** Presets that the interface names as databases and services. */
-export const databasePresets = [
-  'MONGODB',
-  'POSTGRESQL',
-  'MYSQL',
-  'REDIS',
-  'COUCHDB',
-  'RABBITMQ',
-  'CLICKHOUSE',
 ] as const;
 
 const Git = fields('The repository that the service builds from. It can only be given when the resource is created.', {
@@ -196,7 +186,7 @@ const Fields = specInAccount('What runs, and how it is built.', {
 });
 
 type Fields = z.output<typeof Fields>;
-const isDatabase = ({ preset, atCreation }: Fields) =>
+const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
 /** The job settings with fields of their own in spec.jobConfig. */
@@ -225,13 +215,13 @@ function withRules(schema: typeof Fields): typeof Fields {
     message: 'set exactly one of source and image; a database, or an app that externalId names, may have neither',
     check: (spec) =>
       (spec.source !== undefined) !== (spec.image !== undefined) ||
-      (spec.source === undefined && (spec.externalId !== undefined || isDatabase(spec))),
+      (spec.source === undefined && (spec.externalId !== undefined || asksForDatabase(spec))),
   });
   const noOrigin = withRule(oneOrigin, {
     rule: `!(${database}) || (!has(self.source) && !has(self.image))`,
     message: 'a database has neither source nor image',
     reason: 'FieldValueForbidden',
-    check: (spec) => !isDatabase(spec) || (spec.source === undefined && spec.image === undefined),
+    check: (spec) => !asksForDatabase(spec) || (spec.source === undefined && spec.image === undefined),
   });
   const job = withRule(noOrigin, {
     rule: `!has(self.jobConfig) || ${preset} == 'JOB'`,
@@ -289,7 +279,9 @@ export const HostedAppFacts = facts({
   slug: text('The slug of the app.', { max: 256 }).optional(),
   type: text('What it is: App, Database, Function or Job.', { max: 32 }).optional(),
   gitProvider: text('Where its source is, such as GITHUB.', { max: 64 }).optional(),
+  template: text('The template that it was made from.', { max: 128 }).optional(),
   createdTime: time('When it was created in the service (interface: createdAt).').optional(),
+  updatedTime: time('When it was changed last in the service, by anybody (interface: updatedAt).').optional(),
   observed: shown('What the service shows of its settings, where it shows them.', {
     preset: text('The preset (interface: dockerPreset).', { max: 64 }).optional(),
     port: integer('The port.', { min: 0, max: 65_535 }).optional(),

@@ -15,10 +15,17 @@ export function catalogOf(view: View, accountId: string): Catalog | undefined {
     ...(appPresets.length > 0 && { appPresets: appPresets.map(appPreset) }),
     ...(databasePresets.length > 0 && { databasePresets: databasePresets.map(databasePreset) }),
     ...(solutions.length > 0 && {
-      solutions: solutions.map(({ solutionSlug, requiredInputs, components }) => ({
+      solutions: solutions.map(({ solutionSlug, label, requiredInputs, components }) => ({
         name: solutionSlug,
+        ...(label !== undefined && { label }),
         ...(requiredInputs.length > 0 && { requiredInputs: [...requiredInputs] }),
-        ...(components.length > 0 && { components: [...components] }),
+        ...(components.length > 0 && {
+          components: components.map(({ name, preset, dependsOn }) => ({
+            name,
+            ...(preset !== undefined && { preset }),
+            ...(dependsOn.length > 0 && { dependsOn: [...dependsOn] }),
+          })),
+        }),
       })),
     }),
   };

@@ -74,8 +74,17 @@ const DatabasePreset = shown('A preset for databases and services.', {
 
 const Solution = shown('A solution of the catalog.', {
   name: text('The name to use in spec.solution of a SolutionInstallation.', { max: 128 }),
+  label: text('What the service calls it.', { max: 256 }).optional(),
   requiredInputs: listOf('The inputs that it needs.', text('An input.', { max: 128 }), { max: 50 }).optional(),
-  components: listOf('The components that it creates.', text('A component.', { max: 128 }), { max: 50 }).optional(),
+  components: listOf(
+    'The components that it creates, each as an app with one environment.',
+    shown('A component.', {
+      name: text('Its name.', { max: 128 }),
+      preset: text('The preset of its app.', { max: 64 }).optional(),
+      dependsOn: listOf('The components that it needs.', text('A component.', { max: 128 }), { max: 50 }).optional(),
+    }),
+    { max: 50 },
+  ).optional(),
 });
 
 /** The status fields of an account. */

@@ -9,10 +9,8 @@ import {
   alertOf,
   alertsOf,
   appEnvsOf,
-  appsOf,
   contactPointOf,
   createdAlert,
-  databasePresetsOf,
   deleteAlert,
   environmentOfAlerts,
   patchAlert,
@@ -20,6 +18,7 @@ import {
   postAppEnvAlert,
   type AlertItem,
 } from '../../hosting/requests.ts';
+import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices } from './state.ts';
 import { identity, thresholds, type MetricAlertFacts, type MetricAlertSpec } from './schema.ts';
@@ -93,12 +92,8 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
 /** Refuses an ingress metric for a database before any call, where the preset is known. */
 function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
-  const { accountId } = pass.account;
-  const appEnvId = environmentOf(pass);
-  const appId = pass.view.one(appEnvsOf(accountId), appEnvId)?.item?.appId;
-  const preset = appId === undefined ? undefined : pass.view.one(appsOf(accountId), appId)?.item?.dockerPreset;
-  const isDatabase = preset !== undefined && pass.view.all(databasePresetsOf())?.items.has(preset) === true;
-  if (!isDatabase) return undefined;
+  const preset = presetOfEnvironment(pass, environmentOf(pass));
+  if (preset === undefined || !isDatabase(pass, preset)) return undefined;
   const message = `${pass.spec.metric} is not measured for databases, and the environment runs ${preset}; choose another metric`;
   return { is: 'stall', reason: 'Rejected', message };
 }
@@ -173,19 +168,13 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   },
   // Keep the environment's id, to find the alert again when the reference is gone.
   factsOfNext: ({ environmentId }) => ({ environmentId }),
-  facts: (pass, { item }) => {
-    const live = liveState(pass, item);
-    return {
-      environmentId: item?.appEnvId ?? environmentOf(pass),
-      ...(item?.region !== undefined && { region: item.region }),
-      ...(live?.state !== undefined && { state: live.state }),
-      ...(live?.previousState !== undefined && { previousState: live.previousState }),
-      ...(live?.stateChangeTime !== undefined && { stateChangeTime: live.stateChangeTime }),
-      ...(live?.lastStateCheckTime !== undefined && { lastStateCheckTime: live.lastStateCheckTime }),
-    };
-  },
+  facts: (pass, { item }) => ({
+    environmentId: item?.appEnvId ?? environmentOf(pass),
+    ...(item?.region !== undefined && { region: item.region }),
+    ...liveState(pass, item),
+  }),
   notices: (pass, { item }) => notices(pass, plan.name(pass), item),
-  conditions: (pass, { item }) => [firing(item?.enabled ?? pass.spec.enabled ?? true, liveState(pass, item)?.state)],
+  conditions: (pass, { item }) => [firing(pass, item)],
 };
 
 /** The fields that creation and change share, with their types back. */

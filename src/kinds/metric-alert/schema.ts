@@ -134,8 +134,8 @@ export const MetricAlertFacts = facts({
   state: text('Normal, Pending, Firing, NoData or Error (interface: lastKnownState).', { max: 32 }).optional(),
   previousState: text('The state before.', { max: 32 }).optional(),
   stateChangeTime: time('When this state was seen first.').optional(),
-  lastStateCheckTime: time(
-    'When the service last looked, as of the last change of state (interface: lastStateCheck).',
+  stateObservedTime: time(
+    'When the state was last seen to be so; it is written about once an hour. When nothing has shown the state for an hour, or for three refreshes, Firing says StateStale.',
   ).optional(),
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;
@@ -161,6 +161,13 @@ export const identity = {
       description: 'How long ago this state was seen first.',
     },
     { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
+    {
+      name: 'OBSERVED',
+      path: '.status.stateObservedTime',
+      type: 'date',
+      wide: true,
+      description: 'How long ago the state was last seen to be so, as of the last hour.',
+    },
     { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
   ],
   selectable: [

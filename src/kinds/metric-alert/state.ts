@@ -19,28 +19,48 @@ interface Look {
   readonly lastStateCheck?: string | undefined;
 }
 
-type LiveState = Pick<MetricAlertFacts, 'state' | 'previousState' | 'stateChangeTime' | 'lastStateCheckTime'>;
+type LiveState = Pick<MetricAlertFacts, 'state' | 'previousState' | 'stateChangeTime' | 'stateObservedTime'>;
+
+/** A state that nothing has shown for so long is stale, or for three refreshes where these are rarer. */
+const staleMs = 3_600_000;
+
+/** True if the state is asked for again and again: that is a call of its own, and whoever only observes makes none. */
+function isRefreshed({ spec, account, memory }: AlertPass): boolean {
+  const { refreshSeconds, enabled = true, lifecycle } = spec;
+  const observes = account.managementPolicy === 'Observe' || lifecycle?.managementPolicy === 'Observe';
+  return memory.id !== undefined && refreshSeconds !== 0 && enabled && !observes;
+}
+
+function refreshMs({ spec }: AlertPass): number {
+  return (spec.refreshSeconds ?? 120) * 1_000;
+}
 
 /** The state as the newest look of the service found it: the last refresh, or the list where that shows a later one. */
-export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState | undefined {
-  const { refreshSeconds = 120, enabled = true, lifecycle } = pass.spec;
-  const { id, facts } = pass.memory;
-  // Do not refresh the state with `Observe`: a refresh makes the service evaluate the alert.
-  const observes = pass.account.managementPolicy === 'Observe' || lifecycle?.managementPolicy === 'Observe';
-  const refreshed =
-    id === undefined || refreshSeconds === 0 || !enabled || observes
-      ? undefined
-      : pass.view.one(alertStateOf(id, refreshSeconds * 1_000), id)?.item;
+export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState {
+  const { id = '', facts } = pass.memory;
+  const { state: known, previousState: before, stateChangeTime, stateObservedTime } = facts;
+  const shown = { state: known, previousState: before, stateChangeTime, stateObservedTime };
+  const refreshed = isRefreshed(pass) ? pass.view.one(alertStateOf(id, refreshMs(pass)), id) : undefined;
   const listed = item && { state: item.lastKnownState, lastStateCheck: item.lastStateCheck };
-  const newest: Look | undefined = isLater(listed, refreshed) ? listed : (refreshed ?? listed);
-  if (newest?.state === undefined || newest.state === facts.state) return facts;
-  // After somebody else's refresh the service's previous state is the one that status already has.
-  const { state, previousState = facts.state, lastStateCheck } = newest;
+  const isOfList = refreshed?.item === undefined || isLater(listed, refreshed.item);
+  const newest: Look | undefined = isOfList ? listed : refreshed.item;
+  if (newest?.state === undefined) return shown;
+  const seenMs = isOfList
+    ? Date.parse(newest.lastStateCheck ?? '')
+    : pass.wallMs - (pass.monotonicMs - refreshed.snapshot.begunAt);
+  const observed = Number.isNaN(seenMs) ? undefined : isoSeconds(seenMs);
+  const { state, previousState = known } = newest;
+  if (state === known) {
+    // Each write of a time costs a request: it is moved when it is missing, or would count as stale.
+    const moves = stateObservedTime === undefined || (isStale(pass, shown) && seenMs > Date.parse(stateObservedTime));
+    return moves ? { ...shown, stateObservedTime: observed } : shown;
+  }
+  // Whoever else had it looked at last made the state of now the one before.
   return {
     state,
-    previousState: previousState === state ? facts.state : previousState,
+    previousState: previousState === state ? known : previousState,
     stateChangeTime: isoSeconds(pass.wallMs),
-    lastStateCheckTime: lastStateCheck,
+    stateObservedTime: observed,
   };
 }
 
@@ -50,25 +70,40 @@ function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
 
-/** Makes one event for a change of state; a normal state at the first look is none. */
+/** True if nothing has shown the state for long. */
+function isStale(pass: AlertPass, { stateObservedTime = '' }: LiveState): boolean {
+  const { inEffect } = pass.account;
+  const everyMs = isRefreshed(pass) ? Math.max(refreshMs(pass), inEffect.rateLimitedMs ?? 0) : inEffect.pollMs;
+  return pass.wallMs - Date.parse(stateObservedTime) > Math.max(staleMs, 3 * everyMs);
+}
+
+/** A change of state is told once; the first sight of an alert that is calm is none. */
 export function notices(pass: AlertPass, name: string, item: AlertItem | undefined): Notices {
   const before = pass.memory.facts.state;
-  const now = liveState(pass, item)?.state;
+  const now = liveState(pass, item).state;
   if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal')) return [];
   const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';
   return [{ type, reason: `Alert${now}`, note: `alert "${name}" went from ${before ?? 'unknown'} to ${now}` }];
 }
 
 /** The condition `Firing`. */
-export function firing(enabled: boolean, state: string | undefined): OwnCondition {
+export function firing(pass: AlertPass, item: AlertItem | undefined): OwnCondition {
   const type = 'Firing';
-  if (!enabled)
-    return {
-      type,
-      status: 'Unknown',
-      reason: 'AlertPaused',
-      message: 'the alert is not enabled, so it is not evaluated',
-    };
+  if (!(item?.enabled ?? pass.spec.enabled ?? true)) {
+    const message = 'the alert is not enabled, so it is not evaluated';
+    return { type, status: 'Unknown', reason: 'AlertPaused', message };
+  }
+  const live = liveState(pass, item);
+  if (isStale(pass, live)) {
+    const message = `the state ${live.state ?? ''} is of ${live.stateObservedTime ?? ''}, and nothing has shown a newer one since`;
+    return { type, status: 'Unknown', reason: 'StateStale', message };
+  }
+  return firingBy(live.state);
+}
+
+/** The condition by a state that is known to be of now. */
+function firingBy(state: string | undefined): OwnCondition {
+  const type = 'Firing';
   switch (state) {
     case 'Firing':
       return { type, status: 'True', reason: 'Firing', message: 'the condition is met and notifications were sent' };

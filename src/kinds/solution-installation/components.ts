@@ -99,7 +99,8 @@ function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | u
 
 /** The names of the components that the catalog shows. */
 export function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
-  return view.all(solutionsOf(account.accountId))?.items.get(spec.solution)?.components ?? [];
+  const solution = view.all(solutionsOf(account.accountId))?.items.get(spec.solution);
+  return solution?.components.map(({ name }) => name) ?? [];
 }
 
 function wordsOf(name: string): readonly string[] {
@@ -211,9 +212,12 @@ export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'c
     const isKnown = component.environmentId !== undefined && seen !== undefined;
     return isKnown ? { ...component, state: seen.item?.status ?? 'Missing' } : component;
   });
-  if (!components.some(({ state }) => state !== undefined)) return {};
+  // Until all are there, the catalog says how many there will be.
+  const expected = memory.facts.complete === true ? 0 : componentNames(pass).length;
+  const all = Math.max(components.length, expected);
+  if (all === 0) return {};
   const running = components.filter(({ state }) => state?.toLowerCase() === 'running').length;
-  return { components, componentsRunning: `${running}/${components.length}` };
+  return { ...(components.length > 0 && { components }), componentsRunning: `${running}/${all}` };
 }
 
 /** The environments of the components, as far as they are known. */

@@ -134,7 +134,10 @@ function contentOf(world: World, environment: Environment, contentId: string): D
 /** The version that a rebuild starts from. */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
-  if (!sent(body, 'fromContentId')) return undefined;
+  if (!sent(body, 'fromContentId')) {
+    const { currentContentId } = environment;
+    return isRebuild && currentContentId !== undefined ? contentOf(world, environment, currentContentId) : undefined;
+  }
   const fromContentId = required(body, 'fromContentId', text());
   if (!isRebuild) throw invalid('fromContentId needs isRebuild true');
   return contentOf(world, environment, fromContentId);

@@ -79,7 +79,7 @@ export function simulated(readings: Readonly<Record<string, unknown>>): Simulate
     send: (request) => awaited(service.send(request, { urgency: 'edit', mayDispatch: () => undefined })),
     look: async (read) => {
       const since = clock.monotonic();
-      service.want(read, since);
+      service.want(read, since, 'edit');
       let snapshot: Snapshot<never> | undefined;
       for (let round = 0; round < 600; round += 1) {
         await run(100);

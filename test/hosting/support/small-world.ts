@@ -1,4 +1,4 @@
-import type { ReadProblem } from '../../../src/engine/ports.ts';
+import type { ReadProblem, Urgency } from '../../../src/engine/ports.ts';
 import { Credential } from '../../../src/hosting/credential.ts';
 import { Mirror } from '../../../src/hosting/mirror/mirror.ts';
 import { openTransport } from '../../../src/hosting/wire/transport.ts';
@@ -31,6 +31,8 @@ export interface MirrorOfSmallWorld {
   readonly another: () => Mirror;
   readonly world: World;
   readonly heard: readonly Heard[];
+  /** Of each request. */
+  readonly urgencies: readonly Urgency[];
   readonly credential: Credential;
   readonly requests: readonly WireRequest[];
 }
@@ -76,6 +78,7 @@ export function mirrorOfSmallWorld({
   const target = { origin: 'https://h', basePath: '', token: new Secret('t'), caBundle: undefined };
   const transport = openTransport(target, scripted.wire, clock, 30_000);
   const heard: Heard[] = [];
+  const urgencies: Urgency[] = [];
   const another = () =>
     new Mirror({
       clock,
@@ -83,10 +86,13 @@ export function mirrorOfSmallWorld({
       log,
       metrics,
       credential,
-      ask: (request, urgency) => credential.exchange(transport, request, { urgency }),
+      ask: (request, urgency) => {
+        urgencies.push(urgency);
+        return credential.exchange(transport, request, { urgency });
+      },
       pollMs,
       listsAtOnce,
       onList: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
     });
-  return { clock, mirror: another(), another, world, heard, credential, requests: scripted.requests };
+  return { clock, mirror: another(), another, world, heard, urgencies, credential, requests: scripted.requests };
 }

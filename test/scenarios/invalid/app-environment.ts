@@ -57,7 +57,7 @@ export const appEnvironment: Verdicts = {
       because: 'a build',
       spec: {
         ...spec,
-        deploy: { build: { revision: 'abc', forceNewBuild: true, fromContentId: 'content_1' } },
+        deploy: { build: { revision: 'abc', forceNewBuild: true, rebuild: true, fromContentId: 'content_1' } },
         startupConfig: { args: [] },
       },
     },

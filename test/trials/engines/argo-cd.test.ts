@@ -275,13 +275,7 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
       await act('resume');
       await argo.until(one.name, 'it is healthy', ({ status }) => status?.health?.status === 'Healthy');
       await act('stop');
-      await meanwhile(
-        one,
-        'it is stopped',
-        async () =>
-          (await team.get(environment))?.status?.['powerState'] === 'Stopped' ||
-          (await team.commits()).some((kind) => /stop/iu.test(kind)),
-      );
+      await meanwhile(one, 'it is stopped', async () => (await team.says(environment, 'Deployed')) === 'False/Stopped');
       await act('start');
       await team.until('True/', [environment]);
 

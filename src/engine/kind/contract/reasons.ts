@@ -74,7 +74,7 @@ export const reasons = {
   ChangesPending: 'Changes of the app wait in each environment for its next deployment.',
   NoChangesPending: 'No change of the app waits for a deployment.',
   ChangeNotShown:
-    'The service accepted the same change several times but still shows the old value; it is not sent again until the spec changes.',
+    'The service accepted the same change three times but still shows the old value; it is not sent again until the spec changes.',
   Contested:
     'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
   EndpointChanged:
@@ -136,6 +136,7 @@ export const reasons = {
   // Ready, with something to say
   DeployAssumed:
     'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
+  RolledBack: 'The environment was rolled back for roll-back-at; what the spec says is deployed again when it changes.',
   Presumed:
     'The answer to the installation was lost, and only it explains the components that show: they count as its own. Its id is not known.',
   DeployHeld: 'The environment is stopped; the change is deployed when it is started again.',
@@ -154,6 +155,7 @@ export const reasons = {
   EvaluationError: 'The service cannot evaluate the condition of the alert.',
   AlertPaused: 'The alert is not enabled, so it is not evaluated.',
   NotRefreshed: 'The state of the alert has not been asked for yet.',
+  StateStale: 'Nothing has shown the state of the alert for long, so that the one in status may no longer hold.',
   UnknownAlertState: 'The service says a state of the alert that this operator does not know.',
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',

@@ -51,7 +51,14 @@ export interface Memory<Facts> {
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
   /** The generation that was last applied whole, and keyed fingerprints of values that the service does not show. */
-  readonly applied: { readonly generation: number; readonly prints: Readonly<Record<string, string>> } | undefined;
+  readonly applied:
+    | {
+        readonly generation: number;
+        readonly prints: Readonly<Record<string, string>>;
+        /** The service said yes to a change of this spec, and no read since shows it. */
+        readonly unshown?: true | undefined;
+      }
+    | undefined;
   /** The kind's own status fields. */
   readonly facts: Facts;
 }

@@ -88,9 +88,11 @@ function keepMatched<Spec, Facts, Item>(
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
-  const note = unshownSoFar(plan, pass, id);
-  if (difference.rerecord || pass.memory.applied?.generation !== pass.subject.generation) {
-    return { is: 'again', remember: { applied: whole(plan, pass, difference) }, note };
+  const unconfirmed = confirm(plan, pass, id);
+  if (unconfirmed !== undefined) return unconfirmed;
+  const { generation, unshown } = pass.memory.applied ?? {};
+  if (difference.rerecord || unshown === true || generation !== pass.subject.generation) {
+    return { is: 'again', remember: { applied: whole(plan, pass, difference) } };
   }
   const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
   if (next.is !== 'ready') return next;
@@ -99,7 +101,7 @@ function keepMatched<Spec, Facts, Item>(
   const drifted = Object.keys(difference.differing);
   const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
-  return { ...ready, ...whenDoubtful(plan, pass, id), note };
+  return { ...ready, ...whenDoubtful(plan, pass, id), note: {} };
 }
 
 /** Waits while an older change, whose answer was lost, may still overwrite the newest values. */
@@ -147,35 +149,25 @@ function immutable<Spec, Facts, Item>(
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
-/** How often a change is sent that the service accepts and never shows. */
-const mostUnshown = 5;
+/** So often is drift corrected of which the reads that follow show nothing; somebody else may have been faster once. */
+const mostCorrections = 2;
 
-/** Resets the count of unshown changes, because somebody asked to try again. */
-export function withoutUnshown({ unshown: _unshown, unshownFor: _for, ...notes }: Notes): Notes {
-  return notes;
+/** Notes for an object that somebody asks to try again: also what the service was seen not to show. */
+export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
+  return { ...notes, triesAgain: 1 };
 }
 
-/** The notes that count one more of them. */
-function counted({ subject }: Pass<unknown, unknown>, unshown: number): Notes {
-  return { unshown, unshownFor: subject.generation };
-}
-
-/** How often in a row a change was accepted and not shown by a later read, for this generation. */
-function unshownOf({ notes, subject }: Pass<unknown, unknown>): number {
-  return notes['unshownFor'] === subject.generation ? (notes['unshown'] ?? 0) : 0;
-}
-
-/** The notes of an object that equals the spec: the count ends once a read that began after our change shows it. */
-function unshownSoFar<Spec, Facts, Item>(
+/** The newest correction of drift is looked for by reads that begin after it: undefined once they have shown it. */
+function confirm<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
   id: string,
-): Notes {
+): Step<Facts> | undefined {
   const { wrote, notes } = pass;
+  if (notes['corrected'] === undefined || wrote === undefined) return undefined;
   const reads = [plan.list(pass), ...(plan.alsoReads?.(pass, id) ?? [])];
-  const isSeen = reads.every((read) => (pass.view.all(read)?.begunAt ?? 0) >= (wrote?.at ?? 0));
-  if (isSeen || notes['unshown'] === undefined) return {};
-  return { unshown: notes['unshown'], ...(notes['unshownFor'] !== undefined && { unshownFor: notes['unshownFor'] }) };
+  const older = reads.find((read) => (pass.view.all(read)?.begunAt ?? wrote.at) < wrote.at);
+  return older && readOf(pass, older, wrote.at);
 }
 
 /** The answer to a change was lost: only what was read after it says whether the change is still to be made. */
@@ -201,17 +193,19 @@ function correct<Spec, Facts, Item>(
   difference: Difference,
   changed: Readonly<Record<string, Json>>,
 ): Step<Facts> {
-  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
+  const { applied } = pass.memory;
+  const isDrift = applied?.generation === pass.subject.generation;
   const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
   const contested = drifted.filter((field) => pass.contested.has(field));
   if (contested.length > 0) {
     const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
-  const unshown = unshownOf(pass);
-  if (unshown >= mostUnshown) {
-    const message = `the service said yes to ${Object.keys(changed).join(', ')} of ${plan.noun} ${id} ${unshown} times, and no read since shows it; it is not sent again until the spec changes or the service shows it`;
-    return { is: 'stall', reason: 'ChangeNotShown', message };
+  const { corrected = 0, triesAgain } = pass.notes;
+  const isUnshown = corrected >= mostCorrections || applied?.unshown === true;
+  if (applied !== undefined && drifted.length > 0 && isUnshown && triesAgain === undefined) {
+    const message = `the service said yes to ${drifted.join(', ')} of ${plan.noun} ${id}, and no read since shows it; it is not sent again until the spec changes or the service shows it`;
+    return { is: 'stall', reason: 'ChangeNotShown', message, remember: { applied: { ...applied, unshown: true } } };
   }
   const held = plan.mustWait?.(pass, changed);
   if (held !== undefined) return held;
@@ -228,7 +222,8 @@ function correct<Spec, Facts, Item>(
       ...meanwhile(plan, pass, now),
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
-      note: () => (Object.keys(now).some((field) => field in difference.differing) ? counted(pass, unshown + 1) : {}),
+      // A call that is one of several is looked for with the last of them.
+      note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
       refused: (refusal) =>
         refusal.is !== 'inDoubt'
           ? denied(plan, pass, words, refusal)

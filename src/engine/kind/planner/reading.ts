@@ -1,9 +1,10 @@
+import { isoSeconds } from '../../../base/time.ts';
 import type { Read } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Step, JournalEntry } from '../contract/step.ts';
 
-/** A pause of the service is mentioned in status only after it has delayed the object this long. */
-const shortPauseMs = 20_000;
+/** A pause that the service asks for is no news if no more than this is left of it, and it has not held up who asks for as long. */
+const shortPauseMs = 10_000;
 
 /** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */
 export function readOf<Spec, Facts>(
@@ -21,9 +22,12 @@ export function readOf<Spec, Facts>(
     case 'forbidden':
     case 'refused':
       return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
-    case 'throttled':
-      if (pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
-      return { is: 'wait', reason: 'Throttled', message };
+    case 'throttled': {
+      const { throttledMs = 0 } = pass.account;
+      if (Math.max(throttledMs, pass.monotonicMs - pass.askedAt) < shortPauseMs) return { is: 'read', read, since };
+      const until = throttledMs <= 0 ? '' : `; requests wait until ${isoSeconds(pass.wallMs + throttledMs + 999)}`;
+      return { is: 'wait', reason: 'Throttled', message: `${message}${until}` };
+    }
     case 'malformed':
       return { is: 'wait', reason: 'UnexpectedResponse', message };
     case 'unreachable':

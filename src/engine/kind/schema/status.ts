@@ -1,5 +1,5 @@
 /** The fields of status that every kind has, as the schema that status is cut to before it is written. */
-import { choice, facts, idAsShown, integer, listByKey, listOf, mapOf, shown, text, time } from './schema.ts';
+import { choice, facts, flag, idAsShown, integer, listByKey, listOf, mapOf, shown, text, time } from './schema.ts';
 import { mostExcluded } from '../contract/step.ts';
 
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
@@ -61,6 +61,7 @@ export const InternalStatus = {
       maxProperties: 600,
       maxKeyLength: 300,
     }),
+    unshown: flag('True where the service said yes to a change and no read since shows it.').optional(),
   }).optional(),
   binding: shown('Where the object is bound to; nothing is sent anywhere else.', {
     endpoint: host('The host of the service.'),

@@ -64,6 +64,20 @@ const deployRows: readonly Edit[] = [
     changed: { to: built({ revision: 'two' }), comes: sent('POST /app-env/build', { appEnvId: '{id}' }) },
   },
   {
+    field: 'deploy.build.rebuild',
+    before: built({ rebuild: false }),
+    changed: { to: built({ rebuild: true }), comes: quiet() },
+    removed: { comes: quiet() },
+  },
+  {
+    field: 'deploy.build.revision',
+    before: built({}),
+    changed: {
+      to: built({ revision: 'two', rebuild: true }),
+      comes: sent('POST /app-env/build', { appEnvId: '{id}', isRebuild: true }),
+    },
+  },
+  {
     field: 'deploy.build.revision',
     before: built({ forceNewBuild: true }),
     changed: {
