@@ -137,7 +137,7 @@ describe('the definitions', () => {
     const [head, row] = (await kubectl(sharedKubernetes(), 'get', 'dprot', '-n', namespace)).split('\n');
 
     expect(head?.replaceAll(/\s+/gu, ' ')).toBe(
-      'NAME READY REASON RECOVERY-READY MODE REGION STATE SINCE LAST-POINT AGE',
+      'NAME READY REASON RECOVERY-READY MODE REGION STAGE SINCE LAST-POINT AGE',
     );
     expect(row?.split(/\s+/u).slice(0, 5)).toEqual(['db', 'True', 'InSync', 'False', 'Cold']);
   });

@@ -209,8 +209,8 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
 }
 
 /** The name of its app, as far as the list of apps shows it. */
-function appNameOf({ view, account, memory }: EnvironmentPass, { appId }: AppEnvItem): string | undefined {
-  return view.one(appsOf(account.accountId), appId)?.item?.name ?? memory.facts.appName;
+function appNameOf({ view, account, memory, spec }: EnvironmentPass, { appId }: AppEnvItem): string | undefined {
+  return view.one(appsOf(account.accountId), appId)?.item?.name ?? memory.facts.appName ?? spec.appRef?.name;
 }
 
 function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {

@@ -31,7 +31,7 @@ const triesEach = 3;
 const retryMs = 2_000;
 /** Routine events of one kind of object, in one namespace and for one reason, are gathered for this long. */
 const gatherMs = 2_000;
-/** So few of them are published one by one. */
+/** Those of so few objects are published one by one. */
 const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];
@@ -97,7 +97,8 @@ export class EventPublisher implements EventRecorder {
   #takeGathered(key: string): void {
     const events = this.#gathered.get(key) ?? [];
     this.#gathered.delete(key);
-    for (const event of events.length > mostSingle ? merged(events) : events) this.#take(event);
+    const objects = new Set(events.map(({ regarding }) => regarding.metadata.uid)).size;
+    for (const event of objects > mostSingle ? merged(events) : events) this.#take(event);
   }
 
   #take(event: RecordedEvent): void {
@@ -223,8 +224,7 @@ function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   if (first === undefined) return [];
   const names = new Set(events.map(({ regarding }) => regarding.metadata.name));
   names.delete(first.regarding.metadata.name);
-  const others = names.size === 0 ? '' : `; and for ${names.size} others: ${[...names].join(', ')}`;
-  return [{ ...first, note: `${first.note}${others}` }];
+  return [{ ...first, note: `${first.note}; and for ${names.size} others: ${[...names].join(', ')}` }];
 }
 
 /** The identity of an object; a series is kept for minutes and needs no more. */

@@ -82,12 +82,12 @@ export class Protection {
     const { tenant, name } = this;
     const look = async () => {
       const {
-        configurationId,
-        generation,
+        externalId: configurationId,
+        configurationGeneration: generation,
         recoveryPoints = [],
       } = ((await tenant.get('DisasterProtection', name))?.status ?? {}) as {
-        configurationId?: string;
-        generation?: number;
+        externalId?: string;
+        configurationGeneration?: number;
         recoveryPoints?: readonly Point[];
       };
       if (configurationId === undefined || generation === undefined || recoveryPoints.length < least) return undefined;
