@@ -111,6 +111,8 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
   await install(plane, serviceUrl);
   await writePrivately(operatorKubeconfig(dir), plane.kubeconfig('operator'));
   const main = options.isBundled ? await bundled(dir) : undefined;
+  const audit = new AuditLog(plane.auditLogPath ?? '');
+  undo.push(() => audit.close());
   const worker = new Daemon(operatorProgram(options, dir, metricsPort, main));
   undo.push(() => worker.stop());
   const metrics = new Scrape(`http://127.0.0.1:${metricsPort}`);
@@ -121,7 +123,7 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
     api,
     service: new ServiceCounts(serviceUrl),
     serviceUrl,
-    audit: new AuditLog(plane.auditLogPath ?? ''),
+    audit,
     metrics,
     operatorPid: () => worker.pid ?? 0,
     startOperator: async () => {

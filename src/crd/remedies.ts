@@ -88,7 +88,7 @@ const stalled = {
     "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
   PartiallyInstalled: 'Put right what the message says of the components; it is continued, nothing is installed twice.',
   UpgradeInDoubt:
-    'Look in the console which image runs. To try again, change `spec.inputs.agentImage`: to the image of before, and back when the resource is Ready.',
+    'Look in the console which image runs. To try again, change `agentImage` in `spec.inputs`: to the image of before, and back when the resource is Ready.',
   InstallationIdUnknown:
     "Look in the console for the installation's id, and put it into `spec.externalId`; or delete the apps that the message names, to install again.",
   AccessWiderThanSpec: 'The message says whether the spec or the role of the member has to change.',

@@ -4,7 +4,7 @@ import { drawn } from '../support/draw.ts';
 import { play } from './interleavings.ts';
 
 describe('whatever happens to a protection and the requests about it', () => {
-  it('activates, discards, wipes and enrols nothing twice and nothing unasked, and claims nothing that is not so', async () => {
+  it('activates, discards, wipes and enrolls nothing twice and nothing unasked, and claims nothing that is not so', async () => {
     const first = Number(process.env['SEED'] ?? 1);
     const runs = Number(process.env['RUNS'] ?? drawn(200));
     const events = Number(process.env['EVENTS'] ?? 6);

@@ -247,10 +247,10 @@ class Run {
 
   async #protection(): Promise<void> {
     const { world } = this;
-    const what = this.#pick(['edit', 'enrol', 'replace'] as const);
+    const what = this.#pick(['edit', 'enroll', 'replace'] as const);
     this.said.push(`${what} the protection`);
     if (what !== 'edit') this.#enrolled += 1;
-    if (what === 'enrol') this.#enrollment += 1;
+    if (what === 'enroll') this.#enrollment += 1;
     if (what === 'replace' && world.get('DisasterProtection', 'orders') !== undefined) {
       world.delete('DisasterProtection', 'orders');
     }
@@ -374,7 +374,7 @@ class Run {
 
   #enrolledTwice(ledger: readonly Commit[]): readonly string[] {
     const made = ledger.filter(({ kind, token }) => kind === 'configuration.created' && token !== 'hand').length;
-    return made > this.#enrolled ? [`${made} enrolments, and ${this.#enrolled} were asked for`] : [];
+    return made > this.#enrolled ? [`${made} enrollments, and ${this.#enrolled} were asked for`] : [];
   }
 
   /** What status claims in the end must be so. */

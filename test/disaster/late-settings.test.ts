@@ -49,7 +49,7 @@ describe('an edit that no list shows yet', () => {
 });
 
 describe('a raised enrollment in the same commit as the reset', () => {
-  it.each([{}, late])('is kept until the reset has ended, and then enrols anew: %j', async (options) => {
+  it.each([{}, late])('is kept until the reset has ended, and then enrolls anew: %j', async (options) => {
     const world = await aProtectedWorld(options);
     const before = protection(world).externalId;
     const spec = world.get(kind, 'orders')?.spec as object;

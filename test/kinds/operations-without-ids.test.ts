@@ -202,7 +202,7 @@ describe('an activation before it is sent', () => {
     ['the history has an activation without an id', 'stall/AlreadyActivated', { activities: [{ kind: 'activation' }] }],
     ['the history has only a moment', 'stall/AlreadyActivated', { activities: [{ cutoffAt: other }] }],
     ['the history has one that ended in vain', 'begin', { activities: [vain] }],
-    ['the history has what may be anything', 'begin', { activities: [{}, { kind: 'enrolment' }] }],
+    ['the history has what may be anything', 'begin', { activities: [{}, { kind: 'enrollment' }] }],
     [
       'a settled standby shows what it has received',
       'begin',

@@ -47,7 +47,7 @@ describe('an accepted validation', () => {
   });
 
   const startedAt = '2026-01-01T00:00:00Z';
-  const later = { operationId: 'op_2', kind: 'enrolment', startedAt: '2026-01-01T00:05:00Z' };
+  const later = { operationId: 'op_2', kind: 'enrollment', startedAt: '2026-01-01T00:05:00Z' };
   const own = { operationId: 'op_1', kind: 'validation', phase: 'stage-1', startedAt };
 
   it.each<readonly [because: string, more: object, quietForMs: number, expected: string]>([

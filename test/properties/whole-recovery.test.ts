@@ -36,7 +36,7 @@ describe('the whole with recoveries', () => {
   });
 
   it.each(seedsOf(process.env['RECOVERY_SEEDS'] ?? `1-${drawn(8)}`))(
-    'tries, activates and enrols nothing twice and nothing unasked, and comes to rest, whatever happens (seed %i)',
+    'tries, activates and enrolls nothing twice and nothing unasked, and comes to rest, whatever happens (seed %i)',
     async (seed) => {
       const { wrong, tally } = await recoveryLived(seed);
       for (const [kind, count] of Object.entries(tally)) seen.set(kind, (seen.get(kind) ?? 0) + count);

@@ -45,7 +45,7 @@ export class Readiness {
   readonly #once: Once[] = [];
   /** How often a trial was asked for: one that is deleted and applied again may be made again. */
   #trials = 0;
-  readonly #enrolments = new Map<string, number>();
+  readonly #enrollments = new Map<string, number>();
   readonly #asked = new Map<string, number>();
 
   constructor(life: WholeLife) {
@@ -62,7 +62,7 @@ export class Readiness {
     const kind = draw.below(10);
     const protection = draw.of(protections);
     if (kind < 2) this.#protect(protection);
-    else if (kind < 3) this.#enrol(protection);
+    else if (kind < 3) this.#enroll(protection);
     else if (kind < 4) this.#delete(protection);
     else if (kind < 6) this.#try(protection);
     else if (kind < 8) this.#activate(protection);
@@ -72,8 +72,8 @@ export class Readiness {
   #protect({ name, app, appEnvId }: Protection): void {
     const { draw, world } = this.#life;
     const known = world.get('DisasterProtection', name, within);
-    const enrollment = this.#enrolments.get(name) ?? 1;
-    // Who is made anew enrols anew, if the configuration has gone meanwhile.
+    const enrollment = this.#enrollments.get(name) ?? 1;
+    // Who is made anew enrolls anew, if the configuration has gone meanwhile.
     if (known === undefined) this.#asked.set(appEnvId, (this.#asked.get(appEnvId) ?? 0) + 1);
     this.#life.tell(`apply DisasterProtection ${name} enrollment ${enrollment}`);
     world.apply('DisasterProtection', name, {
@@ -87,8 +87,8 @@ export class Readiness {
     });
   }
 
-  #enrol(protection: Protection): void {
-    this.#enrolments.set(protection.name, (this.#enrolments.get(protection.name) ?? 1) + 1);
+  #enroll(protection: Protection): void {
+    this.#enrollments.set(protection.name, (this.#enrollments.get(protection.name) ?? 1) + 1);
     this.#asked.set(protection.appEnvId, (this.#asked.get(protection.appEnvId) ?? 0) + 1);
     this.#protect(protection);
   }

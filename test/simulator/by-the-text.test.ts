@@ -475,7 +475,7 @@ const disaster: readonly Check[] = [
     ask('GET /disaster-readiness/configurations?accountId=acc_demo', undefined, 200, { shows: { items: [{ plannedDestination: { envName: 'n', createNewApp: true, appName: 'a' } }] } }),
   ],
   [
-    'a check needs the enrolment',
+    'a check needs the enrollment',
     configure({}, 200, succeeds),
     ask('POST /disaster-readiness/validate', { ...account, configurationId: '$dr', expectedGeneration: 1, requestId: 'v' }, '4xx'),
     minute,

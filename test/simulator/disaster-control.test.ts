@@ -14,7 +14,7 @@ describe('failSteps', () => {
     expect((await at.discard(configurationId, operationId)).status).toBe(200);
   });
 
-  it('fails the steps of an enrolment from the first one on, and of a check while it cleans up', async () => {
+  it('fails the steps of an enrollment from the first one on, and of a check while it cleans up', async () => {
     const at = setting();
     const { configurationId } = await at.configureOne();
     await at.tell(configurationId, { failSteps: 2, nextPhase: true });
@@ -27,8 +27,8 @@ describe('failSteps', () => {
     const checking = await at.configuration(configurationId);
     await at.tell(configurationId, { nextPhase: true });
 
-    expect(enrolling.activeOperation).toMatchObject({ kind: 'enrolment', phase: 'queued', failedSteps: 0 });
-    expect(await at.ledger('enrolment.stepFailed')).toHaveLength(2);
+    expect(enrolling.activeOperation).toMatchObject({ kind: 'enrollment', phase: 'queued', failedSteps: 0 });
+    expect(await at.ledger('enrollment.stepFailed')).toHaveLength(2);
     expect(checking.activeOperation).toMatchObject({ kind: 'validation', phase: 'cleaning' });
     expect(await at.ledger('validation.succeeded')).toHaveLength(1);
   });
@@ -98,21 +98,24 @@ describe('a configuration told through the control surface', () => {
     expect(await at.ledger('activation.promoted')).toHaveLength(1);
   });
 
-  it.each(['enrolment', 'validation', 'activation'])('ends a %s with all that belongs to its success', async (kind) => {
-    const at = setting();
-    const { configurationId } = await at.configureOne();
-    if (kind !== 'enrolment') at.advance(SETTLED);
-    if (kind === 'validation') await at.validate(configurationId);
-    if (kind === 'activation') await at.activate(configurationId);
+  it.each(['enrollment', 'validation', 'activation'])(
+    'ends a %s with all that belongs to its success',
+    async (kind) => {
+      const at = setting();
+      const { configurationId } = await at.configureOne();
+      if (kind !== 'enrollment') at.advance(SETTLED);
+      if (kind === 'validation') await at.validate(configurationId);
+      if (kind === 'activation') await at.activate(configurationId);
 
-    await at.tell(configurationId, { setPhase: 'succeeded' });
+      await at.tell(configurationId, { setPhase: 'succeeded' });
 
-    const configuration = await at.configuration(configurationId);
-    expect(configuration.activities.at(-1)).toMatchObject({ kind, phase: 'succeeded', outcome: 'succeeded' });
-    expect(configuration).not.toHaveProperty('activeOperationId');
-    expect(configuration.readiness.state).toBe('ready');
-    expect((await at.points(configurationId)).body.items).toHaveLength(1);
-  });
+      const configuration = await at.configuration(configurationId);
+      expect(configuration.activities.at(-1)).toMatchObject({ kind, phase: 'succeeded', outcome: 'succeeded' });
+      expect(configuration).not.toHaveProperty('activeOperationId');
+      expect(configuration.readiness.state).toBe('ready');
+      expect((await at.points(configurationId)).body.items).toHaveLength(1);
+    },
+  );
 
   it('shows the cleanup it is told about', async () => {
     const at = setting();

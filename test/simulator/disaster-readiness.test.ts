@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DAY, type Fields, HOUR, MINUTE, setting, SETTLED, WARM } from './disaster-setting.ts';
 
-describe('an enrolment', () => {
+describe('an enrollment', () => {
   it('goes through its phases and ends ready', async () => {
     const at = setting();
     const { configurationId } = await at.configureOne();

@@ -88,7 +88,7 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** Long enough for an enrolment, a check, or an activation that nothing hinders. */
+/** Long enough for an enrollment, a check, or an activation that nothing hinders. */
 export const SETTLED = 60_000;
 
 /** What a warm protection needs. */

@@ -38,7 +38,7 @@ async function makeActivation(): Promise<void> {
     selectedOperationId,
     pointId,
     cutoffAt,
-    target: { envName: 'recovered', createNewApp: false },
+    target: { envName: 'production-recovered', createNewApp: false },
     writerSafetyAcknowledged: true,
   });
 }
@@ -262,6 +262,15 @@ describe('the page in a browser', () => {
     expect(page.complaints).toEqual([]);
   });
 
+  it('says in whole sentences what happens at nearly the same time', async () => {
+    const page = await opened();
+
+    await page.value(`Array.from({ length: 12 }, (_, n) => say('Thing ' + n + ' of twelve has happened'))`);
+
+    expect(await page.value(textOf('#said'))).toMatch(/^(Thing \d+ of twelve has happened(\. |$))+$/);
+    expect(await page.value(textOf('#said'))).toContain('Thing 11');
+  });
+
   it.each(['empty', 'demo'])('leaves nothing alone, cut or void at any width in the %s world', async (world) => {
     const page = await opened();
     await sim('POST', '/reset', { world });
@@ -355,8 +364,9 @@ async function mistakesOn(page: Page): Promise<readonly string[]> {
 const widths = [390, 768, 1400, 1920];
 
 /**
- * The mistakes of the layout: a short item that wrapped alone under a line of several, a text that is cut, a list that ends within a row, and
- * a column that ends above the one beside it.
+ * The mistakes of the layout: a short item that wrapped alone under a line of several, the end of a text that stands alone under what it began
+ * beside, a short text squeezed into three rows, a text that is cut, a list that ends within a row, and a column that ends above the one
+ * beside it.
  */
 const misplaced = `(() => {
   const mistakes = [];
@@ -371,6 +381,15 @@ const misplaced = `(() => {
     const [last, before = []] = [...rows].sort(([a], [b]) => b - a).map(([, nodes]) => nodes.map((node) => node.offsetWidth));
     const sum = (sizes) => sizes.reduce((a, b) => a + b, 0);
     if (last?.length === 1 && before.length > 1 && sum(last) < 0.7 * sum(before)) about('alone', line);
+  }
+  for (const node of document.querySelectorAll('main span')) {
+    if (!isSeen(node) || node.closest('.path')) continue;
+    const pieces = [...node.getClientRects()];
+    if (pieces.length > 1 && pieces.at(-1).width < 0.3 * node.parentElement.clientWidth) about('alone', node);
+    const text = document.createRange();
+    text.selectNodeContents(node);
+    const rows = new Set([...text.getClientRects()].map(({ top }) => Math.round(top)));
+    if (rows.size > 2 && node.children.length === 0 && node.textContent.length < 60) about('squeezed', node);
   }
   for (const node of document.querySelectorAll('main *, aside *, header *')) {
     const isFree = node.matches('h1, select, input, textarea, .box, pre') || node.closest('.lane, select') || getComputedStyle(node).overflowX === 'visible';

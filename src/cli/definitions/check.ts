@@ -36,7 +36,7 @@ interface Node {
 
 type Path = Flaw['path'];
 
-/** How a field is called in messages: `spec.contactPoints[0].name`. */
+/** How a field is called in messages: `spec.contactPointRefs[0].name`. */
 export function pathInWords(path: Path): string {
   return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
 }

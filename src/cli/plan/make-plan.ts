@@ -4,6 +4,7 @@ import { isRecord } from '../../base/json.ts';
 import type { AccountReader } from '../account/reader.ts';
 import type { Documents } from '../documents/load.ts';
 import type { Finding, Plan, PlanRow } from './model.ts';
+import { databasePresetsOf } from '../../hosting/requests.ts';
 import { rehearse, type Played } from './rehearsal.ts';
 import { rowsOf, stalledOf, type Known } from './rows.ts';
 import { withoutEndpoint } from './service-in-memory.ts';
@@ -69,6 +70,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
     liveKnown: new Set((input.live ?? []).map(keyOfActor)),
     whyDeleted: `in --base, not in ${input.from}`,
     appName: (appId) => appNameIn(input.readers, appId),
+    isDatabase: (preset) => isDatabaseIn(input.readers, preset),
   };
   const silent = input.readers.flatMap(nothingReadOf);
   if (silent.length > 0) return planOf(input, [], [], [...findings, ...silent]);
@@ -216,6 +218,16 @@ function appNameIn(readers: readonly AccountReader[], appId: unknown): string | 
       if (isRecord(found)) return String(found['name']);
     }
   return undefined;
+}
+
+function isDatabaseIn(readers: readonly AccountReader[], preset: unknown): boolean {
+  const { first, items } = databasePresetsOf();
+  return readers.some((reader) =>
+    reader.readings().some(([address, reading]) => {
+      const shown = address === first.path && reading.is === 'answered' ? items(reading.body) : undefined;
+      return shown?.some(({ name }) => name === preset) === true;
+    }),
+  );
 }
 
 function planOf(

@@ -5,7 +5,10 @@ const Field = z
   .strictObject({
     name: z.string().describe('The field, in the words of the service: threshold, config.url.'),
     before: z.json().optional().describe('What the service shows now. Absent where it shows nothing.'),
-    after: z.json().optional().describe('What is sent. Absent for a secret.'),
+    after: z
+      .json()
+      .optional()
+      .describe('What is sent; ? for what only the answer of the service will tell. Absent for a secret.'),
     secret: z.boolean().optional().describe('The value is a secret: only that it changes is shown.'),
   })
   .describe('One field of a call.');

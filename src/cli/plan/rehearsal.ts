@@ -42,6 +42,8 @@ export interface PlannedCall {
   /** The item in the service right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
+  /** What the service is taken to answer; ids in it are of this run only. */
+  readonly answer: unknown;
   /** Time since the beginning of its part. */
   readonly afterMs: number;
 }
@@ -95,6 +97,7 @@ class Stage {
   readonly #operator: Operator;
   readonly calls: PlannedCall[] = [];
   caused = false;
+  #actors: readonly Actor[] = [];
   #lastCallAt = 0;
   #beganAt = 0;
 
@@ -103,7 +106,10 @@ class Stage {
     this.#clock = new VirtualClock(Math.max(0, ...readers.map(({ asOfMs }) => asOfMs)));
     this.#cluster = new MemoryCluster(this.#clock, new SeededEntropy(1));
     this.#services = new Map(
-      readers.map((reader) => [reader.accountId, new ServiceInMemory(reader, () => this.#clock.wall())]),
+      readers.map((reader) => {
+        const environmentsOf = (app: string) => expectedOf(app, this.#actors);
+        return [reader.accountId, new ServiceInMemory(reader, () => this.#clock.wall(), environmentsOf)];
+      }),
     );
     const entropy = new SeededEntropy(2);
     const around = { clock: this.#clock, entropy, log: silent, metrics: unmeasured };
@@ -165,6 +171,7 @@ class Stage {
 
   /** Makes the cluster what the scene shows: what is not in it is deleted, what differs is changed. */
   set(scene: Scene): void {
+    this.#actors = scene.actors;
     this.#beganAt = this.#clock.monotonic();
     this.#lastCallAt = this.#beganAt;
     for (const { kind, namespace, name, values } of materialsOf(scene, this.#readers, operatorNamespace, tokenPrefix))
@@ -244,7 +251,8 @@ class Stage {
             if (outcome.is === 'notSent') return outcome;
             this.#lastCallAt = this.#clock.monotonic();
             const afterMs = this.#lastCallAt - this.#beganAt;
-            this.calls.push({ caused: this.caused, ...call, request, before, outcome: outcome.is, afterMs });
+            const answer = outcome.is === 'committed' ? outcome.body : undefined;
+            this.calls.push({ caused: this.caused, ...call, request, before, outcome: outcome.is, answer, afterMs });
             return outcome;
           },
         };
@@ -296,6 +304,18 @@ class Stage {
     if (known === undefined) this.#cluster.create(resource, namespace, body);
     else this.#cluster.update(resource, namespace, name, { ...body, metadata: known.metadata }, 'object');
   }
+}
+
+/** The environments that the documents expect of an app of this name; one without a known name where they say nothing of it. */
+function expectedOf(app: string, actors: readonly Actor[]): readonly Readonly<Record<string, unknown>>[] {
+  const resources = actors.filter(({ kind, name, spec }) => kind === 'HostedApp' && (spec['name'] ?? name) === app);
+  const found = actors.flatMap(({ kind, namespace, spec }) => {
+    const { appRef, environmentName = '?', cliEnvironmentName } = spec;
+    const isOf = (one: Actor) => isRecord(appRef) && one.name === appRef['name'] && one.namespace === namespace;
+    if (kind !== 'AppEnvironment' || !resources.some(isOf)) return [];
+    return [{ name: environmentName, ...(cliEnvironmentName !== undefined && { cliEnvName: cliEnvironmentName }) }];
+  });
+  return found.length === 0 ? [{ name: '?' }] : found;
 }
 
 /** The kind of this name; only objects of our kinds take part. */

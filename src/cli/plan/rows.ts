@@ -4,6 +4,7 @@ import { isRecord, sameJson, type Json } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import { partsOfKey } from '../../engine/objects/names.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
+import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { kinds } from '../../kinds/index.ts';
 import { needsOf } from './materials.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
@@ -23,6 +24,7 @@ export interface Known {
   readonly whyDeleted: string;
   /** The name of an app by its id. */
   readonly appName: (appId: unknown) => string | undefined;
+  readonly isDatabase: (preset: unknown) => boolean;
 }
 
 /** A text of the service as a terminal may show it: no control characters, no marks of ours. */
@@ -37,7 +39,9 @@ export function rowsOf(
 ): { readonly rows: readonly PlanRow[]; readonly drift: readonly PlanRow[] } {
   const names = namesOfIds(played.objects);
   const done = played.calls.filter(({ outcome }) => outcome === 'committed');
-  const made = new Set(done.filter(({ request }) => request.effect === 'create').map(({ object }) => object));
+  const isWhole = ({ request }: PlannedCall) => request.effect === 'create' || request.endpoint === 'POST /solutions';
+  const made = new Set(done.filter(isWhole).map(({ object }) => object));
+  const sent = new Set(done.map(({ object }) => object));
   const rowOf = (call: PlannedCall) => {
     const isHiddenKnown = (call.caused ? known.hiddenKnown : known.liveKnown).has(call.object) || made.has(call.object);
     return callRow(call, { ...known, names, isHiddenKnown });
@@ -45,7 +49,7 @@ export function rowsOf(
   const of = (caused: boolean) => done.filter((call) => call.caused === caused).flatMap(rowOf);
   const depth = depths(known.actors);
   const sorted = (rows: readonly PlanRow[]) => rows.toSorted((a, b) => order(a, b, depth));
-  const unknown = played.objects.flatMap((object) => unknownRow(object, known, made));
+  const unknown = played.objects.flatMap((object) => unknownRow(object, known, { made, sent }));
   return { rows: sorted([...of(true), ...unknown]), drift: sorted(of(false)) };
 }
 
@@ -72,13 +76,13 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const { kind, namespace, name } = partsOfKey(object);
   const action = actionOf(request);
   const isNew = request.effect === 'create' && action === 'create';
-  const all = fieldsOf(request, isNew ? undefined : before, around);
+  const all = [...fieldsOf(request, isNew ? undefined : before, around), ...unknownsOf(call)];
   // A hidden field may already have this value.
   const fields =
     isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
   if (action === 'change' && fields.length === 0) return [];
   const place = around.places.get(object);
-  const note = noteOf(request, before, around);
+  const note = noteOf(call, around);
   return [
     {
       action,
@@ -111,8 +115,14 @@ const verbs: Readonly<Record<string, string>> = {
   'POST /app-env/start': 'starts',
 };
 
-function noteOf(request: Request, before: PlannedCall['before'], { whyDeleted, appName }: Around): string | undefined {
+function noteOf(call: PlannedCall, around: Around): string | undefined {
+  const { request, before } = call;
+  const { whyDeleted, appName, isDatabase } = around;
   if (request.method === 'DELETE') return whyDeleted;
+  if (request.endpoint === 'POST /solutions') return solutionNote(call);
+  if (actionOf(request) === 'request') return gateOf(call, around);
+  if (request.endpoint === 'POST /app' && isDatabase(request.body?.['dockerPreset']))
+    return 'then the service gives it an environment, id ?, taken to be called as its AppEnvironment says';
   const verb = verbs[request.endpoint];
   if (verb !== undefined) {
     const environment = textOf(before?.['name'] ?? request.body?.['appEnvId']);
@@ -120,6 +130,38 @@ function noteOf(request: Request, before: PlannedCall['before'], { whyDeleted, a
   }
   if (request.body?.['applyImmediately'] === true) return 'deploys at once, restarts all environments of the app';
   return undefined;
+}
+
+/** What an installation makes, as far as the catalog says it. */
+function solutionNote({ request, words, answer }: PlannedCall): string {
+  const id = request.body?.['installationId'];
+  if (id !== undefined)
+    return words.startsWith('upgrade') ? 'deploys another agent image' : 'creates only what is missing of it: ?';
+  const names = (solutionResultOf(answer)?.components ?? []).map(({ name = '?' }) => name);
+  return plainText(`makes ${names.length === 0 ? '?: the catalog shows no components' : names.join(', ')}`);
+}
+
+/** What must hold so that a request of recovery is sent. */
+function gateOf({ object, request }: PlannedCall, { actors }: Around): string {
+  if (request.endpoint === 'POST /disaster-readiness/validate')
+    return 'once, and only while no other operation is under way';
+  const { spec } = actors.find(({ kind, namespace, name }) => `${kind}/${namespace}/${name}` === object) ?? {};
+  const flags = ['--enable-activation', ...(spec?.['scope'] === 'Account' ? ['--enable-account-reset'] : [])];
+  const until = plainText(textOf(spec?.['validUntil']));
+  return `once, and only if the operator runs with ${flags.join(' and ')} since before this resource is created, until ${until}`;
+}
+
+/** What only the answer of the service will tell. */
+function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
+  const unknown = (names: readonly string[]) => names.map((name) => ({ name: plainText(name), after: '?' }));
+  if (request.endpoint === 'POST /solutions') {
+    const { installationId, components = [] } = solutionResultOf(answer) ?? {};
+    const ids = components.flatMap(({ name = '?' }) => [`components.${name}.appId`, `components.${name}.appEnvId`]);
+    return unknown([...(isNewId(installationId) ? ['installationId'] : []), ...ids]);
+  }
+  if (request.endpoint === 'POST /disaster-readiness/reset') return unknown(['destinations']);
+  if (actionOf(request) !== 'request') return [];
+  return unknown([...(isNewId(receiptOf(answer)?.operationId) ? ['operationId'] : []), 'outcome']);
 }
 
 function textOf(value: unknown): string {
@@ -205,7 +247,11 @@ function conditionOf({ status }: KubeObject, type: string): Readonly<Record<stri
 }
 
 /** What the plan cannot know of an object: what it waits for, and fields that the service never shows. */
-function unknownRow(object: KubeObject, known: Known, made: ReadonlySet<string>): readonly PlanRow[] {
+function unknownRow(
+  object: KubeObject,
+  known: Known,
+  { made, sent }: Readonly<Record<'made' | 'sent', ReadonlySet<string>>>,
+): readonly PlanRow[] {
   const { kind, metadata, status } = object;
   const { namespace = '', name } = metadata;
   const key = `${kind}/${namespace}/${name}`;
@@ -215,8 +261,9 @@ function unknownRow(object: KubeObject, known: Known, made: ReadonlySet<string>)
   };
   const ready = conditionOf(object, 'Ready');
   const isStalled = conditionOf(object, 'Stalled')?.['status'] === 'True';
-  const isRequest = kinds.find((one) => one.kind === kind)?.life === 'request';
-  if (isStalled || isRequest) return [];
+  // A request that was sent is under way for longer than a plan looks ahead; its row says so.
+  const isUnderWay = kinds.find((one) => one.kind === kind)?.life === 'request' && wasSent(object, sent.has(key));
+  if (isStalled || isUnderWay) return [];
   if (ready?.['status'] !== 'True')
     return row(
       [],
@@ -229,6 +276,11 @@ function unknownRow(object: KubeObject, known: Known, made: ReadonlySet<string>)
     unverified.map((field) => ({ name: String(field) })),
     'never shown; sent if changed',
   );
+}
+
+/** True for a request that the service accepted, in this run or before. */
+function wasSent({ status }: KubeObject, isSentHere: boolean): boolean {
+  return isSentHere || (isRecord(status) && status['acceptedTime'] !== undefined);
 }
 
 function isOnlyObserved({ spec }: KubeObject): boolean {

@@ -7,6 +7,7 @@
  */
 import { isRecord } from '../../base/json.ts';
 import type { Request } from '../../engine/ports.ts';
+import { databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import type { Wire, WireResponse } from '../../hosting/wire/wire.ts';
 import type { AccountReader, AccountReading } from '../account/reader.ts';
 
@@ -76,12 +77,17 @@ export class ServiceInMemory {
   readonly #kept = new Map<string, Kept>();
   readonly #settlesAt = new Map<string, { readonly at: number; readonly status: string }>();
   readonly #failures = new Map<string, Extract<AccountReading, { is: 'failed' }>>();
+  readonly #listedAlerts = new Map<string, Item>();
   #count = 0;
   #underWay = new Set<Promise<unknown>>();
 
-  constructor(reader: AccountReader, wallMs: () => number) {
+  readonly #environmentsOf: (app: string) => readonly Item[];
+
+  /** `environmentsOf` tells the environments that are expected of a new database by its name: the interface names none. */
+  constructor(reader: AccountReader, wallMs: () => number, environmentsOf: (app: string) => readonly Item[]) {
     this.#reader = reader;
     this.#wallMs = wallMs;
+    this.#environmentsOf = environmentsOf;
   }
 
   /** Reads that have no answer to go by, in the order of their addresses. */
@@ -100,13 +106,20 @@ export class ServiceInMemory {
   readonly wire: Wire = async (request) => {
     const stopped = request.start();
     if (stopped !== undefined) return { failed: 'connection', message: stopped };
+    const answer = await this.#answer(request);
+    if (!('status' in answer)) return answer;
+    // Requests of recovery ask the service what time it is.
+    return { ...answer, headers: { ...answer.headers, date: new Date(this.#wallMs()).toUTCString() } };
+  };
+
+  async #answer(request: Parameters<Wire>[0]): Promise<WireResponse | { failed: 'connection'; message: string }> {
     const { pathname, searchParams } = new URL(request.path, 'https://service.invalid');
     const path = pathname.slice(pathname.indexOf(prefix) + prefix.length);
     const query = Object.fromEntries(searchParams);
     if (request.method === 'GET') return this.#get(path, query);
     const body = request.body === undefined ? {} : (JSON.parse(request.body) as Item);
     return responseOf(await this.#change(`${request.method} ${path}`, query, body));
-  };
+  }
 
   /** The item that a call is about, as the service shows it at this moment. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
@@ -156,7 +169,8 @@ export class ServiceInMemory {
     const kept = this.#kept.get(`${name}/${id}`);
     if (kept?.item === undefined && kept !== undefined) return responseOf(gone);
     if (kept?.item !== undefined && kept.isNew) return responseOf({ status: 200, body: this.#now(name, kept.item) });
-    const base = await this.#base(path, query);
+    const listed = name === 'alert' ? this.#listedAlert(id) : undefined;
+    const base = listed === undefined ? await this.#base(path, query) : responseOf({ status: 200, body: listed });
     if (kept?.item === undefined || !('status' in base) || base.status !== 200) return base;
     const before = bodyIn(base);
     return responseOf({ status: 200, body: { ...unwrapped(before), ...this.#now(name, kept.item) } });
@@ -199,6 +213,8 @@ export class ServiceInMemory {
     const kept = this.#kept.get(`${name}/${id}`);
     if (kept?.item === undefined && kept !== undefined) return undefined;
     if (kept?.isNew === true) return kept.item;
+    const listed = name === 'alert' ? this.#listedAlert(id) : undefined;
+    if (listed !== undefined) return { ...listed, ...kept?.item };
     const shelf: Shelf = shelves[name];
     const accountId = this.#reader.accountId;
     const [path, query]: [string, Query] =
@@ -242,7 +258,7 @@ export class ServiceInMemory {
     const text = (field: string) => textOf(body[field] ?? query[field]);
     switch (endpoint) {
       case 'POST /app':
-        return done({ appId: this.#create('app', newApp(body))['appId'] });
+        return done({ appId: await this.#createApp(body) });
       case 'PATCH /app':
         this.#merge('app', text('appId'), {
           ...body,
@@ -281,10 +297,45 @@ export class ServiceInMemory {
       case 'POST /disaster-readiness/configure':
         return this.#configure(body);
       case 'POST /solutions':
-        return done({ installationId: `${newPrefix}installation-${(this.#count += 1)}`, components: [] });
+        return done(await this.#install(body));
+      case 'POST /disaster-readiness/reset':
+        return this.#reset(body);
       default:
-        return endpoint.startsWith('POST /app-env/') ? this.#deploy(endpoint, body) : this.#receipt(body);
+        return endpoint.startsWith('POST /app-env/') ? this.#deploy(endpoint, body) : this.#receipt(endpoint, body);
     }
+  }
+
+  /** A new app; the service gives a database its environment, which is under way for a while. */
+  async #createApp(body: Item): Promise<unknown> {
+    const { appId } = this.#create('app', newApp(body));
+    const { first, items } = databasePresetsOf();
+    const reading = await this.#ask(first.path, {});
+    const presets = reading.is === 'answered' ? (items(reading.body) ?? []) : [];
+    if (presets.some(({ name }) => name === body['dockerPreset']))
+      for (const environment of this.#environmentsOf(textOf(body['name'])))
+        this.#createEnvironment({ ...environment, appId });
+    return appId;
+  }
+
+  #createEnvironment(item: Item): Item {
+    const made = this.#create('environment', { region: '?', ...item, status: 'UPDATING' });
+    this.#settlesAt.set(String(made['appEnvId']), { at: this.#wallMs() + deploymentMs, status: 'running' });
+    return made;
+  }
+
+  /** The components that the catalog names, each an app with an environment. What else is made of them is not known. */
+  async #install(body: Item): Promise<Item> {
+    const { installationId, solutionSlug, appName, region } = body;
+    if (installationId !== undefined) return { installationId, components: [] };
+    const { first, items } = solutionsOf(this.#reader.accountId);
+    const reading = await this.#ask(first.path, { accountId: this.#reader.accountId });
+    const catalog = reading.is === 'answered' ? items(reading.body) : undefined;
+    const made = catalog?.find((solution) => solution.solutionSlug === solutionSlug)?.components ?? [];
+    const components = made.map(({ name, preset: dockerPreset = 'CUSTOM' }) => {
+      const { appId } = this.#create('app', newApp({ name: `${name} of ${textOf(appName)}`, dockerPreset }));
+      return { name, appId, appEnvId: this.#createEnvironment({ appId, name: '?', region })['appEnvId'] };
+    });
+    return { installationId: `${newPrefix}installation-${(this.#count += 1)}`, components };
   }
 
   /** A deployment, a stop or a start: it is under way for a while, and then at rest. */
@@ -304,14 +355,26 @@ export class ServiceInMemory {
     return { status: 400, body: { error: 'the contact point is in use', details: `${uses} alerts use it` } };
   }
 
-  #alertsUsing(id: string): number {
-    const ids = new Set<string>();
+  /** An alert as the list of its environment showed it: a list has every field, so that no alert is asked for by itself. */
+  #listedAlert(id: string): Item | undefined {
+    if (!this.#listedAlerts.has(id)) this.#lookThroughAlerts();
+    return this.#listedAlerts.get(id);
+  }
+
+  #lookThroughAlerts(): void {
     for (const [address, reading] of this.#reader.readings()) {
       if (!address.startsWith('/app-env/alerts') || reading.is !== 'answered' || !isRecord(reading.body)) continue;
       const { alerts } = reading.body;
       for (const alert of Array.isArray(alerts) ? (alerts as unknown[]) : [])
-        if (isRecord(alert) && usesPoint(alert, id)) ids.add(String(alert['alertId']));
+        if (isRecord(alert)) this.#listedAlerts.set(String(alert['alertId']), alert);
     }
+  }
+
+  #alertsUsing(id: string): number {
+    this.#lookThroughAlerts();
+    const ids = new Set(
+      [...this.#listedAlerts].filter(([, alert]) => usesPoint(alert, id)).map(([alertId]) => alertId),
+    );
     for (const [key, { item }] of this.#kept) {
       if (!key.startsWith('alert/')) continue;
       const alertId = key.slice('alert/'.length);
@@ -345,27 +408,47 @@ export class ServiceInMemory {
   }
 
   #protectionOf(sourceAppEnvId: unknown): string | undefined {
+    return [...this.#protections()].find(([, source]) => source === sourceAppEnvId)?.[0];
+  }
+
+  /** The source of each protection as of now, by the protection's id. */
+  #protections(): ReadonlyMap<string, unknown> {
+    const found = new Map<string, unknown>();
     for (const [address, reading] of this.#reader.readings()) {
       if (!address.startsWith(shelves.configuration.list) || reading.is !== 'answered') continue;
       const items = isRecord(reading.body) ? reading.body['items'] : undefined;
       for (const item of Array.isArray(items) ? (items as unknown[]) : [])
-        if (isRecord(item) && item['sourceAppEnvId'] === sourceAppEnvId) return String(item['configurationId']);
+        if (isRecord(item)) found.set(String(item['configurationId']), item['sourceAppEnvId']);
     }
-    for (const [key, { item }] of this.#kept)
-      if (key.startsWith('configuration/') && item?.['sourceAppEnvId'] === sourceAppEnvId)
-        return key.slice('configuration/'.length);
-    return undefined;
+    for (const [key, { item }] of this.#kept) {
+      const [shelf, id = ''] = key.split('/');
+      if (shelf !== 'configuration') continue;
+      if (item === undefined) found.delete(id);
+      else if (item['sourceAppEnvId'] !== undefined) found.set(id, item['sourceAppEnvId']);
+    }
+    return found;
   }
 
-  /** Recovery requests are accepted; their results are not simulated. */
-  #receipt(body: Item): Answer {
+  #reset({ scope, sourceAppEnvId }: Item): Answer {
+    const wiped = [...this.#protections()].filter(([, source]) => scope === 'account' || source === sourceAppEnvId);
+    for (const [id] of wiped) this.#remove('configuration', id);
+    return done({ configurations: wiped.length });
+  }
+
+  /** A request of recovery is accepted, and its operation stays under way: how it ends is not known. */
+  async #receipt(endpoint: string, body: Item): Promise<Answer> {
     const { configurationId, expectedGeneration: generation } = body;
-    return done({
-      operationId: `${newPrefix}operation-${(this.#count += 1)}`,
-      configurationId,
-      generation,
-      phase: 'queued',
+    const operationId = body['operationId'] ?? `${newPrefix}operation-${(this.#count += 1)}`;
+    const id = textOf(configurationId);
+    const { activeOperationId = operationId, activities } = (await this.#find('configuration', id, {})) ?? {};
+    const startedAt = new Date(this.#wallMs()).toISOString();
+    const history: readonly unknown[] = Array.isArray(activities) ? activities : [];
+    this.#merge('configuration', id, {
+      // A check runs beside the operation of a settled standby.
+      activeOperationId: endpoint === 'POST /disaster-readiness/validate' ? activeOperationId : operationId,
+      ...(body['operationId'] === undefined && { activities: [{ operationId, startedAt }, ...history] }),
     });
+    return done({ operationId, configurationId, generation, phase: 'queued' });
   }
 }
 

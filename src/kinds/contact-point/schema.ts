@@ -71,7 +71,7 @@ const Fields = specInAccount(
     verifyConfig: flag(
       'Reads the settings back with their secrets and compares them; the token needs the Secrets Access role. Default: false.',
     ).optional(),
-    externalId: externalId('a contact point'),
+    externalId: externalId('a contact point', 'contactPointId'),
     lifecycle: lifecycle({
       managementPolicy,
       adoption,

@@ -33,12 +33,12 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   const read = drConfigurationsOf(accountId);
   const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
-  const isToEnrol = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
+  const isToEnroll = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
   // Before the first list, too: the account counts who looks for its own.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
-      ? Math.max(isToEnrol ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
+      ? Math.max(isToEnroll ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
       : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, sinceNo(pass));
   if (snapshot === undefined || snapshot.begunAt < since) return notingNo(pass, readOf(pass, read, since));
   const sources = drSourcesOf(accountId);
@@ -48,17 +48,17 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   if (journal !== undefined) return resolve(pass, snapshot, journal);
   const configuration = seen?.item;
   const isLost =
-    id !== undefined && configuration === undefined && (!isToEnrol || ofEnvironment(pass, snapshot) === undefined);
+    id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);
   // Prove the loss before anything else: the account stays frozen until the missing configuration is proved gone.
   const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
-  const isAbout = configuration !== undefined || isToEnrol;
+  const isAbout = configuration !== undefined || isToEnroll;
   if (id !== undefined && isAbout && referred !== undefined && referred !== environmentOf(pass)) {
     const message = `spec.environmentRef means environment ${referred} by now, and configuration ${id} protects ${environmentOf(pass)}; create another resource for the other one`;
     return { is: 'stall', reason: 'EnvironmentChanged', message };
   }
-  if (isToEnrol) return enrol(pass, snapshot);
+  if (isToEnroll) return enroll(pass, snapshot);
   if (configuration === undefined) return gone(pass, id);
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) {
@@ -69,7 +69,7 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
 }
 
 /** Binds the configuration that exists, or sets one up. */
-function enrol(pass: ProtectionPass, snapshot: Configurations): Step<DisasterProtectionFacts> {
+function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterProtectionFacts> {
   const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
   const { id, facts: known } = pass.memory;

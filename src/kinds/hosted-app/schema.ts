@@ -175,7 +175,7 @@ const Fields = specInAccount('What runs, and how it is built.', {
   applyImmediately: flag(
     'Whether changes deploy to all environments at once. Otherwise they stay pending in each environment until its next deployment. Default: false.',
   ).optional(),
-  externalId: externalId('an app'),
+  externalId: externalId('an app', 'appId'),
   lifecycle: lifecycle({
     managementPolicy,
     adoption,
@@ -189,7 +189,7 @@ type Fields = z.output<typeof Fields>;
 const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
-/** The job settings with fields of their own in spec.job. */
+/** The job settings with fields of their own in spec.jobConfig. */
 const jobSettings: readonly string[] = [
   'command',
   'shell',
@@ -199,6 +199,7 @@ const jobSettings: readonly string[] = [
 ];
 
 const preset = "self.?preset.orValue('CUSTOM')";
+const database = `self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}`;
 
 /** Rules between fields, in the order in which a reader meets the fields. */
 function withRules(schema: typeof Fields): typeof Fields {
@@ -210,13 +211,19 @@ function withRules(schema: typeof Fields): typeof Fields {
     check: (spec) => spec.port !== undefined || spec.preset === 'JOB',
   });
   const oneOrigin = withRule(port, {
-    rule: `has(self.source) != has(self.image) || (!has(self.source) && (has(self.externalId) || self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}))`,
+    rule: `has(self.source) != has(self.image) || (!has(self.source) && (has(self.externalId) || ${database}))`,
     message: 'set exactly one of source and image; a database, or an app that externalId names, may have neither',
     check: (spec) =>
       (spec.source !== undefined) !== (spec.image !== undefined) ||
       (spec.source === undefined && (spec.externalId !== undefined || asksForDatabase(spec))),
   });
-  const job = withRule(oneOrigin, {
+  const noOrigin = withRule(oneOrigin, {
+    rule: `!(${database}) || (!has(self.source) && !has(self.image))`,
+    message: 'a database has neither source nor image',
+    reason: 'FieldValueForbidden',
+    check: (spec) => !asksForDatabase(spec) || (spec.source === undefined && spec.image === undefined),
+  });
+  const job = withRule(noOrigin, {
     rule: `!has(self.jobConfig) || ${preset} == 'JOB'`,
     message: 'jobConfig is only allowed when preset is JOB',
     fieldPath: '.jobConfig',
@@ -229,7 +236,7 @@ function withRules(schema: typeof Fields): typeof Fields {
     fieldPath: '.jobConfig.concurrency.settingName',
     check: ({ jobConfig: settings }) => !jobSettings.includes(settings?.concurrency?.settingName ?? ''),
   });
-  const database = withRule(concurrency, {
+  const sized = withRule(concurrency, {
     rule: `!self.?atCreation.?database.hasValue() || !(${preset} in ${words(appPresets)})`,
     message: 'atCreation.database is only allowed when preset names a database or service',
     fieldPath: '.atCreation',
@@ -237,7 +244,7 @@ function withRules(schema: typeof Fields): typeof Fields {
     check: (spec) =>
       spec.atCreation?.database === undefined || !(appPresets as readonly string[]).includes(spec.preset ?? 'CUSTOM'),
   });
-  return withRule(database, {
+  return withRule(sized, {
     rule: `${preset} != 'COUCHDB' || self.?atCreation.?database.?containers.orValue(1) == 1`,
     message: 'CouchDB is a single node: atCreation.database.containers must be 1',
     fieldPath: '.atCreation',

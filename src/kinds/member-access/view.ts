@@ -143,7 +143,8 @@ function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): reado
 function widerCondition(isWider: boolean): OwnCondition {
   const type = 'AccessWiderThanSpec';
   if (!isWider) {
-    const message = 'no full access where the spec restricts it; status.serviceAddedAppEnvIds lists what others added';
+    const message =
+      'no full access where the spec restricts it; status.serviceAddedEnvironmentIds lists what others added';
     return { type, status: 'False', reason: 'AsSpecified', message };
   }
   return {

@@ -107,7 +107,7 @@ const Fields = specInAccount('What is watched, when it fires, and who is told.',
     'How often its state is asked for at most, in seconds; 0 shows only what the list of alerts shows, as does managementPolicy: Observe. Default: 120.',
     { min: 0, max: 86_400 },
   ).optional(),
-  externalId: externalId('an alert'),
+  externalId: externalId('an alert', 'alertId'),
   lifecycle: lifecycle({
     managementPolicy,
     adoption,

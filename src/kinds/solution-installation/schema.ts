@@ -42,7 +42,7 @@ export const SolutionInstallationSpec = specInAccount('Which solution to install
     ['name'],
     { max: 50 },
   ).optional(),
-  externalId: annotated(externalId('an installation'), {
+  externalId: annotated(externalId('an installation', 'installationId'), {
     description:
       'The id of an installation that exists, to complete it or to take it up again: it is sent with the request, which creates only what is missing (interface: installationId). It cannot be changed once the service has answered to it.',
   }),

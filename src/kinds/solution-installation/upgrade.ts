@@ -42,7 +42,7 @@ export function upgrade(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const digest = pass.print(call.request.body ?? null);
   const doubts = doubtsOf(pass, digest);
   if (doubts === mostUpgrades) {
-    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change spec.inputs.agentImage to try again`;
+    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change agentImage in spec.inputs to try again`;
     return { is: 'stall', reason: 'UpgradeInDoubt', message };
   }
   const held = takeOver(pass) ?? awaitDeployments(pass);

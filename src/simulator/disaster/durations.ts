@@ -51,7 +51,7 @@ export const INTERVALS_WITHOUT_PROGRESS = 3;
 export const VALIDATION_EXPIRES_AFTER_INTERVALS = 2;
 
 const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, number>>>>> = {
-  enrolment: { queued: 2 * SECOND, preparing: 8 * SECOND, validating: 10 * SECOND },
+  enrollment: { queued: 2 * SECOND, preparing: 8 * SECOND, validating: 10 * SECOND },
   validation: { queued: 2 * SECOND, validating: 10 * SECOND, cleaning: 8 * SECOND },
   activation: {
     queued: 2 * SECOND,

@@ -4,8 +4,8 @@
 /** The mode of a protection: cold is restored on demand, warm is received all the time by a standby. */
 export type Mode = 'cold' | 'warm';
 
-/** The kind of an operation. The enrolment of a warm configuration stays on as the receiver of its changes. */
-export type OperationKind = 'enrolment' | 'validation' | 'activation';
+/** The kind of an operation. The enrollment of a warm configuration stays on as the receiver of its changes. */
+export type OperationKind = 'enrollment' | 'validation' | 'activation';
 
 /** The phases of all operations; `promoted` and `handingOver` are reached only through the control surface. */
 export const PHASES = [
@@ -201,7 +201,7 @@ export interface ConfigurationRecord {
   readonly enrolled: boolean;
   readonly operations: readonly Operation[];
   readonly activeOperationId?: string;
-  /** The enrolment whose journal a warm configuration's point comes from. */
+  /** The enrollment whose journal a warm configuration's point comes from. */
   readonly receiverOperationId?: string;
   /** The isolated check that runs beside the receiver. */
   readonly checkOperationId?: string;

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importAccount } from '../../../src/cli/import/command.ts';
@@ -247,7 +248,38 @@ describe('an import', () => {
   it('says how much there is to read, and how long that takes', async () => {
     const { err } = await imported(await serviceAtSocket());
 
-    expect(err).toContain('reading acc_demo: 4 lists, then 9 reads; about 1 s at 1000 requests/s');
+    expect(err).toContain('reading acc_demo: 4 lists, then 12 reads; about 1 s at 1000 requests/s');
+  });
+
+  it('asks for no more than it said, however many alerts there are', async () => {
+    const service = await serviceAtSocket('demo-admin');
+    await clicked(service);
+    const asked = (await service.methods()).length;
+
+    const { out, err } = await imported(service);
+
+    expect(out).toContain('plan of this folder: 0 calls');
+    const [, lists, reads] = /: (\d+) lists, then (\d+) reads/.exec(err) ?? [];
+    expect((await service.methods()).length - asked).toBe(Number(lists) + Number(reads));
+  });
+
+  it('leaves whole files only where Ctrl-C comes while it writes', async () => {
+    const service = await serviceAtSocket();
+    await clicked(service);
+    const whole = filesIn((await imported(service)).folder);
+    const folder = folderOf({});
+
+    const importing = ran(importAccount, [folder, ...service.flags]);
+    while (readdirSync(folder, { recursive: true }).length === 0) await setImmediate();
+    process.emit('SIGINT', 'SIGINT');
+    const { code, err } = await importing;
+
+    expect(err).toMatch(/stopped after \d+ of \d+ files, each whole/);
+    expect(code).toBe(1);
+    const files = filesIn(folder);
+    expect(files.size).toBeLessThan(whole.size);
+    for (const [path, text] of files) expect(text).toBe(whole.get(path));
+    expect(readdirSync(folder, { recursive: true }).filter((name) => String(name).endsWith('.tmp'))).toEqual([]);
   });
 
   it('writes an installation that is named by hand, only observed, and refers to an account that the cluster has', async () => {

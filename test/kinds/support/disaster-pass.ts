@@ -16,7 +16,7 @@ export function aSpec(more: Partial<RecoveryActivationSpec> = {}): RecoveryActiv
   return {
     protectionRef: { name: 'orders' },
     configurationId,
-    recoveryPoint: { selectedOperationId: 'op_enrolment', pointId, cutoffTime, configurationGeneration: 3 },
+    recoveryPoint: { selectedOperationId: 'op_enrollment', pointId, cutoffTime, configurationGeneration: 3 },
     target: { environmentName: 'recovered', appName: 'orders-recovered', createNewApp: true },
     acknowledgements: ['WriterSafety'],
     confirmation: 'orders/prod',
@@ -47,7 +47,7 @@ export interface World {
 }
 
 export const aPoint: PointItem = {
-  selectedOperationId: 'op_enrolment',
+  selectedOperationId: 'op_enrollment',
   pointId,
   cutoffAt: cutoffTime,
   generation: 3,

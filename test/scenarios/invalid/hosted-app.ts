@@ -115,6 +115,21 @@ export const hostedApp: Verdicts = {
       spec: { ...built, image, preset: 'REDIS' },
       says: 'set exactly one of source and image',
     },
+    {
+      because: 'a database with an image',
+      spec: { port: 5432, image, preset: 'POSTGRESQL' },
+      says: 'a database has neither source nor image',
+    },
+    {
+      because: 'a database with a source',
+      spec: { ...built, preset: 'MYSQL' },
+      says: 'a database has neither source nor image',
+    },
+    {
+      because: 'a database of the catalog with an image',
+      spec: { port: 1234, image, preset: 'NEW_DB', atCreation: { database: { disk: 1 } } },
+      says: 'a database has neither source nor image',
+    },
     { because: 'source of nothing', spec: { port: 80, source: {} }, says: 'source needs git, or cliDeployment: true' },
     {
       because: 'source from two places',
@@ -247,6 +262,12 @@ export const hostedApp: Verdicts = {
       from: spec,
       to: { ...spec, name: 'b' },
       says: 'the service cannot rename an app',
+    },
+    {
+      because: 'an app with an image becomes no database',
+      from: { ...spec, preset: 'CUSTOM' },
+      to: { ...spec, preset: 'REDIS' },
+      says: 'a database has neither source nor image',
     },
     {
       because: 'everything else moves',

@@ -52,7 +52,7 @@ export class Protection {
     const { appEnvId } = (await service.control('POST', '/environments', environment)) as { appEnvId: string };
     const protection = await Protection.applied({ tenant, name, appEnvId }, { protectionMode });
     const { configurationId } = protection;
-    while ((await protection.commits('enrolment.succeeded')) === 0) await protection.tell({ nextPhase: true });
+    while ((await protection.commits('enrollment.succeeded')) === 0) await protection.tell({ nextPhase: true });
     if (protectionMode === 'Cold')
       await service.control('POST', `/configurations/${configurationId}/points`, { count: points });
     await tenant.lookAt('DisasterProtection', name);

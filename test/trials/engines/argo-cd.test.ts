@@ -197,7 +197,7 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
         one.name,
         'it waits for the deletion',
         ({ status }) =>
-          /^waiting for deletion of /u.test(status?.operationState?.message ?? '') &&
+          status?.operationState?.message?.startsWith('waiting for deletion of ') === true &&
           status?.resources?.some((each) => each.requiresPruning === true) === true,
       );
       const waiting = (await argo.get(one.name))?.status?.operationState;
@@ -275,13 +275,7 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
       await act('resume');
       await argo.until(one.name, 'it is healthy', ({ status }) => status?.health?.status === 'Healthy');
       await act('stop');
-      await meanwhile(
-        one,
-        'it is stopped',
-        async () =>
-          (await team.get(environment))?.status?.['powerState'] === 'Stopped' ||
-          (await team.commits()).some((kind) => /stop/iu.test(kind)),
-      );
+      await meanwhile(one, 'it is stopped', async () => (await team.says(environment, 'Deployed')) === 'False/Stopped');
       await act('start');
       await team.until('True/', [environment]);
 
@@ -296,6 +290,7 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
       const team = await aTeam();
       const samples = await team.manifests('deploy/samples-more');
       const pick = (kind: string) => samples.filter((each) => each.kind === kind);
+      const environment = pick('AppEnvironment');
       const [protection, trial] = [pick('DisasterProtection'), pick('RecoveryValidation')];
       const pushOn = async () => {
         for (const each of protection) {
@@ -303,8 +298,8 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
           if (typeof id === 'string') await team.control('PATCH', `/configurations/${id}`, { nextPhase: true });
         }
       };
-      const one = await synced(team, [...accountOf(team), ...protection, ...trial]);
-      await meanwhile(one, 'both are there', async () => (await team.left()).length === 3);
+      const one = await synced(team, [...accountOf(team), ...environment, ...protection, ...trial]);
+      await meanwhile(one, 'all are there', async () => (await team.left()).length === 4);
       await team.until('True/', [...protection, ...trial], pushOn);
       await argo.until(one.name, 'it is synced and healthy', isDone);
       for (let time = 0; time < 3; time += 1) {

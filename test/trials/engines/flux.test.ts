@@ -134,9 +134,9 @@ describe.skipIf('missing' in had)('Flux', () => {
       const { namespace: name } = team;
       const samples = await team.manifests('deploy/samples-more');
       const pick = (kind: string) => samples.filter((one) => one.kind === kind);
-      const protection = pick('DisasterProtection');
+      const [environment, protection] = [pick('AppEnvironment'), pick('DisasterProtection')];
       const own = (one: Manifest) => ({ ...one, spec: { ...one.spec } });
-      await flux.kustomization(name, name, [...accountOf(team), ...protection.map(own)], change);
+      await flux.kustomization(name, name, [...accountOf(team), ...environment, ...protection.map(own)], change);
       const pushOn = async () => {
         for (const one of protection) {
           const id = (await team.get(one))?.status?.['externalId'];
@@ -144,7 +144,7 @@ describe.skipIf('missing' in had)('Flux', () => {
         }
       };
       await team.until('True/', protection, pushOn);
-      const all = [...accountOf(team), ...protection, ...pick('RecoveryValidation')];
+      const all = [...accountOf(team), ...environment, ...protection, ...pick('RecoveryValidation')];
       await flux.commit(name, all);
       await team.until('True/', pick('RecoveryValidation'), pushOn);
       const asked = async () => (await team.writes()).filter((line) => line.includes('validate')).length;

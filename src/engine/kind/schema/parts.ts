@@ -45,9 +45,9 @@ function sameAccount(field: 'kind' | 'name'): string {
 }
 
 /** An id of an object that exists in the service already. */
-export function externalId(what: string) {
+export function externalId(what: string, word: string) {
   return serviceId(
-    `The id of ${what} that exists in the service: it is bound instead of creating one, if the account allows adoption by id. What the service never shows is taken to be as this spec says, unless something that shows differs. It also confirms an object whose creation was in doubt.`,
+    `The id of ${what} that exists in the service (interface: ${word}): it is bound instead of creating one, if the account allows adoption by id. What the service never shows is taken to be as this spec says, unless something that shows differs. It also confirms an object whose creation was in doubt.`,
   ).optional();
 }
 

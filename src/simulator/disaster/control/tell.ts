@@ -1,7 +1,7 @@
 // One request of the control surface to a configuration: circumstances first, then immediate events, then readiness, so
 // that one request can set the stage, take a step and say what readiness is afterwards.
 import { beginCheckCleanup, completeCheck, returnToProtection, step } from '../progress/steps.ts';
-import { completeEnrolment } from '../protection/enrolment.ts';
+import { completeEnrollment } from '../protection/enrollment.ts';
 import type { CheckResult, ConfigurationRecord, Operation, CleanupRecord, Phase, StandbyShape } from '../model.ts';
 import type { Refused, Standby, DisclosedRecord, ToldReadiness, ValidationCleanup } from '../model.ts';
 import { ruledOut } from '../model.ts';
@@ -134,7 +134,7 @@ function stepNow(configuration: ConfigurationRecord, busy: Operation, moment: Op
   const { failSteps, failingOperationId } = configuration.told;
   if (failSteps > 0 && failingOperationId === busy.operationId) return step(configuration, busy, moment);
   if (busy.phase === 'cleaning' && busy.kind === 'validation') return completeCheck(configuration, busy, moment.now);
-  const waitsForCopy = busy.kind === 'enrolment' && busy.phase === 'restoring';
+  const waitsForCopy = busy.kind === 'enrollment' && busy.phase === 'restoring';
   const copied = waitsForCopy && configuration.standby?.firstCopyDone === false;
   const ready = copied ? finishChange(configuration, moment.now) : unchanged(configuration);
   return andThen(ready, (current) => step(current, busy, moment));
@@ -156,8 +156,8 @@ function moveTo(
 
 function succeed(configuration: ConfigurationRecord, busy: Operation, moment: OperationMoment): OperationOutcome {
   switch (busy.kind) {
-    case 'enrolment':
-      return completeEnrolment(configuration, busy, moment);
+    case 'enrollment':
+      return completeEnrollment(configuration, busy, moment);
     case 'validation':
       return completeCheck(configuration, { ...busy, check: 'pass' }, moment.now);
     case 'activation':
@@ -167,7 +167,7 @@ function succeed(configuration: ConfigurationRecord, busy: Operation, moment: Op
 
 function fail(configuration: ConfigurationRecord, busy: Operation, now: number): OperationOutcome {
   switch (busy.kind) {
-    case 'enrolment':
+    case 'enrollment':
       return end(configuration, busy, 'failed', now);
     case 'validation':
       return completeCheck(configuration, { ...busy, check: 'fail' }, now);

@@ -31,7 +31,7 @@ function verdict(configuration: ConfigurationRecord, point: RecoveryPoint | unde
   const told = configuration.told.readiness;
   if (told !== undefined) return outlastsExcuse(configuration, toldVerdict(told.state, told.reason), point, now);
   return (
-    fromEnrolment(configuration) ??
+    fromEnrollment(configuration) ??
     fromLastCheck(configuration) ??
     fromStandby(configuration, point, now) ??
     fromAge(configuration, point, now) ??
@@ -48,10 +48,10 @@ function toldVerdict(state: string, reason: string | undefined): Verdict {
   return reason === undefined ? { state } : { state, reason };
 }
 
-function fromEnrolment(configuration: ConfigurationRecord): Verdict | undefined {
-  const enrolments = configuration.operations.filter(({ kind }) => kind === 'enrolment');
-  const latest = enrolments.at(-1);
-  if (latest?.outcome === 'failed') return { state: 'failed', reason: 'enrolmentFailed' };
+function fromEnrollment(configuration: ConfigurationRecord): Verdict | undefined {
+  const enrollments = configuration.operations.filter(({ kind }) => kind === 'enrollment');
+  const latest = enrollments.at(-1);
+  if (latest?.outcome === 'failed') return { state: 'failed', reason: 'enrollmentFailed' };
   const preparing = latest !== undefined && latest.endedAt === undefined && latest.stepDueAt !== undefined;
   return preparing || !configuration.enrolled ? { state: 'preparing' } : undefined;
 }

@@ -4,7 +4,7 @@
 // under way, the next steps do that could fail by themselves.
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from '../durations.ts';
 import type { ConfigurationRecord, Operation, ValidationCleanup } from '../model.ts';
-import { completeEnrolment, startCopying } from '../protection/enrolment.ts';
+import { completeEnrollment, startCopying } from '../protection/enrollment.ts';
 import type { OperationMoment, OperationOutcome } from '../operations.ts';
 import { andThen, countsFailedSteps, end, enter, unchanged, waitUntil, withOperation } from '../operations.ts';
 import { promote } from '../activation/promotion.ts';
@@ -27,8 +27,8 @@ function succeedStep(
   moment: OperationMoment,
 ): OperationOutcome {
   switch (operation.kind) {
-    case 'enrolment':
-      return enrolmentStep(configuration, operation, moment);
+    case 'enrollment':
+      return enrollmentStep(configuration, operation, moment);
     case 'validation':
       return validationStep(configuration, operation, moment);
     case 'activation':
@@ -44,7 +44,7 @@ function stepFails(
   const toldToFail = told.failSteps > 0;
   if (toldToFail && told.failingOperationId === operationId) return true;
   switch (kind) {
-    case 'enrolment':
+    case 'enrollment':
       if (phase === 'queued') return false;
       return toldToFail || !moment.destinationUp || (phase === 'preparing' && !moment.sourceReachable);
     case 'validation':
@@ -72,7 +72,7 @@ function failStep(configuration: ConfigurationRecord, operation: Operation, now:
   };
 }
 
-function enrolmentStep(
+function enrollmentStep(
   configuration: ConfigurationRecord,
   operation: Operation,
   moment: OperationMoment,
@@ -90,7 +90,7 @@ function enrolmentStep(
       return waitUntil(configuration, operation, standby.applying?.doneAt ?? moment.now + STEP_RETRY_MS, moment.now);
     }
     default:
-      return completeEnrolment(configuration, operation, moment);
+      return completeEnrollment(configuration, operation, moment);
   }
 }
 

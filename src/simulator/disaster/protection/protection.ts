@@ -48,7 +48,7 @@ export function protect(
   const operationId = request.newId('op');
   const { configuration, happenings } =
     current === undefined ? created(request, agreed) : edited(current, request, agreed);
-  const begun = begin(configuration, { operationId, kind: 'enrolment', now: request.now });
+  const begun = begin(configuration, { operationId, kind: 'enrollment', now: request.now });
   return { configuration: { ...begun, activeOperationId: operationId }, happenings };
 }
 

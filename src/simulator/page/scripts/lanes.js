@@ -4,11 +4,11 @@ import { applied, now, phases } from './base/state.js';
 import { count, dayAndTime, span, timeOf } from './base/words.js';
 
 const plans = {
-  enrolment: ['queued', 'preparing', 'restoring', 'validating', 'succeeded'],
+  enrollment: ['queued', 'preparing', 'restoring', 'validating', 'succeeded'],
   validation: ['queued', 'validating', 'cleaning', 'succeeded'],
   activation: ['queued', 'restoring', 'promoting', 'starting', 'succeeded'],
 };
-const operationNames = { enrolment: 'Set-up', validation: 'Check', activation: 'Activation' };
+const operationNames = { enrollment: 'Set-up', validation: 'Check', activation: 'Activation' };
 const day = 86_400_000;
 
 export function lanesOf(row) {
@@ -20,7 +20,7 @@ export function lanesOf(row) {
   const aboutStandby = 'Changes applied by the standby; taller and wider when boosted or sustained';
   return [
     ...lane('Snapshots', ticks(scale, snapshots), `${snapshots.length} snapshots`),
-    ...lane('Checks', [...spans(scale, row, 'enrolment'), ...spans(scale, row, 'validation')], 'Set-up and checks'),
+    ...lane('Checks', [...spans(scale, row, 'enrollment'), ...spans(scale, row, 'validation')], 'Set-up and checks'),
     ...(row.standby || changes.length > 0 ? lane('Standby', ticks(scale, changes), aboutStandby) : []),
     ...lane('Activations', spans(scale, row, 'activation'), 'Activations'),
     el('span'),
@@ -83,7 +83,7 @@ export function operationNode(row, op) {
   const isReceiver = !isOver && op.operationId !== row.busy;
   const seen = phasesOf(op, isReceiver);
   const planned = plans[op.kind].filter(
-    (phase) => phase !== 'restoring' || (op.kind === 'enrolment') === (row.mode === 'warm'),
+    (phase) => phase !== 'restoring' || (op.kind === 'enrollment') === (row.mode === 'warm'),
   );
   const rest = isOver || isReceiver ? [] : planned.slice(planned.indexOf(op.phase) + 1);
   const steps = seen.map(({ phase, at }, n) =>

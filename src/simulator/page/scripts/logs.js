@@ -90,7 +90,7 @@ export function ledgerNode(line) {
       ' ',
       mono(id),
       ' ',
-      el('span.muted', `${causeOf(line)} in ${accountId}`),
+      el('span.cause.muted', `${causeOf(line)} in ${accountId}`),
       facts.length > 0 && el('div.small.muted.any', facts.join(', ')),
     ),
   );

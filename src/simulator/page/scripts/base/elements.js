@@ -77,7 +77,7 @@ let saidAt = 0;
 /** Says something for a few seconds; what is said at nearly the same time is said together. */
 export function say(text) {
   const before = Date.now() - saidAt < 1000 ? byId('said').textContent : '';
-  byId('said').textContent = [before.slice(0, 200), text].filter(Boolean).join('. ');
+  byId('said').textContent = before && before.length < 200 ? `${before}. ${text}` : text;
   saidAt = Date.now();
   clearTimeout(saying);
   saying = setTimeout(() => (byId('said').textContent = ''), 6000);

@@ -54,7 +54,7 @@ export function note({ at: when, kind, id, detail }) {
   const at = Date.parse(when);
   if (kind === 'alert.stateChanged') remember(states, id, { at, from: detail.from, to: detail.to }, 40);
   else if (kind === 'standby.applied') remember(applied, detail.configurationId, { at, shape: detail.shape }, 80);
-  else if (/^(enrolment|validation|activation)\./.test(kind) && !kind.endsWith('.stepFailed')) {
+  else if (/^(enrollment|validation|activation)\./.test(kind) && !kind.endsWith('.stepFailed')) {
     const phase = detail.phase ?? { accepted: 'queued', requested: 'queued', started: 'queued' }[kind.split('.')[1]];
     if (phase !== undefined) remember(phases, id, { at, phase }, 20);
   }

@@ -1,4 +1,4 @@
-// Enrolment: the first copy of a source and the first check of it, from which on the schedules run.
+// Enrollment: the first copy of a source and the first check of it, from which on the schedules run.
 import type { ConfigurationRecord, Operation } from '../model.ts';
 import type { OperationMoment, OperationOutcome } from '../operations.ts';
 import { andThen, end, unchanged, withOperation } from '../operations.ts';
@@ -25,8 +25,8 @@ function withStandby(configuration: ConfigurationRecord, { now, newId }: Operati
   return applyNext({ ...configuration, standby }, now);
 }
 
-/** The protection works: the lock is released in cold mode; in warm mode the enrolment goes on as the receiver. */
-export function completeEnrolment(
+/** The protection works: the lock is released in cold mode; in warm mode the enrollment goes on as the receiver. */
+export function completeEnrollment(
   configuration: ConfigurationRecord,
   operation: Operation,
   moment: OperationMoment,
@@ -60,6 +60,6 @@ function settleReceiver(configuration: ConfigurationRecord, operation: Operation
   const told = { ...configuration.told, failSteps: 0 };
   return {
     configuration: withOperation({ ...configuration, told, receiverOperationId: operation.operationId }, receiver),
-    happenings: [{ kind: 'enrolment.succeeded', operationId: operation.operationId }],
+    happenings: [{ kind: 'enrollment.succeeded', operationId: operation.operationId }],
   };
 }
