@@ -132,7 +132,7 @@ const aspects = {
   NotThrottled: nothing,
   Propagated: nothing,
   ChangesPending:
-    'Deploy the environments, for instance with `apphosting.dev/redeploy-at`; or set `spec.applyImmediately: true`, which deploys to all of them.',
+    'Deploy the environments, for instance with `apphosting.dev/redeploy-at`. The service does not show that they took it: only `spec.applyImmediately: true`, which deploys to all of them, ends the condition.',
   NoChangesPending: nothing,
   TokenSuffices: nothing,
   ToBeDoneByYou:

@@ -76,6 +76,18 @@ describe('a protection that is not there yet', () => {
     expect(sentenceOf(world, kind, 'orders')).toMatch(/presetUnsupported; noPersistentVolume/);
   });
 
+  it('says what the service refuses by its place in the spec, also where the whole request is refused', async () => {
+    const world = await aWorld(aProtection, {});
+    const text = '{"error":"items[0].target.envName and snapshotIntervalMs are wrong"}';
+    world.interference = ({ path }) => (path.endsWith('/configure') ? { insteadOf: { status: 400, text } } : undefined);
+    world.apply(kind, 'orders', { ...aProtection, snapshotIntervalSeconds: 7_200 });
+    await world.run(60_000);
+
+    expect(sentenceOf(world, kind, 'orders')).toContain(
+      'spec.target.environmentName and spec.snapshotIntervalSeconds are wrong',
+    );
+  });
+
   it('names every setting that would be refused at once', async () => {
     const world = await aWorld({ ...aProtection, destinationRegion: 'ap-south', target: undefined });
 

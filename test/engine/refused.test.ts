@@ -42,6 +42,9 @@ describe('what the service refused', () => {
     await world.run(40_000);
     expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
     expect(conditionOf(world, 'HostingAccount', 'default', 'TokenLimited')).toBe('True/Forbidden');
+    expect(messageOf(world, 'HostingAccount', 'default', 'TokenLimited')).toMatch(
+      /ContactPoint \S+cp: .*contact point/,
+    );
 
     useToken(world, 'demo-admin');
     await world.run(15_000);

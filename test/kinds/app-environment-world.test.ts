@@ -463,19 +463,22 @@ describe('an AppEnvironment in a world', () => {
     expect(await deployments(world)).toBe(2);
   });
 
-  it('says without a call that a job takes no startup override', async () => {
-    const world = await aWorld();
-    world.apply('AppEnvironment', 'job', {
-      externalId: 'env_job_prod',
-      deploy: { image: 'r/x:1', onBind: 'Deploy' },
-      startupConfig: { command: 'run' },
-    });
-    await world.run(60_000);
+  it.each(['Deploy', 'Assume'])(
+    'says without a call that a job takes no startup override, onBind: %s',
+    async (onBind) => {
+      const world = await aWorld();
+      world.apply('AppEnvironment', 'job', {
+        externalId: 'env_job_prod',
+        deploy: { image: 'r/x:1', onBind },
+        startupConfig: { command: 'run' },
+      });
+      await world.run(60_000);
 
-    expect(conditionOf(world, 'AppEnvironment', 'job')).toBe('False/Rejected');
-    expect(messageOf(world, 'AppEnvironment', 'job')).toContain(
-      'spec.startupConfig is not taken for jobs: take it out',
-    );
-    expect(world.sent.filter(({ method }) => method === 'POST')).toEqual([]);
-  });
+      expect(conditionOf(world, 'AppEnvironment', 'job')).toBe('False/Rejected');
+      expect(messageOf(world, 'AppEnvironment', 'job')).toContain(
+        'spec.startupConfig is not taken for jobs: take it out',
+      );
+      expect(world.sent.filter(({ method }) => method === 'POST')).toEqual([]);
+    },
+  );
 });

@@ -41,7 +41,9 @@ describe('what waits in the environments of an app', () => {
     expect(world.sent.filter(({ method }) => method === 'PATCH')).toHaveLength(1);
     expect(pending(world)).toEqual(['port']);
     expect(conditionOf(world, 'HostedApp', 'api', 'PendingChanges')).toBe('True/ChangesPending');
-    expect(messageOf(world, 'HostedApp', 'api')).toContain('port was changed and waits in each environment');
+    expect(messageOf(world, 'HostedApp', 'api')).toContain(
+      'port was changed and waits in each environment for its next deployment, which the service does not show',
+    );
   });
 
   it('is not told of a change that the service refused', async () => {

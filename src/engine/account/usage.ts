@@ -57,14 +57,12 @@ function throttledOf(objects: ObjectIndex, account: Stored): number {
 
 const mostNamed = 3;
 
-/** The resources that wait for a permission of the account's token, the first few in words. */
+/** The resources that wait for a permission of the account's token, the first few with the call that was refused. */
 function forbiddenIn(objects: ObjectIndex, account: Stored): Usage['forbidden'] {
   const waiting = objects.tiedBy(tie.account(account.key)).flatMap((key) => {
     const stored = objects.get(key);
-    const isForbidden = stored?.status.conditions.some(
-      ({ type, reason }) => type === 'Ready' && reason === 'Forbidden',
-    );
-    return stored !== undefined && isForbidden === true ? [storedInWords(stored)] : [];
+    const refused = stored?.status.conditions.find(({ type, reason }) => type === 'Ready' && reason === 'Forbidden');
+    return stored === undefined || refused === undefined ? [] : [`${storedInWords(stored)}: ${refused.message}`];
   });
   return { count: waiting.length, first: waiting.toSorted().slice(0, mostNamed) };
 }

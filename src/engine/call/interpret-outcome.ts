@@ -195,8 +195,8 @@ export function inSpecWords(outcome: Outcome, words: InterfaceWords = {}): Outco
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
   if (outcome.is === 'committed' || names.length === 0) return outcome;
   const pattern = new RegExp(
-    `(?<![\\w./])(?:${names.map((name) => name.replaceAll('.', '[.]')).join('|')})(?!\\w)`,
+    `(?<![\\w./])(?:items\\[\\d+\\]\\.)?(${names.map((name) => name.replaceAll('.', '[.]')).join('|')})(?!\\w)`,
     'gu',
   );
-  return { ...outcome, message: outcome.message.replaceAll(pattern, (name) => `spec.${words[name]}`) };
+  return { ...outcome, message: outcome.message.replaceAll(pattern, (_all, name: string) => `spec.${words[name]}`) };
 }

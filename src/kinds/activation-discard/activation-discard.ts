@@ -28,6 +28,7 @@ import { isWhole } from '../recovery-activation/content.ts';
 import { movedOn } from '../recovery-activation/fences.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
+import { interfaceWords } from '../recovery/words.ts';
 
 type DiscardPass = Pass<ActivationDiscardSpec, ActivationDiscardFacts>;
 
@@ -230,6 +231,7 @@ function show(pass: DiscardPass) {
 /** The end of an activation that is not live yet. */
 export const activationDiscard = defineKind<ActivationDiscardSpec, ActivationDiscardFacts>({
   ...identity,
+  interfaceWords,
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
   finished: ({ finishedTime }) => finishedTime !== undefined,

@@ -73,7 +73,9 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   const { spec, memory } = pass;
   const { powerState, deploy } = spec;
   const first = memory.applied === undefined && memory.facts.deploy === undefined;
-  if (first && state === 'Running' && deploy?.onBind !== 'Deploy') return { is: 'again', remember: assume(pass) };
+  if (first && state === 'Running' && deploy?.onBind !== 'Deploy') {
+    return unstartable(pass, item) ?? { is: 'again', remember: assume(pass) };
+  }
   const ended = outcomes(memory.facts, state);
   if (ended !== undefined) return { is: 'again', remember: { facts: { ...memory.facts, ...ended } } };
   if (powerState === 'Stopped' && state === 'Running') return power(pass, item, 'stop');

@@ -23,6 +23,7 @@ import { isEntryOf, protectionFacts, sourceFacts, type Shown } from './facts.ts'
 import { differenceOf, type ProtectionPass } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
+import { interfaceWords } from '../recovery/words.ts';
 
 /** The next step: an open call first, then the configuration that is bound, and only then one to make. */
 function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
@@ -273,6 +274,7 @@ function atLeast(
 /** Protection of one environment against the loss of its region. */
 export const disasterProtection = defineKind<DisasterProtectionSpec, DisasterProtectionFacts>({
   ...identity,
+  interfaceWords,
   needs: ({ environmentRef }) => ({ references: needOf('AppEnvironment', environmentRef, 'environmentRef') }),
   always,
   fleeting,

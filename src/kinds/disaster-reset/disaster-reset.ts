@@ -18,6 +18,7 @@ import { lookingAgain, needsOf, stepOnce, type No, type OncePlan } from '../reco
 import { atStage } from '../recovery/stages.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
+import { interfaceWords } from '../recovery/words.ts';
 
 /** Reads all configurations: a reset may be sent only while no other than the pinned ones exist. */
 function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
@@ -208,6 +209,7 @@ function show(pass: ResetPass) {
 /** The removal of a protection with everything that belongs to it. */
 export const disasterReset = defineKind<DisasterResetSpec, DisasterResetFacts>({
   ...identity,
+  interfaceWords,
   needs: (spec) => needsOf(environmentNeed(spec)),
   // Keep the environment's id: a protection without memory looks for the resets of its environment.
   claims: (spec) => [

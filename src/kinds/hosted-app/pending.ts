@@ -106,7 +106,7 @@ export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCo
 }
 
 function waiting(fields: readonly string[]): string {
-  return `${fields.join(', ')} was changed and waits in each environment for its next deployment`;
+  return `${fields.join(', ')} was changed and waits in each environment for its next deployment, which the service does not show`;
 }
 
 /** Ready, with a message on what does not run yet although the spec applies it at once. */

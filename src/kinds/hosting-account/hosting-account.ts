@@ -83,8 +83,8 @@ function tokenLimited({ usage }: AccountPass): OwnCondition {
       message: 'no resource waits for a permission of the token',
     };
   }
-  const more = count > first.length ? ` and ${count - first.length} more` : '';
-  const message = `the service refused the token what ${first.join(', ')}${more} need; the message of each says which call`;
+  const more = count > first.length ? `; and ${count - first.length} more` : '';
+  const message = `the service refused the token what resources need: ${first.join('; ')}${more}`;
   return { type, status: 'True', reason: 'Forbidden', message };
 }
 

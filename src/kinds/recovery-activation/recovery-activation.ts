@@ -32,6 +32,7 @@ import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type 
 import { fenceOf, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
+import { interfaceWords } from '../recovery/words.ts';
 
 /** Reads the configuration, its source and the pinned point; the point only while something may still be sent. */
 function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts> | SeenProtection {
@@ -312,6 +313,7 @@ function show(pass: ActivationPass) {
 /** The take-over of a protected environment from one recovery point, once. */
 export const recoveryActivation = defineKind<RecoveryActivationSpec, RecoveryActivationFacts>({
   ...identity,
+  interfaceWords,
   needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
   finished: ({ finishedTime }) => finishedTime !== undefined,

@@ -32,6 +32,7 @@ import { untilUnknown } from './without-end.ts';
 import { isValidation, ownOperation, type ValidationPass } from './ours.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
+import { interfaceWords } from '../recovery/words.ts';
 
 /** Clock tolerance: an operation may say that it began this much before the journal entry and still be ours. */
 const slackMs = 5_000;
@@ -283,6 +284,7 @@ function show(pass: ValidationPass) {
 /** One trial of a recovery, in isolation. */
 export const recoveryValidation = defineKind<RecoveryValidationSpec, RecoveryValidationFacts>({
   ...identity,
+  interfaceWords,
   needs: (spec) => needsOf(protectionNeed(spec)),
   finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: isAnswered,
