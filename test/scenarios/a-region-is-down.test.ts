@@ -61,6 +61,8 @@ async function arrive(name: string, protectionMode: 'Cold' | 'Warm', held: reado
     Protection.enrolled(tenant, 'orders-db', { protectionMode }),
     kubeconfigOf(tenant.namespace, held),
   ]);
+  const isAtRest = async () => (await tenant.status('DisasterProtection', 'orders-db', 'activeOperation')) === undefined;
+  await eventually('the protection is at rest', isAtRest);
   const place = join(folder.dir, name);
   await mkdir(place);
   await writeFile(join(place, 'kubeconfig'), kubeconfig);
