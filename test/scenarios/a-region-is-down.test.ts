@@ -61,8 +61,6 @@ async function arrive(name: string, protectionMode: 'Cold' | 'Warm', held: reado
     Protection.enrolled(tenant, 'orders-db', { protectionMode }),
     kubeconfigOf(tenant.namespace, held),
   ]);
-  const isAtRest = async () => (await tenant.status('DisasterProtection', 'orders-db', 'activeOperation')) === undefined;
-  await eventually('the protection is at rest', isAtRest);
   const place = join(folder.dir, name);
   await mkdir(place);
   await writeFile(join(place, 'kubeconfig'), kubeconfig);
@@ -91,14 +89,18 @@ function personOf(name: string): Person {
   return person;
 }
 
-/** Types a block in the namespace of the person; a page that shows a cold protection is followed for a warm one as well. */
+/**
+ * Types a block in the namespace of the person; a page that shows a cold protection is followed for a warm one as well, whose
+ * standby goes on restoring.
+ */
 async function follow(
   { shell, protection, protectionMode }: Person,
   { commands, shows }: Block,
   meanwhile?: (printed: () => string) => Promise<void>,
 ): Promise<string> {
   const here = commands.replaceAll(/(-n |--namespace |namespace: )team\b/g, `$1${protection.tenant.namespace}`);
-  const expected = shows.map((line) => line.replace(/\bCold\b/, protectionMode));
+  const expected =
+    protectionMode === 'Cold' ? shows : shows.map((line) => line.replace(/\bCold(\s+us-east)\b/, 'Warm$1 restoring'));
   return shell.run(here, expected, meanwhile);
 }
 
