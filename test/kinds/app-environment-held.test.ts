@@ -30,7 +30,7 @@ function disturb(world: InProcess, what: Disturbance | undefined): void {
 async function inDoubt(what: Disturbance): Promise<InProcess> {
   const world = await aWorld();
   world.secret('app', { token: 'one' });
-  world.apply(kind, 'older', { ...older, lifecycle: { adoption: 'Never' } });
+  world.apply(kind, 'older', { ...older, externalId: 'env_nowhere' });
   await world.run(1_000);
   world.apply('HostedApp', 'web', app);
   world.apply(kind, name, first);

@@ -367,12 +367,6 @@ describe('an app', () => {
       'of another namespace',
       { namespace: 'prod', spec: { appRef: { name: 'mine' }, environmentName: 'next', ...meant } },
     ],
-    [
-      'that may not adopt what it names',
-      {
-        spec: { appRef: { externalId: 'app_1' }, environmentName: 'next', lifecycle: { adoption: 'Never' }, ...meant },
-      },
-    ],
     ['of a component of a solution', { spec: { solutionRef: { name: 'shop' }, component: 'web', ...meant } }],
   ])('sends its image past an AppEnvironment %s', (_which, other) => {
     const item = { ...anEnvironment(), cliEnvName: undefined };

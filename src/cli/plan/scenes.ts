@@ -127,9 +127,10 @@ export function presumed(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) => {
     const { kind, spec, live } = actor;
     if (live !== undefined || kind.endsWith('HostingAccount') || typeof spec['externalId'] === 'string') return actor;
+    const known = kinds.find((one) => one.kind === kind);
+    if (known?.life !== 'long') return actor;
     const free = withAdoption(spec);
-    const takes = kinds.find((one) => one.kind === kind)?.spec.safeParse(free).success === true;
-    return takes ? { ...actor, spec: free, presumed: true as const } : actor;
+    return { ...actor, spec: known.spec.safeParse(free).success ? free : spec, presumed: true as const };
   });
 }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { adoption, drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
 import { atMostOne, exactlyOne, immutableFields, withRule } from '../../engine/kind/schema/rules.ts';
 import {
   choice,
@@ -123,7 +123,6 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   startupConfig: StartupConfig.optional(),
   lifecycle: lifecycle({
     managementPolicy,
-    adoption,
     drift,
   }),
 });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { adoption, drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
+import { drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
 import { withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
   choice,
@@ -79,7 +79,10 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
   ).optional(),
   lifecycle: lifecycle({
     managementPolicy,
-    adoption,
+    adoption: choice(
+      'Whether this resource may take over a configuration of its environment that it did not create: Never, or ById where the account allows it. Default: ById.',
+      ['Never', 'ById'],
+    ).optional(),
     drift,
   }),
 });

@@ -66,11 +66,10 @@ function imageOf({ spec }: Related): string | undefined {
  * counts only where adoption is allowed.
  */
 function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
-  const { externalId, appRef, environmentName, cliEnvironmentName, lifecycle } = (spec ??
-    {}) as Partial<AppEnvironmentSpec>;
+  const { externalId, appRef, environmentName, cliEnvironmentName } = (spec ?? {}) as Partial<AppEnvironmentSpec>;
   const appId = appRef?.externalId;
   const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
-  if (!refers && adoptionWithin(lifecycle?.adoption, pass.account) === 'Never') return false;
+  if (!refers && adoptionWithin(undefined, pass.account) === 'Never') return false;
   const ofThis = appId === undefined ? refers : appId === pass.memory.id;
   const ofAny = appId === undefined && appRef === undefined;
   const named = environmentsOf(pass).filter((item) =>

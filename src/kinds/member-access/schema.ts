@@ -1,13 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import {
-  adoption,
-  drift,
-  lifecycle,
-  managementPolicy,
-  onDelete,
-  specInAccount,
-} from '../../engine/kind/schema/parts.ts';
+import { drift, lifecycle, managementPolicy, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
 import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
 import { choice, facts, idAsShown, listOf, serviceId, text } from '../../engine/kind/schema/schema.ts';
 import { environmentRef } from '../shared/schema.ts';
@@ -29,7 +22,6 @@ const Fields = specInAccount('Which environments a member may see and use.', {
   ).optional(),
   lifecycle: lifecycle({
     managementPolicy,
-    adoption,
     drift,
     onDelete: onDelete(
       ['Retain', 'GrantFullAccess'],

@@ -1,13 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import {
-  adoption,
-  externalId,
-  lifecycle,
-  managementPolicy,
-  onMissing,
-  specInAccount,
-} from '../../engine/kind/schema/parts.ts';
+import { externalId, lifecycle, managementPolicy, onMissing, specInAccount } from '../../engine/kind/schema/parts.ts';
 import { annotated, exactlyOne, immutable } from '../../engine/kind/schema/rules.ts';
 import {
   facts,
@@ -48,7 +41,6 @@ export const SolutionInstallationSpec = specInAccount('Which solution to install
   }),
   lifecycle: lifecycle({
     managementPolicy,
-    adoption,
     onMissing: onMissing('Stall'),
   }),
 });

@@ -59,10 +59,7 @@ describe('a plan of something new', () => {
     const service = await serviceAtSocket();
     const spec = { solution: 'queue-worker', appName: 'jobs', region: 'eu-west', externalId: 'inst_1' };
 
-    const made = await planned(
-      [resource('SolutionInstallation', 'jobs', { ...spec, lifecycle: { adoption: 'ById' } })],
-      service.flags,
-    );
+    const made = await planned([resource('SolutionInstallation', 'jobs', spec)], service.flags);
 
     expect(made.rows).toMatchObject([{ call: 'POST /solutions', note: 'creates only what is missing of it: ?' }]);
     expect(made.rows[0]?.fields).toContainEqual({ name: 'installationId', after: 'inst_1' });

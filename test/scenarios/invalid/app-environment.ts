@@ -20,7 +20,7 @@ export const appEnvironment: Verdicts = {
   kind: 'AppEnvironment',
   accepted: [
     { because: 'an id alone', spec },
-    inAccount(spec, { lifecycle: { managementPolicy: 'Observe', adoption: 'ById', drift: 'Report' } }),
+    inAccount(spec, { lifecycle: { managementPolicy: 'Observe', drift: 'Report' } }),
     { because: 'a name within an app of ours', spec: { appRef: { name: 'web' }, environmentName: 'prod' } },
     {
       because: 'a name within an app of the service',

@@ -10,7 +10,7 @@ export const memberAccess: Verdicts = {
     { because: 'all', spec: full },
     inAccount(
       { ...spec, environmentRefs: [{ name: 'web' }] },
-      { lifecycle: { managementPolicy: 'Observe', adoption: 'ById', drift: 'Report' } },
+      { lifecycle: { managementPolicy: 'Observe', drift: 'Report' } },
     ),
     { because: 'an empty list is no list', spec: { ...full, environmentRefs: [] } },
   ],

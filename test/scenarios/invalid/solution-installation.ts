@@ -6,7 +6,7 @@ export const solutionInstallation: Verdicts = {
   kind: 'SolutionInstallation',
   accepted: [
     { because: 'the least', spec },
-    inAccount(spec, { lifecycle: { managementPolicy: 'Observe', adoption: 'ById', onMissing: 'Stall' } }),
+    inAccount(spec, { lifecycle: { managementPolicy: 'Observe', onMissing: 'Stall' } }),
     {
       because: 'inputs',
       spec: {
