@@ -258,7 +258,6 @@ export const appEnvironmentEdits: Edits = {
     ...accountEdits(bare),
     ...lifecycleEdits(bare, {
       managementPolicy: ['Manage', 'Observe'],
-      adoption: ['ById', 'ByName'],
       drift: ['Correct', 'Report'],
     }),
     ...placeRows,

@@ -110,7 +110,7 @@ export const disasterProtectionEdits: Edits = {
     ...accountEdits(protection),
     ...lifecycleEdits(protection, {
       managementPolicy: ['Manage', 'Observe'],
-      adoption: ['ById', 'ByName'],
+      adoption: ['ById', 'Never'],
       drift: ['Correct', 'Report'],
     }),
     {

@@ -44,7 +44,6 @@ export const memberAccessEdits: Edits = {
     ...accountEdits(restricted(prod)),
     ...lifecycleEdits(restricted(prod), {
       managementPolicy: ['Manage', 'Observe'],
-      adoption: ['ById', 'ByName'],
       drift: ['Correct', 'Report'],
       onDelete: ['Retain', 'GrantFullAccess'],
     }),

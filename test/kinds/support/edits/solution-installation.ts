@@ -23,7 +23,6 @@ export const solutionInstallationEdits: Edits = {
     ...accountEdits(first),
     ...lifecycleEdits(first, {
       managementPolicy: ['Manage', 'Observe'],
-      adoption: ['ById', 'Never'],
       onMissing: ['Stall', 'Recreate'],
     }),
     {
