@@ -1,4 +1,7 @@
-/** Opens services: host rules first, then one budget per credential and one set of connections per origin, shared by accounts. */
+/**
+ * Opens services: host rules first, then one budget and one set of connections for each credential, shared by its accounts. A
+ * credential whose calls hang holds no connection that another one needs.
+ */
 import type { Clock, Entropy } from '../base/clock.ts';
 import { createHash } from 'node:crypto';
 import type { Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
@@ -60,10 +63,10 @@ export function openHosting(options: HostingOptions): Hosting {
       const base = hosts.check(settings.baseUrl.trim());
       if ('refused' in base) return base;
       const token = settings.token.reveal().trim();
-      const wire = wireFor(`${base.origin}\n${settings.caBundle ?? ''}`, () =>
+      const key = createHash('sha256').update(`${base.origin}\n${token}`).digest('hex');
+      const wire = wireFor(`${key}\n${settings.caBundle ?? ''}`, () =>
         given === undefined ? openUndiciWire(hosts, resolve) : { wire: given, close: () => Promise.resolve() },
       );
-      const key = createHash('sha256').update(`${base.origin}\n${token}`).digest('hex');
       const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
       credential.value.reopen();
       const trimmed: ServiceSettings = { ...settings, token: new Secret(token) };

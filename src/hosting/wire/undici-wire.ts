@@ -12,6 +12,8 @@ import { lookupWith, type Resolve } from './names.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const largestBytes = 8 * 1024 * 1024;
+/** As many requests as `spec.budget.concurrency` may allow at once: the budget is the limit, and nothing waits for a connection. */
+const mostAtOnce = 100;
 
 /** A wire that holds connections. */
 export interface OpenWire {
@@ -42,7 +44,7 @@ function openDispatcher(hosts: Hosts, resolve: Resolve, request: WireRequest): D
   const options = {
     allowH2: false,
     pipelining: 1,
-    connections: 32,
+    connections: mostAtOnce,
     keepAliveTimeout: request.writes ? 1000 : 10_000,
     keepAliveMaxTimeout: request.writes ? 1000 : 30_000,
     headersTimeout: 60_000,
