@@ -212,7 +212,6 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
 
       await argo.command('app', 'terminate-op', one.name);
       await argo.until(one.name, 'the operation is over', ({ status }) => status?.operationState?.phase !== 'Running');
-      // FREED;
     });
 
     it('puts drift back once, and nothing flaps', async () => {
