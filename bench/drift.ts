@@ -29,10 +29,10 @@ export async function drift(stage: Stage): Promise<Result> {
 
 async function idOf(stage: Stage, name: string): Promise<string> {
   const { status } = (await stage.api.getNamespacedCustomObject({ ...alerts, namespace: workNamespace, name })) as {
-    status?: { alertId?: string };
+    status?: { externalId?: string };
   };
-  if (status?.alertId === undefined) throw new Error(`${name} has no id`);
-  return status.alertId;
+  if (status?.externalId === undefined) throw new Error(`${name} has no id`);
+  return status.externalId;
 }
 
 /** When the service committed the newest change of an alert, as soon as the alert is as it was. */

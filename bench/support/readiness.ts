@@ -46,7 +46,7 @@ export async function until(
 
 /** What the API server itself says, and the service: every object Ready, each made once. */
 export async function verify(stage: Stage, count: number): Promise<string> {
-  const lists = Object.values(workKinds).map(({ resource, idField }) => listed(stage, resource, idField));
+  const lists = Object.values(workKinds).map(({ resource }) => listed(stage, resource));
   const found = (await Promise.all(lists)).flat();
   const ready = found.filter((status) => status.ready).length;
   const ids = new Set(found.map((status) => status.id));
@@ -55,11 +55,7 @@ export async function verify(stage: Stage, count: number): Promise<string> {
   return `${ready} of ${count} Ready by the API server, ${ids.size} different ids, ${created.length} creates in the service's ledger`;
 }
 
-async function listed(
-  stage: Stage,
-  resource: WorkResource,
-  idField: string,
-): Promise<readonly { ready: boolean; id: string }[]> {
+async function listed(stage: Stage, resource: WorkResource): Promise<readonly { ready: boolean; id: string }[]> {
   const found: { ready: boolean; id: string }[] = [];
   let next: string | undefined;
   do {
@@ -69,17 +65,17 @@ async function listed(
       limit: 500,
       ...(next !== undefined && { _continue: next }),
     })) as { items: readonly { status?: unknown }[]; metadata: { continue?: string } };
-    found.push(...page.items.map(({ status }) => shownBy(status, idField)));
+    found.push(...page.items.map(({ status }) => shownBy(status)));
     next = page.metadata.continue;
   } while (next !== undefined && next !== '');
   return found;
 }
 
-function shownBy(status: unknown, idField: string): { ready: boolean; id: string } {
+function shownBy(status: unknown): { ready: boolean; id: string } {
   const shown = (status ?? {}) as Readonly<Record<string, unknown>>;
   const conditions = (shown['conditions'] ?? []) as readonly { type: string; status: string }[];
   const ready = conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True');
-  return { ready, id: String(shown[idField]) };
+  return { ready, id: String(shown['externalId']) };
 }
 
 /** Events and the first refreshes of alert states come after the last Ready: waits for them, and says how long. */

@@ -23,11 +23,11 @@ const accounts = resource('hostingaccounts');
 
 /** Every kind of the workload, and the field of status with its id in the service. */
 export const workKinds = {
-  MetricAlert: { resource: alerts, idField: 'alertId' },
-  ContactPoint: { resource: resource('contactpoints'), idField: 'contactPointId' },
-  HostedApp: { resource: resource('hostedapps'), idField: 'appId' },
-  AppEnvironment: { resource: resource('appenvironments'), idField: 'appEnvId' },
-} as const satisfies Record<string, { resource: WorkResource; idField: string }>;
+  MetricAlert: { resource: alerts },
+  ContactPoint: { resource: resource('contactpoints') },
+  HostedApp: { resource: resource('hostedapps') },
+  AppEnvironment: { resource: resource('appenvironments') },
+} as const satisfies Record<string, { resource: WorkResource }>;
 
 type WorkKind = keyof typeof workKinds;
 
