@@ -275,8 +275,8 @@ export class ReconcileContext implements ReadableContext {
   /** True when all that is new is what the service shows of an object, and others of its account have more to do. */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
-    const isKept = sameJson({ ...memory, facts: {} }, { ...stored.status.memory, facts: {} });
-    if (stored.kind.life !== 'long' || this.hasUnwritten || !isKept || !parts.isCrowded(stored.account)) return false;
+    if (stored.kind.life !== 'long' || this.hasUnwritten || !parts.isCrowded(stored.account)) return false;
+    if (!sameJson({ ...memory, facts: {} }, { ...stored.status.memory, facts: {} })) return false;
     const now = parts.clock.monotonic();
     inProcess.newsSince ??= now;
     return now - inProcess.newsSince < newsWaitMs;
