@@ -104,13 +104,7 @@ export const identity = {
   holds: false,
   columns: [
     { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },
-    { name: 'STAGE', path: '.status.stage', description: 'The stage of the request.' },
-    {
-      name: 'SINCE',
-      path: '.status.stageChangeTime',
-      type: 'date',
-      description: 'For how long it has been in this stage.',
-    },
+    ...recovery.stageColumns('The stage of the request.'),
   ],
   selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.environmentId', '.status.stage'],
 } satisfies KindIdentity;

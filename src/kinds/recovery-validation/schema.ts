@@ -37,13 +37,7 @@ export const identity = {
   holds: false,
   columns: [
     { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    { name: 'STAGE', path: '.status.stage', description: 'The stage of the request, in the words of the service.' },
-    {
-      name: 'SINCE',
-      path: '.status.stageChangeTime',
-      type: 'date',
-      description: 'For how long it has been in this stage.',
-    },
+    ...recovery.stageColumns('The stage of the request, in the words of the service.'),
   ],
   selectable: ['.spec.protectionRef.name', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

@@ -164,3 +164,16 @@ export function requestFacts() {
     finishedTime: time('When it was final.'),
   };
 }
+
+/** The columns of how far a request is, and for how long it has been there. */
+export function stageColumns(description: string) {
+  return [
+    { name: 'STAGE', path: '.status.stage', description },
+    {
+      name: 'SINCE',
+      path: '.status.stageChangeTime',
+      type: 'date',
+      description: 'For how long it has been in this stage.',
+    },
+  ] as const;
+}
