@@ -69,7 +69,7 @@ function relation(other: Stored): Related {
 function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
   const session = accounts.session(other.account);
-  return session !== undefined && adoptionWithin(wishOf(other.spec), accounts.view(session)) !== 'Never';
+  return session !== undefined && adoptionWithin(accounts.view(session), wishOf(other.spec)) !== 'Never';
 }
 
 function wishOf(spec: Stored['spec']): Adoption | undefined {

@@ -111,7 +111,7 @@ function bindTo({ account }: EnvironmentPass, id: string): Step<AppEnvironmentFa
 /** An environment that is named without an app of this namespace was made by somebody else. */
 function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {
   if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
-  return notGranted(`environment ${id} was not made by this namespace`, undefined, account);
+  return notGranted(`environment ${id} was not made by this namespace`, account);
 }
 
 function claimedBy({ claimant }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {

@@ -69,7 +69,7 @@ function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet
   const { externalId, appRef, environmentName, cliEnvironmentName } = (spec ?? {}) as Partial<AppEnvironmentSpec>;
   const appId = appRef?.externalId;
   const refers = appRef?.name === pass.subject.name && namespace === pass.subject.namespace;
-  if (!refers && adoptionWithin(undefined, pass.account) === 'Never') return false;
+  if (!refers && adoptionWithin(pass.account) === 'Never') return false;
   const ofThis = appId === undefined ? refers : appId === pass.memory.id;
   const ofAny = appId === undefined && appRef === undefined;
   const named = environmentsOf(pass).filter((item) =>

@@ -39,7 +39,7 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
     const facts = inherited(pass, other.name);
     return { is: 'stall', reason: 'Claimed', message, ...(facts && { remember: { facts } }) };
   }
-  const notOurs = notGranted(`spec.externalId names ${membershipId}`, undefined, account);
+  const notOurs = notGranted(`spec.externalId names ${membershipId}`, account);
   if (notOurs !== undefined) return notOurs;
   const seen = pass.view.one(readAccess(pass), membershipId);
   if (seen === undefined) return readOf(pass, readAccess(pass), Number.NEGATIVE_INFINITY);

@@ -76,8 +76,8 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   if (appEnvId === undefined || memory.id !== undefined || memory.journal?.create !== undefined) return undefined;
   const refused = notGranted(
     `spec.environmentRef.externalId names environment ${appEnvId}`,
-    spec.lifecycle?.adoption,
     account,
+    spec.lifecycle?.adoption,
   );
   if (refused !== undefined) return refused;
   const list = appEnvsOf(account.accountId);

@@ -44,7 +44,7 @@ function step(pass: SolutionPass): Step<SolutionInstallationFacts> {
 function resume(pass: SolutionPass, id: string): Step<SolutionInstallationFacts> {
   const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
   const isForeign = !known && pass.memory.journal === undefined;
-  const refused = isForeign && notGranted(`spec.externalId names installation ${id}`, undefined, pass.account);
+  const refused = isForeign && notGranted(`spec.externalId names installation ${id}`, pass.account);
   if (refused) return refused;
   return { is: 'again', remember: boundTo(pass, id, 'Adopted') };
 }

@@ -44,11 +44,11 @@ export function ambiguous<Facts>(plan: { noun: string }, found: readonly (readon
 
 /** Which objects this resource may adopt: its own wish, limited by the account. */
 export function adoptionOf<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Adoption {
-  return adoptionWithin(plan.lifecycle(pass.spec).adoption, pass.account);
+  return adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption);
 }
 
 /** Which objects may be adopted: the wish of a spec, limited by the account. */
-export function adoptionWithin(wish: Adoption = 'ById', account: Pick<AccountView, 'adoption'>): Adoption {
+export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
@@ -56,10 +56,10 @@ export function adoptionWithin(wish: Adoption = 'ById', account: Pick<AccountVie
 /** The verdict where adoption of this id is not allowed; undefined where it is. */
 export function notGranted(
   what: string,
-  wish: Adoption | undefined,
   account: Pick<AccountView, 'adoption'>,
+  wish?: Adoption,
 ): Extract<Verdict<never>, { is: 'stall' }> | undefined {
-  if (adoptionWithin(wish, account) !== 'Never') return undefined;
+  if (adoptionWithin(account, wish) !== 'Never') return undefined;
   const message = `${what}, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
   return { is: 'stall', reason: 'AdoptionNotAllowed', message };
 }

@@ -71,7 +71,7 @@ export function bindNamed<Spec, Facts, Item>(
   const what = `spec.externalId names ${plan.noun} ${id}`;
   const isBound = pass.memory.id === id;
   // Refuse before naming an owner: without the right to adopt, nobody learns about others' objects.
-  const refused = isBound ? undefined : notGranted(what, plan.lifecycle(pass.spec).adoption, pass.account);
+  const refused = isBound ? undefined : notGranted(what, pass.account, plan.lifecycle(pass.spec).adoption);
   if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
   const claimant = pass.claimant(id);
   if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
