@@ -173,11 +173,16 @@ describe('a deployment of ours', () => {
     world.apply('AppEnvironment', 'prod', build('1'), at('now'));
     await world.run(60_000);
     const after = [pending(world), await waiting(world)];
+    const again = { onBind: 'Deploy', build: { revision: '1b', rebuild: true } };
+    world.apply('AppEnvironment', 'prod', { ...inEnvironment, deploy: again });
+    await world.run(60_000);
+    const afterRebuild = pending(world);
     world.apply('AppEnvironment', 'prod', build('2'));
     await world.run(60_000);
 
     expect(before).toEqual(['port', 'source.contextDir']);
     expect(after).toEqual([['source.contextDir'], ['contextDir']]);
+    expect(afterRebuild).toEqual(['source.contextDir']);
     expect([pending(world), await waiting(world)]).toEqual([undefined, []]);
   });
 

@@ -260,10 +260,16 @@ function deployed(pass: EnvironmentPass, how: Done): Partial<Memory<AppEnvironme
     applied: failed ? appliedInVain(pass) : appliedBy(pass),
     facts: {
       ...recorded(pass, entry, attempt, versions),
-      ...(!failed && took(pass, how, spec.deploy?.rollbackContentId === undefined)),
+      ...(!failed && took(pass, how, isFromApp(spec))),
       ...handled(pass),
     },
   };
+}
+
+/** True where a version is made as the app says now: a rebuild repeats an earlier one. */
+function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
+  const { rebuild = false, fromContentId } = deploy?.build ?? {};
+  return deploy?.rollbackContentId === undefined && !rebuild && fromContentId === undefined;
 }
 
 /** Records that the environment takes what was changed in its app; how a version is made, only with a new one. */

@@ -28,7 +28,7 @@ export function interfaceWords(): Readonly<Record<string, string>> {
 const codes: Readonly<Record<string, string>> = {
   presetUnsupported: 'disaster readiness does not support the preset of its app',
   noPersistentVolume:
-    'it has no persistent volume (a database gets one with spec.atCreation.database.withPersistence of its HostedApp)',
+    'it has no persistent volume, which a database gets with spec.atCreation.database.withPersistence of its HostedApp',
   regionUnsupported: 'its region does not support disaster readiness',
   noEligibleDestination: 'no region is eligible as spec.destinationRegion',
   chainRollover: 'a new chain of snapshots has not replaced the old one yet',
