@@ -124,7 +124,10 @@ async function main(): Promise<number> {
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    stderr.write('apphosting sandbox: it needs files that this one program does not have; run it from the bundle\n');
+    // It starts itself as two processes of Node, and a control plane that is built from files of the sources.
+    stderr.write(
+      'apphosting sandbox: it needs files that this one program lacks: npm start in a checkout, or bin/apphosting sandbox of the archive\n',
+    );
     return 1;
   }
   keepCompiled();
