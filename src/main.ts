@@ -99,9 +99,9 @@ const commands: Readonly<Record<string, Entry>> = {
   },
 };
 
-function usage(): string {
+function usage(program: string): string {
   const rows = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`);
-  return `apphosting COMMAND [options]\n\n${rows.join('\n')}\n\napphosting COMMAND --help explains each; apphosting --version says which one this is.\n`;
+  return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains each; ${program} --version says which one this is.\n`;
 }
 
 // Turns on source maps before the other chunks are loaded. A map is only read when a stack trace is printed.
@@ -110,7 +110,8 @@ setSourceMapsSupport(true);
 async function main(): Promise<number> {
   const [name, ...rest] = argv.slice(2);
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    stdout.write(usage());
+    const { program } = await import('./config.ts');
+    stdout.write(usage(program));
     return name === undefined ? 64 : 0;
   }
   if (name === '--version') {
@@ -120,7 +121,8 @@ async function main(): Promise<number> {
   if (name === '__complete') return (await import('./cli/completion/completion.ts')).complete(rest);
   const entry = commands[name];
   if (entry === undefined) {
-    stderr.write(`apphosting: there is no command "${name}"; apphosting --help lists them\n`);
+    const { program } = await import('./config.ts');
+    stderr.write(`${program}: there is no command "${name}"; ${program} --help lists them\n`);
     return 64;
   }
   if (name === 'sandbox' && isSea()) {

@@ -1,6 +1,6 @@
 /** `apphosting reconcile, pause, resume, redeploy, rollback, stop, start`: change one resource and wait for the result. */
 import { z } from 'zod';
-import { wholeNumber, type CommandLine, type Flags } from '../../config.ts';
+import { duration, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
 import { annotations } from '../../engine/objects/names.ts';
@@ -84,10 +84,10 @@ const flags = {
   ...clusterFlags,
   wait: { help: 'wait until the resource is Ready or cannot get there by itself', schema: z.boolean() },
   timeout: {
-    help: 'with --wait: how long, in seconds',
-    value: 'SECONDS',
-    fallback: '300',
-    schema: wholeNumber(1, 86_400),
+    help: 'with --wait: how long, such as 90s or 5m',
+    value: 'TIME',
+    fallback: '5m',
+    schema: duration(1, 86_400),
   },
   dryRun: { help: 'say what would be changed, and change nothing', schema: z.boolean() },
 };

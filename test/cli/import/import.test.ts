@@ -168,7 +168,7 @@ describe('an import', () => {
 
     const { code, out, folder } = await imported(service);
 
-    expect(out).toContain('resources  apps 4, environments 5, contact points 2, alerts 2');
+    expect(out).toContain('written  apps 4, environments 5, contact points 2, alerts 2');
     expect(out).toContain('plan of this folder: 0 calls');
     expect(code).toBe(0);
     const files = filesIn(folder);
@@ -252,7 +252,7 @@ describe('an import', () => {
     const { out, folder } = await imported(service);
 
     expect(out).toMatch(
-      /observed +ContactPoint\/pager: settings not readable; fill them in, and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
+      /observed +2 .*\n +ContactPoint\/pager: settings not readable; fill them in, and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
     );
     expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('managementPolicy: Observe');
   });
