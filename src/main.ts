@@ -118,7 +118,8 @@ async function main(): Promise<number> {
     stdout.write(`${manifest.version}\n`);
     return 0;
   }
-  if (name === '__complete') return (await import('./cli/completion/completion.ts')).complete(rest);
+  const named = Object.entries(commands).map(([word, { summary }]) => [word, summary] as const);
+  if (name === '__complete') return (await import('./cli/completion/completion.ts')).complete(rest, named);
   const entry = commands[name];
   if (entry === undefined) {
     const { program } = await import('./config.ts');

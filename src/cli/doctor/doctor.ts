@@ -93,7 +93,7 @@ function asText(findings: readonly CheckFinding[], server: string): string {
   const rows = findings.map(({ verdict, code, object, message, remedy }) => {
     return [verdict, code, object, remedy === undefined ? message : `${message}. ${remedy}`];
   });
-  return `apphosting ${manifest.version}, ${server}\n${columns(rows).join('\n')}\n${countOf(findings)}\n`;
+  return `${[`apphosting ${manifest.version}, ${server}`, ...columns(rows), countOf(findings)].join('\n')}\n`;
 }
 
 function countOf(findings: readonly CheckFinding[]): string {
