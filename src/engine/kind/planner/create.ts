@@ -108,7 +108,13 @@ export function create<Spec, Facts, Item>(
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
       obstacle: namesake(plan, pass),
       refused: (refusal) => denied(plan, pass, words, refusal),
-      meanwhile: { applied: begun(pass.memory.applied, Object.keys(prints), { prints, wallMs: undefined }) },
+      meanwhile: {
+        applied: begun(pass.memory.applied, Object.keys(prints), {
+          prints,
+          wallMs: undefined,
+          horizonMs: pass.horizonMs,
+        }),
+      },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),
