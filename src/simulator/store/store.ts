@@ -170,7 +170,7 @@ export class Store implements World {
       has: (id) => table.get(id) !== undefined,
       all: () => table.all(),
       where: (index, key) => table.where(index, key),
-      put: (row) => this.#change(table, collection.id(row), row),
+      put: (row) => this.#change(table, collection.id(row), withoutUndefined(row)),
       remove: (id) => this.#change(table, id, undefined),
     };
     this.#facades.set(collection.name, facade);
@@ -256,6 +256,12 @@ export class Store implements World {
     for (const commit of ledger) this.onLedger(commit);
     return true;
   }
+}
+
+/** A row as it is kept: a field whose value is undefined is no field. */
+function withoutUndefined<T extends object>(row: T): T {
+  const isWhole = !Object.values(row).includes(undefined);
+  return isWhole ? row : (Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as T);
 }
 
 function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, 'seq' | 'at' | keyof Entry> {
