@@ -146,7 +146,7 @@ function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
   return {
     routes: control,
     publicRoutes: parts.publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),
-    effects: Object.entries(effects).map(([name, does]) => ({ name, does })),
+    effects,
     readings: Object.entries(registry).map(([name, { does }]) => ({
       name,
       does,

@@ -1,7 +1,7 @@
 // The control surface of disaster readiness: changes the circumstances of a configuration, and takes snapshots.
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
 import { number, onlyFields, optional } from '../../http/fields.ts';
-import { notFound, taken } from '../../http/refusal.ts';
+import { found, taken } from '../../http/refusal.ts';
 import { snapshot } from '../progress/schedule.ts';
 import { configurationItem, pointItem } from '../lists/items.ts';
 import type { Configuration } from '../model.ts';
@@ -43,7 +43,5 @@ export function takeSnapshots(call: ControlCall): AreaAnswer {
 }
 
 function named({ world, id }: ControlCall): Configuration {
-  const configuration = configurationOf(world, id);
-  if (configuration === undefined) throw notFound(`there is no configuration "${id}"`);
-  return configuration;
+  return found(configurationOf(world, id), `there is no configuration "${id}"`);
 }
