@@ -101,7 +101,8 @@ export class Engine {
     // Our own write is known already, and so is everything before it.
     if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
-    if (written !== resourceVersion) this.#note(event.object, { initial: event.initial });
+    if (written === resourceVersion) this.#parts.objects.share(event.object);
+    else this.#note(event.object, { initial: event.initial });
   }
 
   /** Enqueues every object that uses a Secret or ConfigMap that changed. */

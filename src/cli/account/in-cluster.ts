@@ -19,10 +19,11 @@ export const operatorNamespaceFlag = {
   schema: z.string().min(1, 'must be a namespace'),
 };
 
+const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
+
 /** The flags of an account of a cluster. */
 export const clusterAccountFlags = {
-  kubeconfig: clusterFlags.kubeconfig,
-  context: clusterFlags.context,
+  ...anyCluster,
   account: text('read as this HostingAccount of the cluster does, or as this ClusterHostingAccount/NAME', 'NAME'),
   operatorNamespace: operatorNamespaceFlag,
 };

@@ -84,15 +84,13 @@ export class AccountGate {
   /** Freezes an account whose list suddenly lacks objects that we own, and unfreezes it again. */
   listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;
-    const lookers = subscriptions.lookers(service, key);
+    const users = subscriptions.usersOf(service, key);
     const account = accounts.keyOf(service);
     const session = account === undefined ? undefined : accounts.session(account);
-    if (lookers === undefined || account === undefined || session === undefined || lookers.read.absentOn404) return;
-    const items = service.snapshot(lookers.read)?.items;
+    if (users === undefined || account === undefined || session === undefined || users.read.absentOn404) return;
+    const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
-    const owned = [...lookers.byId].flatMap(([id, objects]) =>
-      [...objects].flatMap((object) => this.#owned(object, id, items)),
-    );
+    const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
     const frozen = this.#visibility.listed(service, key, owned, items.size === 0);
     if (frozen === session.frozen) return;
     session.frozen = frozen;
