@@ -186,6 +186,7 @@ describe.concurrent('a solution', () => {
   it('says what is left to be done by you, until you say that it is done', async () => {
     const tenant = await aTenant();
     const credentialId = `llm_${tenant.accountId}`;
+    await service.control('PATCH', `/accounts/${tenant.accountId}`, { sandboxEntitlement: true });
     await service.control('POST', '/credentials', { credentialId, accountId: tenant.accountId, kind: 'llm' });
     const inputs = { llmProviderKeyId: 'none', agentPrimaryModel: 'large', agentSecondaryModel: 'small' };
     const spec = (given: Readonly<Record<string, string>>) => ({
