@@ -91,9 +91,11 @@ export function openWith(
   const { requestsPerSecond } = settings;
   const access = { ...credential, hostRules: hostRulesOf(settings), requestsPerSecond, concurrency: 4 };
   const reader = openAccount(access, { clock: realClock, entropy: realEntropy, ...reports });
-  return 'refused' in reader
-    ? { trouble: `--base-url ${credential.baseUrl}: ${reader.refused}`, isUsage: true }
-    : reader;
+  return 'refused' in reader ? { trouble: `${nameOf(credential)}: ${reader.refused}`, isUsage: true } : reader;
+}
+
+function nameOf({ baseUrl, of: account }: GivenCredential): string {
+  return account === undefined ? `--base-url ${baseUrl}` : `${account.kind} ${account.name}, at ${baseUrl}`;
 }
 
 /** Works with an account: what `credential` came to is opened, and closed in the end. */

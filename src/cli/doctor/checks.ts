@@ -1,6 +1,6 @@
 /** Checks of an installation. Each is independent: a read that is denied fails only its own check. */
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from '../../base/json.ts';
+import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/objects/names.ts';
 import { KubeError, type ClusterAction, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
@@ -112,9 +112,8 @@ async function checkDefinitions({ api, isBefore }: Patient): Promise<Findings> {
       findings.push({ code, verdict: 'error', object, message: 'it is not installed', remedy });
       continue;
     }
-    const versions = isRecord(live.spec) && Array.isArray(live.spec['versions']) ? live.spec['versions'] : [];
     const [wanted] = expected.spec.versions;
-    const served = (versions as unknown[]).filter(isRecord).find(({ name }) => name === wanted?.name);
+    const served = recordsIn(live.spec, 'versions').find(({ name }) => name === wanted?.name);
     if (isDeepStrictEqual(plain(served?.['schema']), plain(wanted?.schema))) continue;
     const message = 'its schema is not that of this version of apphosting';
     const remedy = 'Apply the definitions of the version of the operator that runs.';
