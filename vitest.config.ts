@@ -37,7 +37,7 @@ export default defineConfig({
           experimental,
           sequence: { groupOrder: 1 },
           include: ['test/scenarios/**/*.test.ts'],
-          globalSetup: ['test/scenarios/support/shared-control-plane.ts'],
+          globalSetup: ['test/support/no-orphans.ts', 'test/scenarios/support/shared-control-plane.ts'],
           testTimeout: 400_000,
           hookTimeout: 600_000,
           // Most of a scenario is waiting. Each worker has a control plane of its own.
@@ -50,7 +50,11 @@ export default defineConfig({
           experimental,
           sequence: { groupOrder: 2 },
           include: ['test/trials/engines/*.test.ts'],
-          globalSetup: ['test/trials/engines/programs.ts', 'test/scenarios/support/shared-control-plane.ts'],
+          globalSetup: [
+            'test/support/no-orphans.ts',
+            'test/trials/engines/programs.ts',
+            'test/scenarios/support/shared-control-plane.ts',
+          ],
           testTimeout: 600_000,
           hookTimeout: 600_000,
           maxWorkers: 2,

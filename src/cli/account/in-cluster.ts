@@ -78,7 +78,7 @@ export async function credentialInSpec(
   const [baseUrl, token, caBundle] = ['baseUrl', 'token', 'caBundle'].map(valueOf);
   if (!baseUrl || !token || typeof accountId !== 'string')
     return { trouble: `${title} does not hold baseUrl and token; give ${byFlags}` };
-  return { accountId, baseUrl, token: new Secret(token), ...(caBundle && { caBundle }) };
+  return { accountId, baseUrl, source: `baseUrl of ${title}`, token: new Secret(token), ...(caBundle && { caBundle }) };
 }
 
 async function reading(

@@ -210,7 +210,7 @@ function hiddenKnownOf(before: Scene | undefined): ReadonlySet<string> {
 function appNameIn(readers: readonly AccountReader[], appId: unknown): string | undefined {
   const apps = readers.flatMap((reader) => itemsRead(reader, '/apps', 'apps'));
   const name = apps.find((app) => app['appId'] === appId)?.['name'];
-  return name === undefined ? undefined : String(name);
+  return typeof name === 'string' ? name : undefined;
 }
 
 function isDatabaseIn(readers: readonly AccountReader[], preset: unknown): boolean {
