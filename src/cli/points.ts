@@ -103,7 +103,7 @@ function tableOf(
 function sizeOf({ sizing }: Point): string {
   if (sizing === undefined) return '-';
   const parts = [
-    sizing.replicas === undefined ? undefined : `${sizing.replicas} replicas`,
+    sizing.replicas === undefined ? undefined : `${sizing.replicas} replica${sizing.replicas === 1 ? '' : 's'}`,
     sizing.cpu === undefined ? undefined : `${sizing.cpu} CPU`,
     sizing.memoryMb === undefined ? undefined : `${sizing.memoryMb} MB`,
     sizing.volumeCapacities === undefined ? undefined : sizing.volumeCapacities.join('+'),

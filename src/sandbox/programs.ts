@@ -1,6 +1,5 @@
 import { extname, join } from 'node:path';
 import { execPath } from 'node:process';
-import { request } from 'undici';
 import { environmentWith, type SandboxSettings } from '../config.ts';
 import type { Program } from './control-plane/daemon.ts';
 import { runFolder } from './control-plane/leftovers.ts';
@@ -100,9 +99,9 @@ export function operator(commands: Commands, dir: string, port: number, more: re
 
 async function answersOk(url: string): Promise<boolean> {
   try {
-    const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(2000) });
-    await body.dump();
-    return statusCode === 200;
+    const { ok, body } = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await body?.cancel();
+    return ok;
   } catch {
     return false;
   }

@@ -88,7 +88,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const events = streamOf(clockwork.store, requests);
   const collections = collectionNames(areas);
   const own = ownRoutes({ clockwork, collections, requests, publicRoutes, controlRoutes: control, reset, events });
-  const surface = new ControlSurface({ clockwork, routes: [...own, ...control], log });
+  const surface = new ControlSurface(clockwork, [...own, ...control], log);
 
   return {
     handle: (request) => {

@@ -6,8 +6,8 @@ describe('the access of a member', () => {
   it('ends as its spec says, with what the member made, whatever happens', async () => {
     const wrong: string[] = [];
     for (let seed = 1; seed <= drawn(60); seed += 1) {
-      const found = await accessLived(seed);
-      if (found.length > 0) wrong.push(`seed ${seed}: ${found.join('\n  ')}`);
+      const lived = await accessLived(seed);
+      if (lived.wrong.length > 0) wrong.push(`seed ${seed}: ${lived.wrong.join('\n  ')}`);
     }
 
     expect(wrong.join('\n')).toBe('');

@@ -140,6 +140,18 @@ export async function callsOf(life: Life): Promise<readonly { readonly nth: numb
   return calls;
 }
 
+/** The secrets of a life that were written anywhere, in any of the forms in which they are sent and stored. */
+export async function leaksOf(world: InProcess, { planted }: Pick<Life, 'planted'>): Promise<readonly string[]> {
+  const written = await everythingWritten(world);
+  const secrets = [...planted, 'demo-admin'].flatMap((secret) => [
+    secret,
+    Buffer.from(secret).toString('base64'),
+    Buffer.from(secret).toString('hex'),
+    encodeURIComponent(secret),
+  ]);
+  return [...new Set(secrets)].filter((form) => written.includes(form)).map((form) => `${form} is written somewhere`);
+}
+
 /** Everything that was written anywhere: logs, metrics, every object of the cluster. */
 export async function everythingWritten(world: InProcess): Promise<string> {
   const changes = world.cluster.changesAfter(0).filter((change) => !JSON.stringify(change).includes('"kind":"Secret"'));

@@ -137,7 +137,7 @@ async function imported(
   const found = await readFolder(folder);
   if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
   const { kind: kinds, member: members } = settings;
-  const content = await readAccount(reader, { kinds, members }, progress.listed);
+  const content = await readAccount(reader, { kinds, members }, { recovery: true, onListed: progress.listed });
   if (speaks.isTerminal) speaks.err('\n');
   const [silent] = nothingReadOf(reader);
   if (silent !== undefined) return { trouble: `${silent.message}; nothing is written` };
@@ -208,13 +208,18 @@ function asText({ proof, skipped, changes, written, isCheck }: Report): string {
     return count === 0 ? [] : [`${words} ${count}`];
   });
   const observed = proof.drafts.filter((draft) => draft.observed !== undefined);
+  const listed = (label: string, lines: readonly string[]) =>
+    lines.map((line, at) => (at === 0 ? [label, String(lines.length), line] : ['', '', line]));
   const rows = [
-    ['resources', counts.join(', ') || 'none'],
-    ...observed.map(({ kind, name, observed: why }) => [
+    [isCheck ? 'checked' : 'written', counts.join(', ') || 'none'],
+    ...listed(
       'observed',
-      `${kind}/${name}: ${why?.reason ?? ''}  [${why?.code ?? ''}]`,
-    ]),
-    ...skipped.map(({ what, code, reason }) => ['skipped', `${what}: ${reason}  [${code}]`]),
+      observed.map(({ kind, name, observed: why }) => `${kind}/${name}: ${why?.reason ?? ''}  [${why?.code ?? ''}]`),
+    ),
+    ...listed(
+      'skipped',
+      skipped.map(({ what, code, reason }) => `${what}: ${reason}  [${code}]`),
+    ),
     ['unseen', unseen],
     ...proof.problems.map((problem) => ['proof', problem]),
     ...(proof.problems.length === 0 ? [['proof', `plan of this folder: ${proof.calls} calls`]] : []),

@@ -142,7 +142,7 @@ class Stage {
       selector: undefined,
       secretWatch: 'on',
       readOnly: false,
-      powers: { sinceMs: this.#clock.wall(), activation: true, accountReset: true },
+      powers: { sinceMs: 0, activation: true, accountReset: true },
       horizonMs: 1_000,
       workers: 32,
     });

@@ -124,6 +124,7 @@ export class ServiceInMemory {
   /** The item that a call is about, as the service shows it at this moment. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
     const named = { ...query, ...body } as Readonly<Record<string, unknown>>;
+    if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
     const shelf = shelfOf(endpoint);
     if (shelf === undefined) return undefined;
     const id = named[shelves[shelf].id];
@@ -407,6 +408,14 @@ export class ServiceInMemory {
     return done({ results });
   }
 
+  /** The settings of a protection, named as the call that sets them names them. */
+  async #settingsOf({ sourceAppEnvId }: Item): Promise<Item | undefined> {
+    const id = this.#protectionOf(sourceAppEnvId);
+    const known = id === undefined ? undefined : await this.#find('configuration', id, {});
+    const { settings, warmDestination, plannedDestination } = known ?? {};
+    return known && { ...(isRecord(settings) && settings), target: warmDestination ?? plannedDestination };
+  }
+
   #protectionOf(sourceAppEnvId: unknown): string | undefined {
     return [...this.#protections()].find(([, source]) => source === sourceAppEnvId)?.[0];
   }
@@ -450,6 +459,12 @@ export class ServiceInMemory {
     });
     return done({ operationId, configurationId, generation, phase: 'queued' });
   }
+}
+
+/** The settings in a request to protect one environment. */
+export function configuredBy({ common, items }: Item): Item {
+  const [item]: readonly unknown[] = Array.isArray(items) ? items : [];
+  return { ...(isRecord(common) && common), ...(isRecord(item) && item) };
 }
 
 /** Why a read failed, without what was read. */

@@ -130,7 +130,11 @@ export class OutgoingCall {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
     if (pauseMs <= longestWaitMs) return { is: 'quiet', againInMs: waitMs / 2 };
-    return { is: 'said', verdict: slowedDown(this.#call, pauseMs), againInMs: undefined };
+    return {
+      is: 'said',
+      verdict: slowedDown(this.#call, pauseMs, this.#context.parts.clock.wall()),
+      againInMs: undefined,
+    };
   }
 
   async #journalAndSend(service: Service, notes: Notes): Promise<Performed> {
@@ -229,7 +233,7 @@ export class OutgoingCall {
     const { generation } = this.#pass.subject;
     publishCall(context, call, outcome);
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
-    const meaning = interpretOutcome(call, told, context.memory, before);
+    const meaning = interpretOutcome(call, told, context.memory, context.parts.clock.wall(), before);
     context.unreserve();
     if (meaning.is === 'done') {
       wentWell(inProcess);

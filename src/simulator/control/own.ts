@@ -1,6 +1,6 @@
 import { type ControlRoute, ok, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import type { Answered, Stream } from '../http/exchange.ts';
+import { answered, type Answered, type Stream } from '../http/exchange.ts';
 import { effects } from '../public/faults.ts';
 import { type BodyFields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
 import type { Commit } from '../store/ledger.ts';
@@ -99,16 +99,12 @@ function linesAfter<T extends { readonly seq: number }>(
   if (seq < gone)
     throw new RequestRefusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
   const pieces = () => itemsText(log.partsAfter(seq), show);
-  const headers = { 'content-type': 'application/json' };
   return {
-    kind: 'answered',
-    status: 200,
-    headers,
+    ...answered(200, '', { 'content-type': 'application/json' }),
     get body() {
       return [...pieces()].join('');
     },
     pieces,
-    committed: false,
   };
 }
 
@@ -138,15 +134,11 @@ function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
 }
 
 function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
-  const control = [...own, ...parts.controlRoutes].map(({ method, path, does }) => ({
-    method,
-    path: `/_sim${path}`,
-    does,
-  }));
+  const routes = [...own, ...parts.controlRoutes];
   return {
-    routes: control,
+    routes: routes.map(({ method, path, does }) => ({ method, path: `/_sim${path}`, does })),
     publicRoutes: parts.publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),
-    effects: Object.entries(effects).map(([name, does]) => ({ name, does })),
+    effects,
     readings: Object.entries(registry).map(([name, { does }]) => ({
       name,
       does,

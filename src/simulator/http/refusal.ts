@@ -34,6 +34,12 @@ export function notFound(message: string): RequestRefusal {
   return new RequestRefusal(404, message);
 }
 
+/** The thing that a request names; refuses when it is unknown. */
+export function found<T>(thing: T | undefined, message: string): T {
+  if (thing === undefined) throw notFound(message);
+  return thing;
+}
+
 /** Refuses an id that exists already: 409, on the control surface only. */
 export function taken(message: string): RequestRefusal {
   return new RequestRefusal(409, message);

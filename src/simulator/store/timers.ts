@@ -14,11 +14,7 @@ export interface Timer {
 /** Every timer that has not fired. */
 export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
-interface Entry {
-  readonly timerId: string;
-  readonly at: number;
-  readonly order: number;
-}
+type Entry = Pick<Timer, 'timerId' | 'at' | 'order'>;
 
 function earlier(a: Entry, b: Entry): boolean {
   return a.at === b.at ? a.order < b.order : a.at < b.at;

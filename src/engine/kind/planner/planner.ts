@@ -56,13 +56,14 @@ export function showObject<Spec, Facts, Item>(
     return { unseen, facts: known, conditions: [], drift: [], unverified: [], leftover };
   }
   const difference = compare(plan, pass, found.seen.fields);
+  const facts = plan.facts(pass, found.seen);
   return {
-    facts: plan.facts(pass, found.seen),
-    conditions: plan.conditions?.(pass, found.seen) ?? [],
+    facts,
+    conditions: plan.conditions?.(pass, found.seen, facts) ?? [],
     drift: difference.drift,
     unverified: [...difference.hidden, ...(plan.creationOnly?.(pass.spec) ?? [])].toSorted(),
     leftover,
-    notices: plan.notices?.(pass, found.seen) ?? [],
+    notices: plan.notices?.(pass, found.seen, facts) ?? [],
   };
 }
 

@@ -3,10 +3,10 @@
 import type { Readings } from '../../readings.ts';
 import type { Item } from './items.ts';
 
-const SOURCE =
-  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations suggestedSettings'.split(
-    ' ',
-  );
+const SOURCE = (
+  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations ' +
+  'suggestedSettings'
+).split(' ');
 
 const CONFIGURATION =
   'configurationId sourceAppEnvId generation settings readiness activities validationScheduleEstablished'.split(' ');
@@ -36,20 +36,20 @@ export function disclosedConfiguration(configuration: Item, readings: Readings):
   }
 }
 
-function withoutId(operation: unknown): Item {
-  return typeof operation === 'object' && operation !== null ? { ...operation, operationId: undefined } : {};
+function withoutId(operation: object): Item {
+  return { ...operation, operationId: undefined };
 }
 
 function withOperations(
   configuration: Item,
-  ofActive: (active: unknown) => Item,
-  ofActivity: (activity: unknown) => Item,
+  ofActive: (active: object) => Item,
+  ofActivity: (activity: object) => Item,
 ): Item {
-  const { activeOperation, activities } = configuration;
+  const { activeOperation, activities } = configuration as { activeOperation?: object; activities: readonly object[] };
   return {
     ...configuration,
-    ...(activeOperation === undefined ? {} : { activeOperation: ofActive(activeOperation) }),
-    activities: Array.isArray(activities) ? activities.map(ofActivity) : activities,
+    ...(activeOperation && { activeOperation: ofActive(activeOperation) }),
+    activities: activities.map(ofActivity),
   };
 }
 

@@ -4,18 +4,12 @@ import { hash } from '../evidence/points.ts';
 /** The place of one thing in an order; ties are broken by the text. */
 export type PagePlace = readonly [number, string];
 
-/** One page of an order, and the cursor of the next one where there is more. */
-export interface ListPage<Thing> {
-  readonly things: readonly Thing[];
-  readonly next?: string;
-}
-
-/** The page after a cursor; undefined when the cursor is none. */
+/** The page after a cursor, and the cursor of the next one where there is more; undefined when the cursor is none. */
 export function pageAfter<Thing>(
   things: readonly Thing[],
   placeOf: (thing: Thing) => PagePlace,
   asked: { readonly after: string | undefined; readonly limit: number },
-): ListPage<Thing> | undefined {
+): { readonly things: readonly Thing[]; readonly next: string | undefined } | undefined {
   const after = asked.after === undefined ? undefined : decode(asked.after);
   if (asked.after !== undefined && after === undefined) return undefined;
   const ordered = things
@@ -25,7 +19,7 @@ export function pageAfter<Thing>(
   const page = ordered.slice(0, asked.limit);
   const last = page.at(-1);
   const more = ordered.length > page.length && last !== undefined;
-  return { things: page.map(({ thing }) => thing), ...(more ? { next: encode(last.place) } : {}) };
+  return { things: page.map(({ thing }) => thing), next: more ? encode(last.place) : undefined };
 }
 
 /** A fixed place in the list that does not depend on the time of creation. */

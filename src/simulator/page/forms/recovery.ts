@@ -1,7 +1,7 @@
 import type { FormPlace, FormValues } from './place.ts';
 import { accounts } from '../../accounts/records.ts';
 import { selectablePoints, type SelectablePoint } from '../../disaster/evidence/points.ts';
-import type { ConfigurationRecord, TargetNames } from '../../disaster/model.ts';
+import type { Configuration, TargetNames } from '../../disaster/model.ts';
 import { eligibleDestinations, unsupportedReasons } from '../../disaster/protection/eligibility.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { regionFacts, sourceFacts } from '../../disaster/surroundings.ts';
@@ -61,7 +61,7 @@ function isActivating(row: StoredConfiguration): boolean {
 }
 
 /** The protection that a request is about: the chosen one, else one that suits, else the first. */
-function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): ConfigurationRecord | undefined {
+function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): Configuration | undefined {
   const row = at.row('configurationId', configurations, suits);
   return row === undefined ? undefined : configurationOf(at.world, row.configurationId);
 }
@@ -109,7 +109,7 @@ function canBeProtected({ world, accountId = '' }: FormPlace, { appEnvId }: Envi
   return facts !== undefined && unsupportedReasons(facts, regionFacts(world)).length === 0;
 }
 
-function suggestedNames({ appName, environmentName, isDatabase }: ConfigurationRecord['source']): TargetNames {
+function suggestedNames({ appName, environmentName, isDatabase }: Configuration['source']): TargetNames {
   const envName = `${environmentName}-recovered`;
   return isDatabase
     ? { envName, createNewApp: true, appName: `${appName}-recovered` }
@@ -134,7 +134,7 @@ function activation(at: FormPlace): FormValues {
   };
 }
 
-function pointOf(at: FormPlace, configuration: ConfigurationRecord): SelectablePoint | undefined {
+function pointOf(at: FormPlace, configuration: Configuration): SelectablePoint | undefined {
   const points = selectablePoints(configuration);
   return points.find(({ pointId }) => pointId === at.chosen('pointId')) ?? points.at(-1);
 }
