@@ -38,13 +38,10 @@ function drawWorld() {
 
 /** The marks of environments: alerts that fire, protections, activations. */
 function marksOf() {
-  const firing = new Map();
-  for (const { appEnvId, state, enabled } of tables.alerts.values()) {
-    if (enabled && state === 'Firing') firing.set(appEnvId, (firing.get(appEnvId) ?? 0) + 1);
-  }
-  const protections = new Map();
-  for (const row of tables.configurations.values()) protections.set(row.appEnvId, row);
-  return { environments: groups('environments', 'appId'), firing, protections };
+  const firing = rowsOf('alerts').filter(({ state, enabled }) => enabled && state === 'Firing');
+  const protections = new Map(rowsOf('configurations').map((row) => [row.appEnvId, row]));
+  const byEnvironment = Map.groupBy(firing, ({ appEnvId }) => appEnvId);
+  return { environments: groups('environments', 'appId'), firing: byEnvironment, protections };
 }
 
 function accountRows(account, { apps, people }, marks, hits, isFiltered) {
@@ -73,7 +70,7 @@ function appRows(app, { environments, firing, protections }, hits) {
   return [
     rowOf(`app ${app.id}`, [app, own.length], () => appNode(app, own.length)),
     ...shown.map((env) => {
-      const fires = firing.get(env.id) ?? 0;
+      const fires = firing.get(env.id)?.length ?? 0;
       const guard = guardOf(protections.get(env.id));
       return rowOf(`env ${env.id}`, [env, fires, guard], () => environmentNode(env, fires, guard));
     }),
