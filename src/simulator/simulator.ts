@@ -5,12 +5,13 @@
 import { areas } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
-import { controlRoutes } from './control/routes.ts';
+import { accountRoutes } from './control/accounts.ts';
+import { tokenRoutes } from './control/tokens.ts';
 import { ownRoutes, shownCommit, shownRequest } from './control/own.ts';
 import { ControlSurface, controlPrefix, longestControlBody } from './control/surface.ts';
 import { addressOf, type Served, type Stream } from './http/exchange.ts';
 import { longestBody } from './http/input.ts';
-import { faults } from './public/faults.ts';
+import { faultRoutes, faults } from './public/faults.ts';
 import type { Journal } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
 import { PublicInterface, publicPrefix } from './public/interface.ts';
@@ -83,7 +84,8 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   if (resume === undefined) start(false);
   else clockwork.resume(withReadings(resume.world, options), resume.requests, resume.lines);
 
-  const control = [...controlRoutes, ...areas.flatMap((area) => area.control ?? [])];
+  const common = [...accountRoutes, ...tokenRoutes, ...faultRoutes];
+  const control = [...common, ...areas.flatMap((area) => area.control ?? [])];
   const reset = (world?: StartWorld) => start(true, world);
   const events = streamOf(clockwork.store, requests);
   const collections = collectionNames(areas);

@@ -121,12 +121,6 @@ export interface Operation {
 /** The shape of a warm standby's machine. */
 export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
 
-/** A change on its way into the standby. */
-interface Change {
-  readonly pointId: string;
-  readonly bytes: number;
-}
-
 /** The receiving side of a warm configuration. */
 export interface Standby {
   readonly targetAppEnvId: string;
@@ -134,7 +128,8 @@ export interface Standby {
   readonly shape: StandbyShape;
   readonly reason?: string | undefined;
   readonly firstCopyDone: boolean;
-  readonly backlog: readonly Change[];
+  /** The changes on their way into it. */
+  readonly backlog: readonly Pick<RecoveryPoint, 'pointId' | 'bytes'>[];
   readonly applying?: { readonly startedAt: number; readonly doneAt: number; readonly firstCopy: boolean } | undefined;
   readonly restartedUntil: number;
   readonly appliedPointId?: string | undefined;
@@ -147,12 +142,8 @@ export interface Standby {
 }
 
 /** The result of a completed activation. */
-export interface ActivationResult {
+export interface ActivationResult extends Omit<Pinned, 'target'> {
   readonly operationId: string;
-  readonly targetAppEnvId: string;
-  readonly targetAppId: string;
-  readonly pointId: string;
-  readonly cutoffAt: number;
   readonly completedAt: number;
   readonly engine?: 'postgresql' | 'redis';
 }

@@ -1,5 +1,5 @@
 // The bench: clock, metrics, regions and readings.
-import { button, byId, chip, el, on, patch } from './base/elements.js';
+import { button, byId, chip, el, on, patchList } from './base/elements.js';
 import { drawFaults, prepareFaults } from './faults.js';
 import { menuButton } from './base/menu.js';
 import { openRequest } from './request/try.js';
@@ -92,25 +92,13 @@ export function offerMetrics(names) {
 
 function drawEnvironmentIds() {
   const envs = rowsOf('environments').slice(0, 300);
-  patch(
-    byId('env-ids'),
-    envs.map((env) => ({
-      key: env.id,
-      sig: env.cliEnvName,
-      make: () => el('option', { value: env.id }, env.cliEnvName),
-    })),
-  );
+  byId('env-ids').replaceChildren(...envs.map(({ id, cliEnvName }) => el('option', { value: id }, cliEnvName)));
   const field = byId('m-env');
   if (field.value === '' && document.activeElement !== field) field.value = envs[0]?.id ?? '';
 }
 
 function drawRegions() {
-  const rows = rowsOf('regions').map((region) => ({
-    key: region.id,
-    sig: JSON.stringify(region),
-    make: () => regionNode(region),
-  }));
-  patch(byId('region-list'), rows);
+  patchList('region-list', rowsOf('regions'), regionNode, 'None.');
 }
 
 function regionNode({ id, up, supports }) {
@@ -158,11 +146,7 @@ function showReading() {
 }
 
 function drawReadings() {
-  const rows = Object.entries(view.readings).map(([name, value]) => ({
-    key: name,
-    sig: String(value),
-    make: () => el('li.item.small', el('code.any', name), el('b', String(value))),
-  }));
-  const none = { key: '-', sig: '', make: () => el('li.muted.small', 'All as they are by default.') };
-  patch(byId('reading-list'), rows.length > 0 ? rows : [none]);
+  const rows = Object.entries(view.readings).map(([id, value]) => ({ id, value: String(value) }));
+  const show = ({ id, value }) => el('li.item.small', el('code.any', id), el('b', value));
+  patchList('reading-list', rows, show, 'All as they are by default.');
 }

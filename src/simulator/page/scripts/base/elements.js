@@ -63,6 +63,13 @@ export function patch(container, rows) {
   if (held?.act !== undefined && document.activeElement !== focused) refocus(container, held);
 }
 
+/** Makes a short list of what has an id; when there is nothing, it says so. */
+export function patchList(id, items, make, none) {
+  const rows = items.map((item) => ({ key: item.id, sig: JSON.stringify(item), make: () => make(item) }));
+  const nothing = { key: '-', sig: '', make: () => el('li.muted.small', none) };
+  patch(byId(id), rows.length > 0 ? rows : [nothing]);
+}
+
 function refocus(container, { key, act }) {
   for (const node of container.querySelectorAll('[data-act]')) {
     if (node.dataset.act !== act || node.closest('[data-key]')?.dataset.key !== key) continue;

@@ -20,13 +20,9 @@ let epoch = '';
 const nameOfForm = ({ method, path }) => `${method} ${path}`;
 
 export function prepareRequest(all) {
-  const areas = new Map();
-  for (const each of all) {
-    formsByName.set(nameOfForm(each), each);
-    areas.set(each.area, [...(areas.get(each.area) ?? []), each]);
-  }
+  for (const each of all) formsByName.set(nameOfForm(each), each);
   byId('t-route').append(
-    ...[...areas].map(([area, inIt]) =>
+    ...[...Map.groupBy(all, ({ area }) => area)].map(([area, inIt]) =>
       el(
         'optgroup',
         { label: area },
@@ -64,15 +60,10 @@ export async function openRequest(name, given = {}) {
 }
 
 function accountOf(given) {
-  for (const [name, table] of [
-    ['appId', 'apps'],
-    ['appEnvId', 'environments'],
-    ['alertId', 'alerts'],
-    ['contactPointId', 'contactPoints'],
-  ]) {
-    if (given[name] !== undefined) return tables[table].get(given[name])?.accountId;
-  }
-  return undefined;
+  const { apps, environments, alerts, contactPoints } = tables;
+  const { appId, appEnvId, alertId, contactPointId } = given;
+  const row = apps.get(appId) ?? environments.get(appEnvId) ?? alerts.get(alertId) ?? contactPoints.get(contactPointId);
+  return row?.accountId;
 }
 
 /** A token that may act in an account: the chosen one where it can, else the admin with the most rights. */
@@ -221,9 +212,7 @@ function drawFields() {
     el('option', { value: '' }, 'Add a field…'),
     ...more.map(({ name }) => el('option', { value: name }, name.replaceAll('/', '.'))),
   );
-  if (held !== undefined) {
-    [...byId('t-fields').querySelectorAll('[data-field]')].find((node) => node.dataset.field === held)?.focus();
-  }
+  if (held !== undefined) byId(`t-field-${held}`)?.focus();
 }
 
 function accountNow() {
@@ -241,9 +230,7 @@ function change(field, value, isDone) {
   if (!isDone) return;
   const followers = form.fields.filter(({ follows }) => follows?.includes(field.name));
   if (followers.length > 0 || (field.name === 'accountId' && before !== value)) {
-    chosen = Object.fromEntries(
-      Object.entries(chosen).filter(([name]) => !followers.some((each) => each.name === name)),
-    );
+    for (const { name } of followers) delete chosen[name];
     void fillIn();
   } else if (value === undefined) drawFields();
 }
@@ -257,10 +244,7 @@ function addField() {
   const value = field.kind === 'text' ? (first ?? '') : blanks[field.kind];
   change(field, value, false);
   drawFields();
-  const added = [...byId('t-fields').querySelectorAll('[data-field]')].find(
-    (node) => node.dataset.field === field.name,
-  );
-  added?.focus();
+  byId(`t-field-${field.name}`)?.focus();
 }
 
 /** The body as somebody wrote it: it is sent as it stands, whatever it is. */
