@@ -10,6 +10,7 @@ const lives = [
   'test/disaster/*.test.ts',
   'test/hosting/spoiled-answers.test.ts',
   'test/simulator/{durability,logs,page-in-browser,page-request,sockets}.test.ts',
+  'test/support/no-orphans.test.ts',
 ];
 
 /** Nothing in them is shared but code: each worker loads that once. One more than there are cores, as some wait. */
