@@ -104,28 +104,6 @@ const calls = [
   'POST /contact-point',
 ] as const;
 
-/** Faults of the simulator, each for one call. */
-const faults = {
-  'is answered with 500': { status: 500 },
-  'is answered with 503': { status: 503, headers: { 'retry-after': '20' } },
-  'is answered with 429': { status: 429, headers: { 'retry-after': '20' } },
-  'is answered with 408': { status: 408 },
-  'is carried out and answered with 502': { commitThen: { status: 502 } },
-  'loses its connection before': { dropBefore: true },
-  'loses its connection after': { dropAfter: true },
-  'is never answered': { hang: true },
-  'is carried out and never answered': { hangAfterCommit: true },
-  'is answered in part': { truncate: 5 },
-  'is answered with nothing': { emptyBody: true },
-  'is answered with another address': { redirect: 'http://127.0.0.1:8089/' },
-  'is answered late': { delayMs: 20_000 },
-  'is answered too late': { delayMs: 45_000 },
-} as const;
-
-const disturbed = [...new Set(calls)].flatMap((call) =>
-  Object.entries(faults).map(([fault, effect]) => ({ call, fault, effect })),
-);
-
 async function callsOf(world: InProcess): Promise<readonly string[]> {
   return (await writesSince(world, 0)).filter((line) => !line.includes('/alert/refresh')).toSorted();
 }
@@ -169,22 +147,6 @@ describe('the orders in which the golden path is tried', () => {
 });
 
 describe('the golden path', () => {
-  it.each(disturbed)('comes to rest with nothing sent twice without need: $call $fault', async (row) => {
-    const [method, path] = row.call.split(' ');
-    const seed = 1 + (disturbed.indexOf(row) % seeds.length);
-    const match = { method, path, count: 1, skip: row.call === 'POST /app' ? seed % 2 : 0 };
-    const world = await listed(seed, (each) => each.control('POST', '/faults', { match, effect: row.effect }));
-
-    expect(notReady(world)).toEqual([]);
-    expect(await madeIn(world)).toEqual(made);
-    await expectNoMoreAccess(world);
-    const sent = (await callsOf(world)).map((line) => line.split(' ').slice(0, 2).join(' '));
-    // What a lost creation put into a contact point is not shown, and so is sent to what was found.
-    const instead = row.call === 'POST /contact-point' ? 'PATCH /contact-point' : row.call;
-    const allowed = [[], [row.call], [instead]].map((again) => [...calls, ...again].toSorted());
-    expect(allowed).toContainEqual(sent);
-  });
-
   it.each([
     [
       'allows three requests in a second',
