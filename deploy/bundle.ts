@@ -71,7 +71,7 @@ function settings(): InputOptions {
     cwd: root,
     input: { main: join(sources, 'main.ts') },
     platform: 'node',
-    plugins: [placesInSources],
+    plugins: [placesInSources, inParts],
     // Optional helpers of libraries that nobody here installs; each library does without.
     external: optional,
     // Its index imports every kind of Kubernetes; the operator needs none of them, and takes half as much memory without.
@@ -103,6 +103,37 @@ const placesInSources: Plugin = {
       return { code: placed, map: null };
     },
   },
+};
+
+/**
+ * What loads much that nobody uses, in parts. Undici's index loads fetch, WebSocket, caches and mocks too. An import of `http` reads
+ * each of its exports, and one of them, WebSocket, loads the undici that Node has inside. Together they are 15 MiB of memory; what
+ * does need `fetch` loads it when it is called.
+ */
+const inParts: Plugin = {
+  name: 'in-parts',
+  resolveId(id, _importer, { kind }) {
+    const name = id.replace(/^node:/u, '');
+    return kind === 'import-statement' && name in parts ? `parts:${name}` : undefined;
+  },
+  load: (id) => parts[id.replace(/^parts:/u, '')],
+};
+
+const parts: Readonly<Record<string, string>> = {
+  undici: `
+    import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+    import api from 'undici/lib/api/index.js';
+    Object.assign(Dispatcher.prototype, api);
+    export { default as Agent } from 'undici/lib/dispatcher/agent.js';
+    export { default as Pool } from 'undici/lib/dispatcher/pool.js';
+    export { default as ProxyAgent } from 'undici/lib/dispatcher/proxy-agent.js';
+    export const fetch = async (...given) => (await import('undici')).fetch(...given);
+  `,
+  http: `
+    const http = process.getBuiltinModule('node:http');
+    export default http;
+    export const { Agent, STATUS_CODES, createServer, get, request } = http;
+  `,
 };
 
 /**

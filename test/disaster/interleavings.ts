@@ -413,7 +413,7 @@ class Run {
 export async function play(
   seed: number,
   events: number,
-): Promise<{ readonly wrong: readonly string[]; readonly tally: string[] }> {
+): Promise<{ readonly wrong: readonly string[]; readonly tally: string[]; readonly deaths: number }> {
   const run = new Run(seed);
   await run.begin();
   for (let count = 0; count < events; count += 1) await run.happen();
@@ -421,5 +421,6 @@ export async function play(
   const ledger = await run.world.ledger();
   const tally = ledger.map(({ kind }) => kind).filter((kind) => /accepted|wiped|created|succeeded/.test(kind));
   const wrong = await run.wrong();
-  return { wrong: wrong.map((flaw) => `seed ${seed}: ${flaw} after: ${run.said.join('; ')}`), tally };
+  const told = wrong.map((flaw) => `seed ${seed}: ${flaw} after: ${run.said.join('; ')}`);
+  return { wrong: told, tally, deaths: run.world.deaths + run.other.deaths };
 }

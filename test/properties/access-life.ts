@@ -5,8 +5,10 @@ import { Draw } from './whole-subjects.ts';
 const all = ['env_web_prod', 'env_web_staging', 'env_db_prod', 'env_fn_prod'];
 const troubles = ['loseBefore', 'loseAnswer', 'hangAfter', 'refuseConnection', { lateMs: 60_000 }] as const;
 
-/** One life of a member's access; what was wrong in the end, with what happened. */
-export async function accessLived(seed: number): Promise<readonly string[]> {
+/** One life of a member's access; what was wrong in the end, with what happened, and how many processes died. */
+export async function accessLived(
+  seed: number,
+): Promise<{ readonly wrong: readonly string[]; readonly deaths: number }> {
   const draw = new Draw(seed);
   const world = new InProcess({ seed });
   await world.start();
@@ -68,7 +70,7 @@ export async function accessLived(seed: number): Promise<readonly string[]> {
     ...lacks.map((id) => `may not reach ${id}`),
     ...(emptied ? ['was given everything'] : []),
   ];
-  return wrong.length === 0 ? [] : [...wrong, ...trace];
+  return { wrong: wrong.length === 0 ? [] : [...wrong, ...trace], deaths: world.deaths };
 }
 
 async function reach(world: InProcess): Promise<readonly string[]> {

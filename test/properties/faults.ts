@@ -1,7 +1,7 @@
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcessOptions } from '../support/in-process.ts';
 import type { Life } from './lives.ts';
-import { arranged, callsOf, wholeLife, type Plan } from './walk.ts';
+import { arranged, callsOf, leaksOf, wholeLife, type Plan } from './walk.ts';
 
 /** Everything that can happen to one call to the service. */
 const disturbances: readonly { readonly name: string; readonly is: Disturbance }[] = [
@@ -52,7 +52,6 @@ export async function lifeWith(
 ): Promise<FaultyLife> {
   const world = await arranged(life, options);
   const met: string[] = [];
-  let deaths = 0;
   let waits = false;
   world.interference = ({ count, method, path }) => {
     const fault = faults.find((one) => one.to === 'service' && one.nth === count);
@@ -72,7 +71,6 @@ export async function lifeWith(
   const wrong = await wholeLife(world, life, async () => {
     if (!dies || !waits) return;
     waits = false;
-    deaths += 1;
     await world.crash(120_000);
   });
   for (const fault of faults) {
@@ -80,7 +78,7 @@ export async function lifeWith(
     if (fault.to === 'kubernetes' && call !== undefined)
       met.push(`${fault.outcome} ${fault.effect}: ${call.verb} ${call.plural}`);
   }
-  return { wrong, met, deaths };
+  return { wrong: [...wrong, ...(await leaksOf(world, life))], met, deaths: world.deaths };
 }
 
 /** Every outcome of every single call to the service. */
@@ -109,20 +107,22 @@ export async function deathsAtCallsOf(life: Life): Promise<readonly FaultPlan[]>
 export async function faultsOfWritesOf(life: Life): Promise<readonly FaultPlan[]> {
   const isWrite = (verb: string) => ['create', 'replace', 'replaceStatus', 'patch', 'get'].includes(verb);
   const quiet = await arranged(life);
-  const first = quiet.kube.calls.filter(({ verb }) => isWrite(verb)).length;
+  const first = quiet.kube.calls.length;
   await wholeLife(quiet, life);
-  const writes = quiet.kube.calls.filter(({ verb }) => isWrite(verb)).slice(first);
-  return writes.flatMap(({ name }, nth) =>
-    (['before', 'after'] as const).flatMap((effect) =>
-      (['hang', 'unavailable', 'conflict'] as const)
-        .filter((outcome) => outcome !== 'conflict' || effect === 'before')
-        .map((outcome) => ({
-          faults: [{ to: 'kubernetes' as const, nth, effect, outcome }],
-          dies: outcome === 'hang',
-          matters: name === life.name,
-        })),
-    ),
-  );
+  const writes = quiet.kube.calls.slice(first).map(({ verb, name }, nth) => ({ verb, name, nth }));
+  return writes
+    .filter(({ verb }) => isWrite(verb))
+    .flatMap(({ name, nth }) =>
+      (['before', 'after'] as const).flatMap((effect) =>
+        (['hang', 'unavailable', 'conflict'] as const)
+          .filter((outcome) => outcome !== 'conflict' || effect === 'before')
+          .map((outcome) => ({
+            faults: [{ to: 'kubernetes' as const, nth, effect, outcome }],
+            dies: outcome === 'hang',
+            matters: name === life.name,
+          })),
+      ),
+    );
 }
 
 /** A plan in words. */

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import { deathsAtCallsOf, faultsOfWritesOf, lifeWith, outcomesOf, planInWords } from './faults.ts';
 import { lives, type Life } from './lives.ts';
-import { arranged, bringIn, everythingWritten, readiness, sampled, wholeLife, type Plan } from './walk.ts';
+import { arranged, bringIn, leaksOf, readiness, sampled, wholeLife, type Plan } from './walk.ts';
 
 const counted = { plans: 0, possible: 0, transitions: 0 };
 
@@ -33,7 +33,7 @@ describe.each(lives)('$kind', (life) => {
     return chosen;
   };
 
-  it('settles: a second pass writes nothing anywhere', async () => {
+  it('settles: a second reconcile writes nothing anywhere', async () => {
     const world = await arranged(life);
     bringIn(world, life);
     await world.run(150_000);
@@ -49,12 +49,12 @@ describe.each(lives)('$kind', (life) => {
     expect(writesIn(world, life)).toHaveLength(writes);
   });
 
-  it('forgets: after deletion the service is as it was', async () => {
+  it('forgets and leaks nothing: after deletion the service is as it was, and no planted secret stands anywhere', async () => {
     const world = await arranged(life);
 
     const wrong = await wholeLife(world, life);
 
-    expect(wrong).toEqual([]);
+    expect([...wrong, ...(await leaksOf(world, life))]).toEqual([]);
     expect(await life.made(world)).toHaveLength(life.stays === true ? 1 : 0);
   });
 
@@ -74,23 +74,13 @@ describe.each(lives)('$kind', (life) => {
     },
     300_000,
   );
+});
 
-  it('never leaks: no planted secret is written anywhere', async () => {
-    const world = await arranged(life);
+it('a secret that is written anywhere counts as a leak', async () => {
+  const world = await arranged({ arrange: async () => undefined });
+  world.apply('ContactPoint', 'told', { name: 'planted-Told', email: { addresses: ['they@example.com'] } });
 
-    await wholeLife(world, life);
-
-    const written = await everythingWritten(world);
-    for (const secret of life.planted) {
-      for (const form of [
-        secret,
-        Buffer.from(secret).toString('base64'),
-        Buffer.from(secret).toString('hex'),
-        encodeURIComponent(secret),
-      ]) {
-        expect(written).not.toContain(form);
-      }
-    }
-    expect(written).not.toContain('demo-admin');
-  });
+  expect(await leaksOf(world, { planted: ['planted-Told', 'planted-Kept'] })).toEqual([
+    'planted-Told is written somewhere',
+  ]);
 });

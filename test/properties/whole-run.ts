@@ -6,8 +6,9 @@ import { Readiness } from './whole-recovery.ts';
 export interface Lived {
   /** What was wrong, with how it came to it. */
   readonly wrong: readonly string[];
-  /** How many things happened. */
+  /** How many things happened, and how many processes died. */
   readonly happened: number;
+  readonly deaths: number;
 }
 
 /** What came of one life in which databases are protected and recovered. */
@@ -33,9 +34,10 @@ export async function wholeLived(seed: number): Promise<Lived> {
     wrong.push(String(error));
   }
   const happened = life.trace.length;
-  if (wrong.length === 0) return { wrong: [], happened };
-  const alone = `WHOLE_SEEDS=${seed} npx vitest run --project unit test/properties/whole.test.ts`;
-  return { wrong: [`alone: ${alone}`, ...wrong.slice(0, 6), ...life.trace], happened };
+  const deaths = life.processes.reduce((sum, one) => sum + one.deaths, 0);
+  if (wrong.length === 0) return { wrong: [], happened, deaths };
+  const alone = `WHOLE_SEEDS=${seed} npx vitest run --project lives test/properties/whole.test.ts`;
+  return { wrong: [`alone: ${alone}`, ...wrong.slice(0, 6), ...life.trace], happened, deaths };
 }
 
 /** Lives one life to its end; what was wrong, with how it came to it. */
@@ -61,7 +63,8 @@ export async function recoveryLived(seed: number): Promise<LivedWithTally> {
     wrong.push(String(error));
   }
   const happened = life.trace.length;
-  if (wrong.length === 0) return { wrong: [], happened, tally };
-  const alone = `RECOVERY_SEEDS=${seed} npx vitest run --project unit test/properties/whole-recovery.test.ts`;
-  return { wrong: [`alone: ${alone}`, ...wrong.slice(0, 6), ...life.trace], happened, tally };
+  const deaths = life.processes.reduce((sum, one) => sum + one.deaths, 0);
+  if (wrong.length === 0) return { wrong: [], happened, deaths, tally };
+  const alone = `RECOVERY_SEEDS=${seed} npx vitest run --project lives test/properties/whole-recovery.test.ts`;
+  return { wrong: [`alone: ${alone}`, ...wrong.slice(0, 6), ...life.trace], happened, deaths, tally };
 }

@@ -82,6 +82,8 @@ export class InProcess {
   /** Of the newest process. */
   metrics: MetricRegistry | undefined;
   calls = 0;
+  /** How many times its process died and another took its place. */
+  deaths = 0;
   /** Every request that went out and was no read. */
   readonly sent: Sent[] = [];
   readonly #options: InProcessOptions;
@@ -121,6 +123,7 @@ export class InProcess {
   /** The process dies, with everything it has in memory, and another takes its place. */
   async crash(holdMs = 0): Promise<void> {
     this.kill();
+    this.deaths += 1;
     await settle();
     this.kube = new CheckedKube(this.cluster, () => this.kubeLatencyMs);
     this.operator = this.#assemble();

@@ -14,8 +14,9 @@ import { Draw } from '../properties/whole-subjects.ts';
 export interface Tried {
   /** Sentences about what was lost, doubled, leaked or not as it should be. */
   readonly wrong: readonly string[];
-  /** Lives that were lived with a plan of faults, and how many processes died in them. */
+  /** Lives in which a fault of their plan was met; no two of a programme have the same kind and seed. */
   readonly plans: number;
+  /** Processes that died in any of its lives. */
   readonly deaths: number;
   /** What objects and the service went through: creations, edits, deletions, and whatever else happened. */
   readonly transitions: number;
@@ -52,23 +53,25 @@ function faultyLives(kind: string): Family {
     const singles = await singlePlans(kind);
     const wrong: string[] = [];
     const met: string[] = [];
-    let [deaths, transitions] = [0, 0];
+    let [plans, deaths, transitions] = [0, 0, 0];
     for (let at = 0; at < livesInABatch; at += 1) {
       const drawn = Array.from({ length: 1 + draw.below(3) }, () => draw.of(singles));
       const faults = drawn.flatMap((plan) => plan.faults);
       const plan = { faults, dies: drawn.some(({ dies }) => dies), matters: true };
-      const lived = await lifeWith(life, plan, { seed: 1 + draw.below(1_000_000) });
+      const lived = await lifeWith(life, plan, { seed: livesInABatch * seed + at });
       wrong.push(...lived.wrong.map((flaw) => `${planInWords(plan)} (${lived.met.join(', ')}): ${flaw}`));
       met.push(...lived.met);
+      plans += lived.met.length > 0 ? 1 : 0;
       deaths += lived.deaths;
       transitions += life.edited === undefined ? 2 : 3;
     }
-    return { wrong, plans: livesInABatch, deaths, transitions, faults: met };
+    return { wrong, plans, deaths, transitions, faults: met };
   };
 }
 
-function happening(wrong: readonly string[], transitions: number): Tried {
-  return { wrong, plans: 0, deaths: 0, transitions, faults: [] };
+/** A random life: its faults are drawn as it goes, so it follows no plan. */
+function randomLife(lived: { wrong: readonly string[]; deaths: number }, transitions: number): Tried {
+  return { wrong: lived.wrong, plans: 0, deaths: lived.deaths, transitions, faults: [] };
 }
 
 const eventsOfARun = 6;
@@ -77,18 +80,15 @@ const eventsOfARun = 6;
 export const families: Readonly<Record<string, Family>> = {
   ...Object.fromEntries(lives.map(({ kind }) => [kind, faultyLives(kind)])),
   whole: async (seed) => {
-    const { wrong, happened } = await wholeLived(seed);
-    return happening(wrong, happened);
+    const lived = await wholeLived(seed);
+    return randomLife(lived, lived.happened);
   },
   recovery: async (seed) => {
-    const { wrong, happened } = await recoveryLived(seed);
-    return happening(wrong, happened);
+    const lived = await recoveryLived(seed);
+    return randomLife(lived, lived.happened);
   },
-  orders: async (seed) => {
-    const { wrong } = await play(seed, eventsOfARun);
-    return happening(wrong, eventsOfARun);
-  },
-  access: async (seed) => happening(await accessLived(seed), eventsOfAMember),
+  orders: async (seed) => randomLife(await play(seed, eventsOfARun), eventsOfARun),
+  access: async (seed) => randomLife(await accessLived(seed), eventsOfAMember),
 };
 
 /** As `accessLived` draws them. */

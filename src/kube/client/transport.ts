@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { collect, type Received } from '../../base/collect.ts';
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/access.ts';
 import { silenceOf, TooLargeError } from './failure.ts';
@@ -108,9 +108,10 @@ export class KubeTransport {
     const { access, connections } = await this.#dial(call);
     let status: number | undefined;
     try {
-      const response = await request(new URL(this.#path(call), this.#credentials.server), {
+      const response = await connections.watches.request({
+        origin: this.#credentials.server.origin,
+        path: this.#path(call),
         ...this.#options(call, access),
-        dispatcher: connections.watches,
         signal,
         headersTimeout: this.#limits.requestMs,
         bodyTimeout: this.#limits.silenceMs,

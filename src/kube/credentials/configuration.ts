@@ -22,6 +22,9 @@ export interface CredentialsOptions {
   readonly kubeconfig?: string;
   /** A context of the kubeconfig other than its current one. */
   readonly context?: string;
+  /** Who is acted as, in place of what the kubeconfig says. */
+  readonly as?: string;
+  readonly asGroups?: readonly string[];
   /** A folder before the path of a pod's service account; only tests set it. */
   readonly podRoot?: string;
 }
@@ -44,6 +47,14 @@ export interface KubeConfiguration {
 
 /** Finds the cluster: the explicit file, `KUBECONFIG`, the pod's service account, the file in the home folder. */
 export async function loadConfiguration(options: CredentialsOptions): Promise<KubeConfiguration> {
+  const { as: user, asGroups = [] } = options;
+  const found = await foundConfiguration(options);
+  if (user === undefined) return found;
+  const groups = asGroups.length === 0 ? {} : { 'impersonate-group': [...asGroups] };
+  return { ...found, impersonation: { 'impersonate-user': user, ...groups } };
+}
+
+async function foundConfiguration(options: CredentialsOptions): Promise<KubeConfiguration> {
   const { env, kubeconfig } = options;
   if (kubeconfig !== undefined) return fromFiles([kubeconfig], options);
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');

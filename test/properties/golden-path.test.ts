@@ -5,8 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { InProcess } from '../support/in-process.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
-import { commits, conditionOf, statusOf, writesSince } from './support/world.ts';
-import { drawnFrom } from '../support/draw.ts';
+import { commits, conditionOf, statusOf, writesSince } from '../kinds/support/world.ts';
 
 interface Manifest {
   readonly kind: string;
@@ -170,7 +169,7 @@ describe('the orders in which the golden path is tried', () => {
 });
 
 describe('the golden path', () => {
-  it.each(drawnFrom(disturbed))('comes to rest with nothing sent twice without need: $call $fault', async (row) => {
+  it.each(disturbed)('comes to rest with nothing sent twice without need: $call $fault', async (row) => {
     const [method, path] = row.call.split(' ');
     const seed = 1 + (disturbed.indexOf(row) % seeds.length);
     const match = { method, path, count: 1, skip: row.call === 'POST /app' ? seed % 2 : 0 };
@@ -206,7 +205,7 @@ describe('the golden path', () => {
     expect(await madeIn(world)).toEqual(made);
   });
 
-  it.each(drawnFrom(seeds))('comes to rest in any order, with no call repeated (order %i)', async (seed) => {
+  it.each(seeds)('comes to rest in any order, with no call repeated (order %i)', async (seed) => {
     const world = await listed(seed);
 
     expect(notReady(world)).toEqual([]);
@@ -226,21 +225,18 @@ describe('the golden path', () => {
     expect((await commits(world)).filter(({ detail }) => detail['action'] === 'deploy-image')).toHaveLength(1);
   });
 
-  it.each(drawnFrom(seeds))(
-    'comes to rest with calls disturbed, with nothing lost or doubled (order %i)',
-    async (seed) => {
-      const world = await listed(seed, (each, entropy) => {
-        let left = 6;
-        each.interference = () => {
-          if (left === 0 || entropy.fraction() > 0.3) return undefined;
-          left -= 1;
-          return disturbances[Math.floor(entropy.fraction() * disturbances.length)];
-        };
-      });
+  it.each(seeds)('comes to rest with calls disturbed, with nothing lost or doubled (order %i)', async (seed) => {
+    const world = await listed(seed, (each, entropy) => {
+      let left = 6;
+      each.interference = () => {
+        if (left === 0 || entropy.fraction() > 0.3) return undefined;
+        left -= 1;
+        return disturbances[Math.floor(entropy.fraction() * disturbances.length)];
+      };
+    });
 
-      expect(notReady(world)).toEqual([]);
-      expect(await madeIn(world)).toEqual(made);
-      await expectNoMoreAccess(world);
-    },
-  );
+    expect(notReady(world)).toEqual([]);
+    expect(await madeIn(world)).toEqual(made);
+    await expectNoMoreAccess(world);
+  });
 });
