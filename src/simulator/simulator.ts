@@ -2,6 +2,8 @@
  * The service in a box, without sockets: `handle` takes a request and gives what a client would get. Over a network it is served by
  * http/listen.ts; tests call it directly, on a virtual clock.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { areas } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
@@ -66,14 +68,12 @@ export interface Simulator extends Served {
 
 /** Makes a simulator. */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
-  const wallNow = options.wallNow ?? Date.now;
-  const wait = options.wait ?? ((ms: number) => new Promise((resolve) => setTimeout(resolve, ms)));
-  const log = options.log ?? (() => undefined);
+  const { wallNow = Date.now, latencyMs = 0 } = options;
+  const { wait = sleep, log = () => undefined } = options;
   const requests = new RequestLog();
   const { clock: mode = 'real', journal } = options;
   const clockwork = new Clockwork({ areas, mode, wallNow, journal, requests, log });
   const publicRoutes = areas.flatMap((area) => area.routes);
-  const latencyMs = options.latencyMs ?? 0;
   const service = new PublicInterface({ clockwork, routes: publicRoutes, requests, latencyMs, wait, wallNow, log });
 
   const start = (again: boolean, world = options.world ?? 'demo') => {

@@ -1,5 +1,5 @@
 // The bench: clock, metrics, regions and readings.
-import { button, byId, chip, el, on, patchList } from './base/elements.js';
+import { button, byId, chip, el, on, onSubmit, patchList } from './base/elements.js';
 import { drawFaults, prepareFaults } from './faults.js';
 import { menuButton } from './base/menu.js';
 import { openRequest } from './request/try.js';
@@ -34,10 +34,9 @@ export function prepareBench({ effects, readings, publicRoutes }) {
 
 function prepareClock() {
   byId('advances').append(...advances.map(([text, ms]) => button(`+${text}`, text, () => advance(ms))));
-  on('clock-form', 'submit', (event) => {
-    event.preventDefault();
-    void advance(Math.round(Number(byId('advance-n').value) * Number(byId('advance-unit').value)));
-  });
+  onSubmit('clock-form', () =>
+    advance(Math.round(Number(byId('advance-n').value) * Number(byId('advance-unit').value))),
+  );
 }
 
 const advance = (ms) => act(`The clock went on by ${span(ms)}`, 'POST', '/clock/advance', { ms });
@@ -70,17 +69,13 @@ function prepareReset() {
 }
 
 function prepareMetric() {
-  on('metric-form', 'submit', (event) => {
-    event.preventDefault();
+  onSubmit('metric-form', () => {
     const kind = byId('m-kind').value;
-    const pods = byId('m-pods')
-      .value.split(/[\s,]+/)
-      .filter(Boolean)
-      .map(Number);
+    const pods = (byId('m-pods').value.match(/[^\s,]+/g) ?? []).map(Number);
     const value = kind === 'null' ? null : kind === 'error' ? 'error' : Number(byId('m-value').value);
     const [appEnvId, metric] = [byId('m-env').value.trim(), byId('m-metric').value];
     const body = { appEnvId, metric, value, ...(pods.length > 0 ? { pods } : {}) };
-    void act(`${metric} of ${appEnvId} is ${value === null ? 'without data' : value}`, 'POST', '/metrics', body);
+    return act(`${metric} of ${appEnvId} is ${value === null ? 'without data' : value}`, 'POST', '/metrics', body);
   });
   on('m-kind', 'input', () => (byId('m-value').disabled = byId('m-kind').value !== 'number'));
 }
@@ -129,12 +124,11 @@ function prepareReadings() {
     byId('r-value').value = '';
     showReading();
   });
-  on('reading-form', 'submit', (event) => {
-    event.preventDefault();
+  onSubmit('reading-form', () => {
     const name = byId('r-name').value;
     const given = byId('r-value').value.trim();
     const value = /^\d+$/.test(given) ? Number(given) : given;
-    void act(`${name} is ${given}`, 'PATCH', '/readings', { [name]: value });
+    return act(`${name} is ${given}`, 'PATCH', '/readings', { [name]: value });
   });
   showReading();
 }

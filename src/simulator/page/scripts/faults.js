@@ -1,5 +1,5 @@
 // Faults: the form that injects one, and those that wait.
-import { button, byId, chip, el, on, patchList, say } from './base/elements.js';
+import { button, byId, chip, el, on, onSubmit, patchList, say } from './base/elements.js';
 import { rowsOf } from './base/state.js';
 import { act } from './base/sync.js';
 import { count } from './base/words.js';
@@ -29,10 +29,9 @@ export function prepareFaults(effects, publicRoutes) {
   const paths = [...new Set(publicRoutes.map(({ path }) => path))];
   byId('paths').append(...paths.map((value) => el('option', { value })));
   on('fault-form', 'input', (event) => showEffect(event.target.id));
-  on('fault-form', 'submit', (event) => {
-    event.preventDefault();
+  onSubmit('fault-form', async () => {
     try {
-      void act(`A fault waits: ${byId('f-effect').value}`, 'POST', '/faults', faultFrom());
+      await act(`A fault waits: ${byId('f-effect').value}`, 'POST', '/faults', faultFrom());
     } catch (error) {
       say(`Not done: ${error.message}`);
     }

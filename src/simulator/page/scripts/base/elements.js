@@ -5,6 +5,13 @@ export const byId = (id) => document.getElementById(id);
 /** Listens to an element; what is under way when the listener returns says itself how it ended. */
 export const on = (id, event, run) => byId(id).addEventListener(event, (happened) => void run(happened));
 
+/** Runs something in the place of sending a form. */
+export const onSubmit = (id, run) =>
+  on(id, 'submit', (event) => {
+    event.preventDefault();
+    void run();
+  });
+
 /** An element: `tag.class.class`, its properties if it has any, and its children; those that are false or missing are left out. */
 export function el(selector, ...parts) {
   const [tag, ...classes] = selector.split('.');

@@ -1,7 +1,7 @@
 // Try a request: a token, a route with its fields filled in from the world, and what comes of sending it.
 import { nothingSentYet, sendAndShow } from './answer.js';
 import { addressOf, bodyTextOf, curlOf, headersOf, isControl, valueOfField, withField } from './draft.js';
-import { button, byId, el, on, say } from '../base/elements.js';
+import { button, byId, el, on, onSubmit, say } from '../base/elements.js';
 import { fieldNode } from './fields.js';
 import { drawOn } from '../base/schedule.js';
 import { rowsOf, tables, view } from '../base/state.js';
@@ -36,10 +36,7 @@ export function prepareRequest(all) {
   on('t-again', 'click', () => fillAnew(({ pick }) => pick !== undefined));
   on('t-more', 'change', addField);
   on('t-copy', 'click', copy);
-  on('try-form', 'submit', (event) => {
-    event.preventDefault();
-    void sendIt();
-  });
+  onSubmit('try-form', sendIt);
   drawOn(['world', 'tokens', 'memberships', 'accounts'], drawTokens);
   drawOn(['world'], startInAnotherWorld);
   drawOn(['accounts', 'apps', 'environments', 'contactPoints', 'alerts', 'configurations'], fillWhatLacked);
