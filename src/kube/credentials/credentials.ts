@@ -47,11 +47,12 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
     const expiresSoon = (source.expiresAt() ?? Number.POSITIVE_INFINITY) - aheadMs <= clock.wall();
     return age > keepMs || (expiresSoon && age > leastBetweenMs) ? refresh(false) : Promise.resolve(known);
   };
-  const { server, proxy, namespace } = source;
+  const { server, proxy, namespace, title } = source;
   return {
     server,
     proxy,
     namespace,
+    title,
     access,
     renew: async (refused) => {
       if ((await access()) !== refused) return true;
