@@ -55,6 +55,21 @@ describe('a command whose kubeconfig is wrong', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`apphosting ${command}: kubeconfig ${file}: users["x"].exec: the program sh ended with 3\n`);
   });
+
+  it('names the server, and the proxy where it goes through one that is down', async () => {
+    const password = { token: 'planted-secret' };
+    const proxied = {
+      server: 'https://ann:planted-secret@127.0.0.1:1',
+      'proxy-url': 'http://ann:planted-secret@127.0.0.1:2',
+    };
+    const file = await kubeconfig(proxied, password);
+
+    const { code, stderr } = await apphosting('run', '--kubeconfig', file);
+
+    expect(code).toBe(1);
+    const why = 'listing hostingaccounts: no answer from 127.0.0.1:1 by proxy-url 127.0.0.1:2 (ECONNREFUSED)';
+    expect(stderr).toBe(`apphosting run: kubeconfig ${file}: the cluster cannot be used: ${why}\n`);
+  });
 });
 
 describe('what kubectl passes on', () => {

@@ -123,7 +123,7 @@ export class KubeTransport {
       if (status === 401) await this.#renew(access, call);
       return { answer };
     } catch (cause) {
-      throw silenceOf(cause, call.what);
+      throw this.#silenceOf(cause, call);
     } finally {
       const elapsedMs = this.#clock.monotonic() - startedAt;
       this.#onCall?.({ method: 'WATCH', what: call.what, status, elapsedMs });
@@ -157,7 +157,7 @@ export class KubeTransport {
       this.#noteDate(received.headers['date']);
       return { access, answer: answerOf(received) };
     } catch (cause) {
-      throw silenceOf(cause, call.what);
+      throw this.#silenceOf(cause, call);
     } finally {
       cancel();
       this.#onCall?.({
@@ -167,6 +167,11 @@ export class KubeTransport {
         elapsedMs: this.#clock.monotonic() - startedAt,
       });
     }
+  }
+
+  #silenceOf(cause: unknown, { what }: ApiCall): KubeError {
+    const { server, proxy } = this.#credentials;
+    return silenceOf(cause, what, proxy === undefined ? server.host : `${server.host} by proxy-url ${proxy.host}`);
   }
 
   /** The answer of a stream that was refused. */
