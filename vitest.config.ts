@@ -1,36 +1,37 @@
 import { availableParallelism } from 'node:os';
-import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 
 /** Node reads TypeScript itself: without a runner in between modules load sooner, and run an eighth faster. */
 const experimental = { viteModuleRunner: false };
 
-/** `npm run check` leaves to `npm test` what drives a browser; what it draws less of says test/support/draw.ts. */
-const isQuick = process.env['DRAW'] === 'quick';
+/** Whole lives of the operator on a virtual clock, and what waits for real sockets, processes and a browser. */
+const lives = [
+  'test/properties/*.test.ts',
+  'test/disaster/*.test.ts',
+  'test/hosting/spoiled-answers.test.ts',
+  'test/simulator/{durability,logs,page-in-browser,page-request,sockets}.test.ts',
+  'test/support/no-orphans.test.ts',
+];
+
+/** Nothing in them is shared but code: each worker loads that once. One more than there are cores, as some wait. */
+const inOneProcess = { experimental, testTimeout: 120_000, isolate: false, maxWorkers: availableParallelism() + 1 };
 
 /**
- * Three projects: `unit` needs nothing but Node; `scenarios` runs against a real control plane; `engines`, of the long programme, has other
- * people's engines on it.
+ * Four projects: `unit` and `lives` need nothing but Node, and `npm run check` leaves the lives to `npm test`; `scenarios` runs against a real
+ * control plane; `engines`, of the long programme, has other people's engines on it.
  */
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
+          ...inOneProcess,
           name: 'unit',
-          experimental,
           include: ['test/**/*.test.ts'],
-          exclude: [
-            'test/scenarios/**',
-            'test/trials/engines/**',
-            ...(isQuick ? ['test/simulator/page-in-browser.test.ts'] : []),
-          ],
-          testTimeout: 120_000,
-          // Nothing in them is shared but code: each worker loads that once. One more than there are cores, as some wait.
-          isolate: false,
-          maxWorkers: availableParallelism() + 1,
+          exclude: ['test/scenarios/**', 'test/trials/engines/**', ...lives],
         },
       },
+      { test: { ...inOneProcess, name: 'lives', include: lives } },
       {
         test: {
           name: 'scenarios',

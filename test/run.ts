@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -12,10 +12,11 @@ import { checkDeploy } from './deploy/check.ts';
 import { builtTools } from './deploy/tools.ts';
 import { reported, slowest, tellFailures } from './reported.ts';
 import type { Timed } from './reported.ts';
+import { setup as leaveNoOrphans } from './support/no-orphans.ts';
 
 /*
- * `npm test` and, with --fast, `npm run check`: every check of this repository in the order in which a failure is
- * cheapest to learn of, each one run whatever came of the others, and one summary at the end, with the time of each.
+ * `npm test` and, with --fast, `npm run check`: every check of this repository, each one run whatever came of the others, and one
+ * summary at the end, with the time of each. What only reads the sources goes on beside the tests.
  * What takes minutes the first time, the programs of a control plane and the tools of the deploy checks, is built beside them.
  */
 
@@ -31,7 +32,6 @@ interface Outcome {
 
 interface Step {
   readonly name: string;
-  readonly fast: boolean;
   readonly run: () => Promise<Outcome>;
 }
 
@@ -41,29 +41,42 @@ const bin = (name: string) => join(root, 'node_modules', '.bin', name);
 const incremental = ['--incremental', '--tsBuildInfoFile', 'types.tmp'];
 const generatedFolders = ['crds', 'deploy', 'docs'];
 
-const steps: readonly Step[] = [
-  { name: 'types', fast: true, run: () => program(bin('tsc'), incremental) },
-  { name: 'lint', fast: true, run: () => program(bin('oxlint'), ['--type-aware', '--deny-warnings']) },
-  { name: 'unused code', fast: true, run: () => program(bin('knip'), []) },
-  { name: 'format', fast: true, run: () => program(bin('oxfmt'), ['--check']) },
-  { name: 'generated files', fast: true, run: generatedFiles },
-  { name: 'unit tests', fast: true, run: unitTests },
-  { name: 'control plane', fast: false, run: controlPlane },
-  { name: 'scenarios', fast: false, run: () => vitest('scenarios') },
-  { name: 'deploy', fast: false, run: deploy },
+/** They only read the sources, one after the other beside the tests: more threads would take from these. */
+const beside: readonly Step[] = [
+  { name: 'types', run: () => quietProgram(bin('tsc'), ['--singleThreaded', ...incremental]) },
+  { name: 'lint', run: () => quietProgram(bin('oxlint'), ['--type-aware', '--deny-warnings']) },
+  { name: 'unused code', run: () => quietProgram(bin('knip'), []) },
+  { name: 'format', run: () => quietProgram(bin('oxfmt'), ['--check']) },
+];
+
+const fast: readonly Step[] = [{ name: 'unit tests', run: () => vitest('unit') }];
+
+/** Nothing in the unit tests and the lives depends on how busy the machine is. */
+const whole: readonly Step[] = [
+  { name: 'unit tests and lives', run: () => vitest('unit', 'lives') },
+  { name: 'control plane', run: controlPlane },
+  { name: 'scenarios', run: () => vitest('scenarios') },
+  { name: 'deploy', run: deploy },
 ];
 
 /** Runs a program to its end with its output on ours. */
-async function program(
-  command: string,
-  args: readonly string[],
-  extra: Readonly<Record<string, string>> = {},
-): Promise<Outcome> {
+async function program(command: string, args: readonly string[]): Promise<Outcome> {
+  return endOf(spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }));
+}
+
+/** Runs a program to its end beside others: what it says comes in one piece, with the summary. */
+async function quietProgram(command: string, args: readonly string[]): Promise<Outcome> {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
+  const outcome = await endOf(child);
+  return outcome.failed > 0 ? { ...outcome, told: said } : outcome;
+}
+
+async function endOf(child: ChildProcess): Promise<Outcome> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const env = { ...process.env, ...extra };
-  const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] });
   child.once('error', reject);
-  child.once('exit', (code) => resolve(code ?? 1));
+  child.once('close', (code) => resolve(code ?? 1));
   return (await promise) === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
@@ -73,23 +86,19 @@ function npm(...args: readonly string[]): Promise<Outcome> {
   return program(process.env['npm_node_execpath'] ?? process.execPath, [script, ...args]);
 }
 
-/** Nothing in the unit tests depends on how busy the machine is. */
-function unitTests(): Promise<Outcome> {
-  return vitest('unit', isFast ? { DRAW: 'quick' } : {});
-}
-
-/** Runs one project of the tests. Every test counts at its first try. */
-async function vitest(project: string, env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+/** Runs projects of the tests. Every test counts at its first try. */
+async function vitest(...projects: readonly string[]): Promise<Outcome> {
   const dir = await mkdtemp(join(tmpdir(), 'apphosting-report-'));
   try {
     const report = join(dir, 'report.json');
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-    const { failed } = await program(bin('vitest'), ['run', '--project', project, ...reporters], env);
+    const named = projects.map((project) => `--project=${project}`);
+    const { failed } = await program(bin('vitest'), ['run', ...named, ...reporters]);
     const said = reported(await readFile(report, 'utf8').catch(() => undefined), root);
     const failures =
       failed === 0 || said.failures.length > 0
         ? said.failures
-        : [{ file: project, test: '(the run itself)', why: 'vitest failed without a failed test' }];
+        : [{ file: projects.join(), test: '(the run itself)', why: 'vitest failed without a failed test' }];
     const { passed, skipped, times } = said;
     const note = skipped > 0 ? { note: `${skipped} skipped` } : {};
     return { passed, failed: failures.length, ...note, told: tellFailures(failures), times };
@@ -142,6 +151,7 @@ function buildAhead() {
 }
 
 const isFast = process.argv.includes('--fast');
+leaveNoOrphans();
 const ahead = isFast ? undefined : buildAhead();
 // Its failure is told by its own step.
 ahead?.plane.catch(() => undefined);
@@ -180,10 +190,18 @@ async function runStep({ name, run }: Step): Promise<Result> {
   }
 }
 
+async function inTurn(steps: readonly Step[]): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const step of steps) results.push(await runStep(step));
+  return results;
+}
+
 async function main(): Promise<number> {
   const began = performance.now();
-  const results: Result[] = [];
-  for (const step of steps.filter((candidate) => candidate.fast || !isFast)) results.push(await runStep(step));
+  // They are written anew, and the others read them.
+  const generated = await runStep({ name: 'generated files', run: generatedFiles });
+  const lanes = await Promise.all([inTurn(beside), inTurn(isFast ? fast : whole)]);
+  const results = [generated, ...lanes.flat()];
   const rows = results.map(({ name, outcome, ms }) => {
     const { passed, failed, note = '' } = outcome;
     const word = failed > 0 ? 'FAILED' : passed > 0 ? 'passed' : 'skipped';

@@ -21,9 +21,9 @@ export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4
 
 /** Memory that is free goes back to the system; glibc reads this, and the image sets it too. */
 export const operatorMemory = {
-  MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '131072',
-  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '32768',
+  MALLOC_TRIM_THRESHOLD_: '65536',
 };
 
 /** The real ones. */

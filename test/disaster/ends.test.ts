@@ -74,18 +74,6 @@ describe('a validation', () => {
     expect(later - first).toBeCloseTo(300, -1);
     expect(newest()).toBeUndefined();
   });
-
-  it('is sent once when its answer is lost', async () => {
-    const world = await aProtectedWorld();
-    let lost = 0;
-    world.interference = ({ path }) => (path === `${disaster}/validate` && (lost += 1) <= 2 ? 'loseAnswer' : undefined);
-    world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
-    await world.run(300_000);
-
-    const begun = (await world.ledger()).filter(({ kind }) => kind === 'validation.accepted');
-    expect(begun).toHaveLength(1);
-    expect(conditionOf(world, 'RecoveryValidation', 'trial', 'Succeeded')).toBe('True/Succeeded');
-  });
 });
 
 describe('a discard', () => {
@@ -126,20 +114,6 @@ describe('a discard', () => {
 
     expect(await committed(world, 'discard.accepted')).toBe(0);
     expect(conditionOf(world, 'ActivationDiscard', 'typo', 'Succeeded')).toBe('False/OperationNotActive');
-  });
-
-  it.each(['loseBefore', 'loseAnswer', 'hangAfter'] as const)('is carried out once under %s', async (what) => {
-    const { world, spec } = await failing();
-    let count = 0;
-    world.interference = ({ path }) =>
-      path === `${disaster}/discard-activation` && (count += 1) <= 2 ? what : undefined;
-    world.apply('ActivationDiscard', 'stop', spec);
-    await world.run(20_000);
-    await world.crash();
-    await world.run(600_000);
-
-    expect(await committed(world, 'discard.accepted')).toBe(1);
-    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
   });
 });
 

@@ -48,7 +48,7 @@ describe('while Kubernetes does not answer', () => {
       expect(conditionOf(world, 'ContactPoint', `cp-${n}`, 'Drifted')).toBe('True/Drifted');
   });
 
-  it('a pass that asks it nothing is no answer', async () => {
+  it('a reconcile that asks it nothing is no answer', async () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'ops', spec);
     await world.run(60_000);
@@ -128,7 +128,7 @@ describe('while the service does not answer', () => {
   });
 });
 
-describe('a pass that keeps failing by a mistake of ours', () => {
+describe('a reconcile that keeps failing by a mistake of ours', () => {
   it('is logged once, and again when it fails in another way', async () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'ops', spec);

@@ -35,7 +35,7 @@ function isPoison(pass: { readonly subject: { readonly name: string } }): boolea
   return pass.subject.name.startsWith('poison');
 }
 
-describe('an object whose pass always throws', () => {
+describe('an object whose reconcile always throws', () => {
   it.each(['step', 'show', 'needs'] as const)('says so once when %s throws, and disturbs no other', async (part) => {
     const world = await aWorld({ kinds: poisoned(part) });
     for (let n = 0; n < 5; n += 1) world.apply('ContactPoint', `poison-${n}`, { name: 'poison', ...mail });

@@ -44,7 +44,7 @@ async function onTwoDays(
 }
 
 describe('an object that a look does not find on one day, and another look on another day', () => {
-  it('is not gone, though each pass in between ended in a complaint', async () => {
+  it('is not gone, though each reconcile in between ended in a complaint', async () => {
     const world = await aWorld();
     world.secret('hook', { url: 'https://hook.example.com/one' });
     const theirs = { accountId: 'acc_demo', name: 'theirs', type: 'email', config: { addresses: ['a@example.com'] } };

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import { lives, type Life } from './lives.ts';
 import { arranged, bringIn, everythingWritten, readiness } from './walk.ts';
-import { drawnFrom } from '../support/draw.ts';
 
 const key = 'planted-Bystander-k3y';
 const certificate =
@@ -112,7 +111,7 @@ function sayings(life: Pick<Life, 'planted'>, path: string, body: string | undef
   return [`Bearer ${token}`, ...carried.flatMap(told)];
 }
 
-describe.each(drawnFrom(lives))('$kind', (life) => {
+describe.each(lives)('$kind', (life) => {
   it('never leaks what an error repeats of the request', async () => {
     const world = await withBystanders(life);
     let count = 0;

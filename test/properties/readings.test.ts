@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { everydayLives, type Life } from './lives.ts';
 import { recoveryLives } from './recovery-lives.ts';
 import { arranged, wholeLife } from './walk.ts';
-import { drawnFrom } from '../support/draw.ts';
 
 /** Every switch of the simulator that touches everyday calls, with each value besides its first. */
 const switches: readonly { readonly name: string; readonly value: unknown }[] = [
@@ -50,7 +49,7 @@ const rows: readonly (readonly [kind: string, life: Life, all: typeof switches])
 ];
 
 describe.each(rows)('%s', (_kind, life, all) => {
-  it.each(drawnFrom(all))('reads $name = $value', async ({ name, value }) => {
+  it.each(all)('reads $name = $value', async ({ name, value }) => {
     const world = await arranged(life, { readings: { [name]: value } });
 
     const wrong = await wholeLife(world, life);

@@ -1,5 +1,4 @@
 import { isRecord } from '../../src/base/json.ts';
-import { drawn } from '../support/draw.ts';
 import { InProcess, type InProcessOptions } from '../support/in-process.ts';
 import { flawsOf } from '../support/status-checker.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
@@ -106,26 +105,13 @@ export interface Plan {
   readonly matters: boolean;
 }
 
-/** All plans, or those that matter and a sample of the others; of these what is drawn: the same in every run. */
+/** All plans, or those that matter and a sample of the others: the same in every run. */
 export function sampled<Kind extends Plan>(life: Life, plans: readonly Kind[]): readonly Kind[] {
-  const usual =
-    life.sample === undefined
-      ? plans
-      : [...plans.filter(({ matters }) => matters), ...someOf(plans, ({ matters }) => !matters, life.sample)];
-  return drawn(usual.length) < usual.length ? someOf(usual, () => true, drawn(usual.length)) : usual;
-}
-
-function someOf<Kind extends Plan>(
-  plans: readonly Kind[],
-  isMeant: (plan: Kind) => boolean,
-  count: number,
-): readonly Kind[] {
+  if (life.sample === undefined) return plans;
   const entropy = new SeededEntropy(plans.length);
-  const placed = plans.filter(isMeant).map((plan) => ({ plan, place: entropy.fraction() }));
-  return placed
-    .toSorted((a, b) => a.place - b.place)
-    .slice(0, count)
-    .map(({ plan }) => plan);
+  const others = plans.filter(({ matters }) => !matters).map((plan) => ({ plan, place: entropy.fraction() }));
+  const chosen = others.toSorted((a, b) => a.place - b.place).slice(0, life.sample);
+  return [...plans.filter(({ matters }) => matters), ...chosen.map(({ plan }) => plan)];
 }
 
 /** The calls to the service of an undisturbed life, in their order. */

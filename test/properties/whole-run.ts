@@ -36,7 +36,7 @@ export async function wholeLived(seed: number): Promise<Lived> {
   const happened = life.trace.length;
   const deaths = life.processes.reduce((sum, one) => sum + one.deaths, 0);
   if (wrong.length === 0) return { wrong: [], happened, deaths };
-  const alone = `WHOLE_SEEDS=${seed} npx vitest run --project unit test/properties/whole.test.ts`;
+  const alone = `WHOLE_SEEDS=${seed} npx vitest run --project lives test/properties/whole.test.ts`;
   return { wrong: [`alone: ${alone}`, ...wrong.slice(0, 6), ...life.trace], happened, deaths };
 }
 
@@ -65,6 +65,6 @@ export async function recoveryLived(seed: number): Promise<LivedWithTally> {
   const happened = life.trace.length;
   const deaths = life.processes.reduce((sum, one) => sum + one.deaths, 0);
   if (wrong.length === 0) return { wrong: [], happened, deaths, tally };
-  const alone = `RECOVERY_SEEDS=${seed} npx vitest run --project unit test/properties/whole-recovery.test.ts`;
+  const alone = `RECOVERY_SEEDS=${seed} npx vitest run --project lives test/properties/whole-recovery.test.ts`;
   return { wrong: [`alone: ${alone}`, ...wrong.slice(0, 6), ...life.trace], happened, deaths, tally };
 }

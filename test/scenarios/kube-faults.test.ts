@@ -1,6 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { BreakablePlane } from '../support/breakable-plane.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
@@ -110,56 +109,7 @@ function succeeds(call: Promise<unknown>): Promise<boolean> {
   );
 }
 
-/** Makes etcd forget its history up to now. */
-async function compact(plane: BreakablePlane, revision: string): Promise<void> {
-  const args = (await readFile(`/proc/${plane.pids().etcd}/cmdline`, 'utf8')).split('\0');
-  const url = args.find((arg) => arg.startsWith('--listen-client-urls='))?.split('=')[1];
-  const body = JSON.stringify({ revision, physical: true });
-  const answer = await request(`${url}/v3/kv/compaction`, {
-    method: 'POST',
-    body,
-    signal: AbortSignal.timeout(10_000),
-  });
-  expect(answer.statusCode).toBe(200);
-  await answer.body.dump();
-}
-
 describe('the reflector on a control plane that fails', () => {
-  it('goes on after the API server was killed, and then etcd', async () => {
-    const { create, lists, log, agrees, noticed } = await ownScene();
-
-    await plane.killPart('apiserver');
-    await noticed();
-    await plane.start('apiserver');
-    await create('after-the-api-server');
-    await eventually('it agrees', agrees);
-    // A new API server remembers nothing from before its start.
-    expect(['start', 'start,gone']).toContain(lists.join());
-    await plane.killPart('etcd');
-    await eventually('the API server has noticed', async () => !(await succeeds(create('without-etcd'))));
-    await plane.startEtcd();
-    await eventually('writes work', () => succeeds(create('after-etcd')));
-
-    await eventually('it agrees', agrees);
-    expect(log.bugs).toEqual([]);
-  });
-
-  it('lists again when its version was compacted away', async () => {
-    const { plane, namespace, admin, create, gate, lists, agrees } = await ownScene();
-    gate.cut();
-    const newest = await create('unseen');
-    await admin.delete(things, namespace, 'one');
-    await create('one');
-    await create('newest');
-    await compact(plane, newest.metadata.resourceVersion);
-    await plane.restartApiServer();
-
-    gate.open();
-
-    await eventually('it agrees', agrees);
-    expect(lists).toEqual(['start', 'gone']);
-  });
-
   it('notices that etcd was restored from an older copy, and goes on in the new world', async () => {
     const { plane, copy, create, rewinds, lists, agrees } = await ownScene();
     for (let at = 0; at < 300; at += 1) await create(`lost-${at}`);

@@ -1,10 +1,8 @@
 /* The trials with other people's engines, which are tests of a project of their own, as a part of the long programme. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import type { EngineTrial } from './progress.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -18,15 +16,19 @@ interface Assertion {
   readonly failureMessages?: readonly string[];
 }
 
-/** Runs them, or those whose name has these words, and tells what came of each. A signal ends them, and then this process. */
+/** Runs them, or those whose name has these words, and tells what came of each. */
 export async function engineTrials(words = ''): Promise<readonly EngineTrial[]> {
   const dir = await mkdtemp(join(tmpdir(), 'apphosting-report-'));
-  let stoppedBy: NodeJS.Signals | undefined;
   try {
     const report = join(dir, 'report.json');
     const reporters = ['--reporter=verbose', '--reporter=json', `--outputFile.json=${report}`];
     const named = words === '' ? [] : ['-t', words.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`)];
-    stoppedBy = await ranVitest(['run', '--project', 'engines', ...reporters, ...named]);
+    const args = ['run', '--project', 'engines', ...reporters, ...named];
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const child = spawn(join(root, 'node_modules', '.bin', 'vitest'), args, { cwd: root, stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('exit', () => resolve());
+    await promise;
     const text = await readFile(report, 'utf8').catch(() => '{}');
     const { testResults = [] } = JSON.parse(text) as {
       testResults?: readonly {
@@ -44,26 +46,7 @@ export async function engineTrials(words = ''): Promise<readonly EngineTrial[]> 
     return all.length > 0 ? all : [{ name: 'the run itself', why: 'vitest ended without a report', ms: 0 }];
   } finally {
     await rm(dir, { recursive: true, force: true });
-    if (stoppedBy !== undefined) process.kill(process.pid, stoppedBy);
   }
-}
-
-/** Runs vitest to its end, and returns the signal that ended it before, which is passed on to it. */
-async function ranVitest(args: readonly string[]): Promise<NodeJS.Signals | undefined> {
-  const child = spawn(join(root, 'node_modules', '.bin', 'vitest'), args, { cwd: root, stdio: 'inherit' });
-  let stoppedBy: NodeJS.Signals | undefined;
-  const stop = (signal: NodeJS.Signals): void => {
-    stoppedBy = signal;
-    child.kill(signal);
-  };
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  for (const signal of signals) process.on(signal, stop);
-  try {
-    await once(child, 'exit');
-  } finally {
-    for (const signal of signals) process.off(signal, stop);
-  }
-  return stoppedBy;
 }
 
 function trialOf(

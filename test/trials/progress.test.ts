@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { added, empty, told } from './progress.ts';
+import { temporaryDir } from '../support/temporary.ts';
+import { added, empty, told, writerTo } from './progress.ts';
 
 const calm = { wrong: [], plans: 10, deaths: 2, transitions: 30, faults: ['answer lost: POST /contact-point'] };
 
@@ -12,6 +15,16 @@ describe('a long programme', () => {
       '2 batches, 20 plans of faults, 4 deaths, 60 transitions, 1 types of faults; lost, doubled or leaked: 0',
       'commit abc1234, seed 7',
     ]);
+  });
+
+  it('is written down whole though several batches end at once', async () => {
+    const path = join(await temporaryDir(), 'kept', 'progress.json');
+    const write = writerTo(path);
+    const steps = Array.from({ length: 20 }, (_, batches) => ({ ...empty('abc1234', 7), batches }));
+
+    await Promise.all(steps.map((progress) => write(progress)));
+
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(steps.at(-1));
   });
 
   it('names the one command that repeats each finding', () => {

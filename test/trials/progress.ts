@@ -1,3 +1,5 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Tried } from './batches.ts';
 
 /** How far a programme came, as it is written down. */
@@ -57,6 +59,19 @@ export function added(
     faults: [...new Set([...before.faults, ...faults])].toSorted(),
     failures: wrong.length === 0 ? before.failures : [...before.failures, { family, seed, wrong: wrong.slice(0, 6) }],
     ms: before.ms + ms,
+  };
+}
+
+/** Writes a programme down, one write after the other: two workers may end their batches at once. */
+export function writerTo(path: string): (progress: Progress) => Promise<void> {
+  let last = Promise.resolve();
+  return (progress) => {
+    last = last.then(async () => {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(`${path}.tmp`, JSON.stringify(progress));
+      await rename(`${path}.tmp`, path);
+    });
+    return last;
   };
 }
 

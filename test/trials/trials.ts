@@ -3,16 +3,17 @@
  * writes down after each batch how far it came, and tells in the end what was tried and what was found.
  */
 import { fork, spawnSync, type ChildProcess } from 'node:child_process';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { seconds } from '../../src/sandbox/binaries/progress.ts';
 import { surroundings } from '../../src/config.ts';
+import { setup as leaveNoOrphans } from '../support/no-orphans.ts';
 import { families, type Tried } from './batches.ts';
 import { engineTrials, leastMinutes } from './engine-trials.ts';
-import { added, empty, told, type Progress } from './progress.ts';
+import { added, empty, told, writerTo, type Progress } from './progress.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const help = `npm run trials -- [options]
@@ -62,12 +63,6 @@ async function written(path: string): Promise<Progress | undefined> {
   return text === undefined ? undefined : { open: [], ...(JSON.parse(text) as Omit<Progress, 'open'>) };
 }
 
-async function write(path: string, progress: Progress): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(`${path}.tmp`, JSON.stringify(progress));
-  await rename(`${path}.tmp`, path);
-}
-
 interface Programme {
   readonly path: string;
   readonly untilMs: number;
@@ -78,6 +73,7 @@ interface Programme {
 async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise<Progress> {
   let progress = begun;
   let toldAt = 0;
+  const write = writerTo(path);
   // What had begun when an earlier programme was stopped comes first: no batch is left out, and none is counted twice.
   const again = [...begun.open];
   let next = begun.batches + again.length;
@@ -100,7 +96,7 @@ async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise
       worker.off('exit', died);
       underWay.delete(place);
       progress = { ...added(progress, batch, outcome, performance.now() - began), open: [...underWay] };
-      await write(path, progress);
+      await write(progress);
       if (performance.now() - toldAt < 30_000) continue;
       toldAt = performance.now();
       process.stdout.write(`${told(progress).split('\n', 1)[0]}\n`);
@@ -155,4 +151,7 @@ async function main(): Promise<number> {
 }
 
 if (process.argv[2] === 'serve') serve();
-else process.exitCode = await main();
+else {
+  leaveNoOrphans();
+  process.exitCode = await main();
+}

@@ -1,6 +1,6 @@
 /** `apphosting inventory` and `apphosting catalog`: what is in an account of the service, and what it offers. */
 import { output, type CommandLine, type Flags } from '../../config.ts';
-import { isRecord } from '../../base/json.ts';
+import { isRecord, recordsIn } from '../../base/json.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import { accountFlags, withAccount } from '../account/flags.ts';
@@ -89,9 +89,8 @@ async function managersIn({
   // What a solution has made is its own, unless a resource of its own is bound to it.
   const order = objects.toSorted((a, b) => Number(isSolution(b)) - Number(isSolution(a)));
   const rows = order.flatMap(({ kind, metadata, status }) => {
-    const { externalId, components } = isRecord(status) ? status : {};
-    const made = Array.isArray(components) ? (components as unknown[]).filter(isRecord) : [];
-    const ids = [...made.flatMap(({ appId, environmentId }) => [appId, environmentId]), externalId];
+    const made = recordsIn(status, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
+    const ids = [...made, isRecord(status) ? status['externalId'] : undefined];
     return ids.flatMap((id) => (typeof id === 'string' ? [[id, keyOfObject({ kind, metadata })] as const] : []));
   });
   return { byId: new Map(rows), problems };

@@ -30,8 +30,7 @@ interface Way {
 export const ways: Readonly<Record<Steering, Way>> = {
   reconcile: {
     summary: 'Lets the operator look at a resource now, and read anew what it otherwise reads in turns.',
-    operations: (object, at) => annotate(object, annotations.reconcileAt, at),
-    isTakenUp: ({ status }, at) => isRecord(status) && status['lastHandledReconcileAt'] === at,
+    ...asking(annotations.reconcileAt, 'lastHandledReconcileAt'),
   },
   pause: {
     summary: 'Holds a resource: nothing is sent for it until it is resumed.',
@@ -47,30 +46,34 @@ export const ways: Readonly<Record<Steering, Way>> = {
   redeploy: {
     summary: 'Restarts an environment on what it runs.',
     kind: 'AppEnvironment',
-    operations: (object, at) => annotate(object, askedBy.redeploy, at),
-    isTakenUp: ({ status }, at) => isRecord(status) && status['lastHandledRedeployAt'] === at,
+    ...asking(askedBy.redeploy, 'lastHandledRedeployAt'),
   },
   rollback: {
     summary: 'Rolls an environment back to the version that was deployed before the one that runs.',
     kind: 'AppEnvironment',
-    operations: (object, at) => annotate(object, askedBy.rollBack, at),
-    isTakenUp: ({ status }, at) => isRecord(status) && status['lastHandledRollBackAt'] === at,
+    ...asking(askedBy.rollBack, 'lastHandledRollBackAt'),
   },
-  stop: {
-    summary: 'Stops an environment: it sets spec.powerState to Stopped.',
-    kind: 'AppEnvironment',
-    operations: () => [{ op: 'add', path: '/spec/powerState', value: 'Stopped' }],
-    inGit: 'spec:\n  powerState: Stopped',
-    isTakenUp: isCurrent,
-  },
-  start: {
-    summary: 'Starts an environment: it sets spec.powerState to Running.',
-    kind: 'AppEnvironment',
-    operations: () => [{ op: 'add', path: '/spec/powerState', value: 'Running' }],
-    inGit: 'spec:\n  powerState: Running',
-    isTakenUp: isCurrent,
-  },
+  stop: powering('Stops', 'Stopped'),
+  start: powering('Starts', 'Running'),
 };
+
+/** Asks by an annotation, which the operator answers in this field of the status. */
+function asking(annotation: string, handled: string): Pick<Way, 'operations' | 'isTakenUp'> {
+  return {
+    operations: (object, at) => annotate(object, annotation, at),
+    isTakenUp: ({ status }, at) => isRecord(status) && status[handled] === at,
+  };
+}
+
+function powering(verb: string, value: 'Stopped' | 'Running'): Way {
+  return {
+    summary: `${verb} an environment: it sets spec.powerState to ${value}.`,
+    kind: 'AppEnvironment',
+    operations: () => [{ op: 'add', path: '/spec/powerState', value }],
+    inGit: `spec:\n  powerState: ${value}`,
+    isTakenUp: isCurrent,
+  };
+}
 
 function annotate({ metadata }: KubeObject, name: string, value: string | undefined): readonly PatchOperation[] {
   const path = `/metadata/annotations/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;

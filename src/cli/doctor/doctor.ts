@@ -1,6 +1,5 @@
 /** `apphosting doctor`: whether an installation is in order, check by check. */
 import { writeFile } from 'node:fs/promises';
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
 import { choice, output, text, duration, type CommandLine, type Flags } from '../../config.ts';
@@ -9,7 +8,7 @@ import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { exitCodes } from '../output/exit-codes.ts';
-import { asJson } from '../output/print.ts';
+import { asData } from '../output/print.ts';
 import { columns } from '../output/table.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
@@ -77,16 +76,9 @@ function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'):
 }
 
 function printed(findings: readonly CheckFinding[], output: string, server: string): string {
-  switch (output) {
-    case 'json':
-      return asJson(findings);
-    case 'yaml':
-      return stringify(findings);
-    case 'markdown':
-      return asMarkdown(findings, server);
-    default:
-      return asText(output === 'short' ? findings.filter(({ verdict }) => verdict !== 'ok') : findings, server);
-  }
+  if (output === 'markdown') return asMarkdown(findings, server);
+  const told = output === 'short' ? findings.filter(({ verdict }) => verdict !== 'ok') : findings;
+  return asData(output, findings) ?? asText(told, server);
 }
 
 function asText(findings: readonly CheckFinding[], server: string): string {

@@ -152,7 +152,7 @@ async function imported(
   const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
-    ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: codes[why], reason: message })),
+    ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: capitalised(why), reason: message })),
     ...everything.skipped,
     ...proof.skipped,
   ];
@@ -170,16 +170,9 @@ function asked(draft: Draft): Draft {
   return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'import was asked to only observe' } };
 }
 
-const codes = {
-  unauthorized: 'Unauthorized',
-  forbidden: 'Forbidden',
-  throttled: 'Throttled',
-  refused: 'Refused',
-  unreachable: 'Unreachable',
-  notInSnapshot: 'NotInSnapshot',
-  malformed: 'Malformed',
-  notFound: 'NotFound',
-} as const;
+function capitalised(word: string): string {
+  return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
+}
 
 interface Report {
   readonly folder: string;

@@ -6,6 +6,7 @@ import { partsOfKey } from '../../engine/objects/names.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { kinds } from '../../kinds/index.ts';
+import { conditionOf } from '../cluster/objects.ts';
 import { needsOf } from './materials.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
@@ -58,10 +59,10 @@ export function stalledOf(played: Played, known: Known): readonly Finding[] {
   return played.objects.flatMap((object) => {
     const { kind, metadata } = object;
     const stalled = conditionOf(object, 'Stalled');
-    if (stalled?.['status'] !== 'True') return [];
+    if (stalled?.status !== 'True') return [];
     const { namespace = '', name } = metadata;
     const place = known.places.get(`${kind}/${namespace}/${name}`);
-    const message = plainText(`${String(stalled['reason'])}: ${String(stalled['message'])}`);
+    const message = plainText(`${stalled.reason}: ${stalled.message}`);
     return [{ code: 'Stalled', incomplete: false, message, kind, namespace, name, ...place } as const];
   });
 }
@@ -248,12 +249,6 @@ function namesOfIds(objects: readonly KubeObject[]): ReadonlyMap<string, string>
   return new Map(rows);
 }
 
-function conditionOf({ status }: KubeObject, type: string): Readonly<Record<string, unknown>> | undefined {
-  const conditions = isRecord(status) ? status['conditions'] : undefined;
-  const list: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
-  return list.filter(isRecord).find((condition) => condition['type'] === type);
-}
-
 /** What the plan cannot know of an object: what it waits for, and fields that the service never shows. */
 function unknownRow(
   object: KubeObject,
@@ -268,16 +263,13 @@ function unknownRow(
     return [{ action: 'unknown', kind, namespace, name, fields: [...fields], note: plainText(note), ...place }];
   };
   const ready = conditionOf(object, 'Ready');
-  const isStalled = conditionOf(object, 'Stalled')?.['status'] === 'True';
+  const isStalled = conditionOf(object, 'Stalled')?.status === 'True';
   // A request that was sent is under way for longer than a plan looks ahead; its row says so.
   const isRequest = kinds.find((one) => one.kind === kind)?.life === 'request';
-  const isUnderWay = isRequest ? wasSent(object, sent.has(key)) : ready?.['reason'] === 'Preparing' && sent.has(key);
+  const isUnderWay = isRequest ? wasSent(object, sent.has(key)) : ready?.reason === 'Preparing' && sent.has(key);
   if (isStalled || isUnderWay) return [];
-  if (ready?.['status'] !== 'True')
-    return row(
-      [],
-      ready === undefined ? 'nothing is known of it yet' : `${String(ready['reason'])}: ${String(ready['message'])}`,
-    );
+  if (ready?.status !== 'True')
+    return row([], ready === undefined ? 'nothing is known of it yet' : `${ready.reason}: ${ready.message}`);
   const unverified = isRecord(status) && Array.isArray(status['unverified']) ? (status['unverified'] as unknown[]) : [];
   if (unverified.length === 0 || known.hiddenKnown.has(key) || made.has(key)) return [];
   if (isOnlyObserved(object)) return [];

@@ -1,5 +1,4 @@
 /** `apphosting status`: the tree of an account on one screen. */
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import { choice, output, type CommandLine, type Flags } from '../../config.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
@@ -8,7 +7,7 @@ import { command } from '../frame.ts';
 import { ageInWords } from '../output/age.ts';
 import { paintFor, type Paint } from '../output/colour.ts';
 import { exitCodes } from '../output/exit-codes.ts';
-import { asJson } from '../output/print.ts';
+import { asData } from '../output/print.ts';
 import { columns } from '../output/table.ts';
 import { treeOf, type Branch } from './tree.ts';
 
@@ -50,18 +49,11 @@ interface Looked {
 }
 
 function printed(tree: readonly Branch[], output: string, paint: Paint, looked: Looked): string {
-  switch (output) {
-    case 'json':
-      return asJson(tree);
-    case 'yaml':
-      return stringify(tree);
-    case 'name':
-      return flat(tree)
-        .map(({ key }) => `${keyInWords(key)}\n`)
-        .join('');
-    default:
-      return asText(tree, output === 'wide', paint, looked);
-  }
+  if (output === 'name')
+    return flat(tree)
+      .map(({ key }) => `${keyInWords(key)}\n`)
+      .join('');
+  return asData(output, tree) ?? asText(tree, output === 'wide', paint, looked);
 }
 
 function asText(tree: readonly Branch[], wide: boolean, paint: Paint, { namespace, isWhole }: Looked): string {

@@ -273,7 +273,8 @@ function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
 }
 
 /** Records that the environment takes what was changed in its app; how a version is made, only with a new one. */
-function took({ memory }: EnvironmentPass, { atMs }: Done, isNewVersion: boolean): AppEnvironmentFacts {
+function took({ memory }: EnvironmentPass, how: Done, isNewVersion: boolean): AppEnvironmentFacts {
+  const atMs = Math.floor(how.atMs);
   return { tookChanges: { ...memory.facts.tookChanges, settingsMs: atMs, ...(isNewVersion && { versionMs: atMs }) } };
 }
 

@@ -37,7 +37,7 @@ export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts
   const { spec, memory, subject } = pass;
   return {
     ...withPending(memory.facts, [...(memory.facts.pendingChanges ?? []), ...sentWith(changed, pass)]),
-    pendingSinceMs: pass.wallMs,
+    pendingSinceMs: Math.floor(pass.wallMs),
     ...(spec.applyImmediately === true && isTakenOver(pass) && { takenOverGeneration: subject.generation }),
   };
 }

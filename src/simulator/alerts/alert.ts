@@ -67,6 +67,11 @@ export function shownContactPoints(world: World, alert: Alert): readonly object[
   });
 }
 
+/** The rule of an alert as responses show it. */
+export function ruleOf({ metric, operator, threshold, duration, aggregation, queryRange }: Alert): object {
+  return { metric, operator, threshold, duration, aggregation, queryRange };
+}
+
 /** An alert as responses show it. */
 export function shownAlert(world: World, alert: Alert): object {
   return {
@@ -75,12 +80,7 @@ export function shownAlert(world: World, alert: Alert): object {
     accountId: alert.accountId,
     name: alert.name,
     description: alert.description,
-    metric: alert.metric,
-    operator: alert.operator,
-    threshold: alert.threshold,
-    duration: alert.duration,
-    aggregation: alert.aggregation,
-    queryRange: alert.queryRange,
+    ...ruleOf(alert),
     contactPointIds: alert.contactPointIds,
     contactPoints: shownContactPoints(world, alert),
     enabled: alert.enabled,

@@ -9,7 +9,8 @@ import { readFields, required, sent, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { patched, rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { type Alert, alertNamed, alerts, durations, queryRanges, shownAlert, shownContactPoints } from './alert.ts';
+import { type Alert, alertNamed, alerts, durations, queryRanges, ruleOf } from './alert.ts';
+import { shownAlert, shownContactPoints } from './alert.ts';
 import { keepEvaluating, toggled, withNewCondition } from './evaluation.ts';
 import { type MetricName, metricNames } from './metrics.ts';
 
@@ -95,19 +96,8 @@ export const patchable =
   'name description metric operator threshold duration aggregation queryRange contactPointIds enabled'.split(' ');
 
 function createdAlert(world: World, alert: Alert): object {
-  return {
-    alertId: alert.alertId,
-    name: alert.name,
-    metric: alert.metric,
-    operator: alert.operator,
-    threshold: alert.threshold,
-    duration: alert.duration,
-    aggregation: alert.aggregation,
-    queryRange: alert.queryRange,
-    enabled: alert.enabled,
-    lastKnownState: alert.lastKnownState,
-    contactPoints: shownContactPoints(world, alert),
-  };
+  const { alertId, name, enabled, lastKnownState } = alert;
+  return { alertId, name, ...ruleOf(alert), enabled, lastKnownState, contactPoints: shownContactPoints(world, alert) };
 }
 
 /** Databases are not reached through ingress. */

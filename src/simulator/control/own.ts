@@ -10,7 +10,8 @@ import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest, RequestLog } from '../store/requests.ts';
 import { savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
-import { pageRoutes } from '../page/routes.ts';
+import { fill, shownForms } from '../page/forms/fill.ts';
+import { viewOf } from '../page/view.ts';
 import { type OwnRoute, own } from './surface.ts';
 
 interface Parts {
@@ -130,6 +131,26 @@ function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
       clockwork.transact(undefined, (world) => world.of(settings).put({ key: 'readings', value: readings }));
       return shown();
     }),
+  ];
+}
+
+/** The routes that only the page uses. */
+function pageRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
+  return [
+    own(
+      'GET /view',
+      'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
+      ({ query }) => ok(viewOf(clockwork, requests, query)),
+    ),
+    own('GET /forms', 'every request with its fields, as the page offers them', () => ok({ items: shownForms() })),
+    own(
+      'POST /forms',
+      'a request filled in from the world: {method, path, token?, given?: {FIELD: VALUE}}',
+      ({ body }) => {
+        const filled = clockwork.transact(undefined, (world) => fill(world, body, requests.log.lastSeq));
+        return ok(filled.result);
+      },
+    ),
   ];
 }
 

@@ -6,7 +6,7 @@ import { type AreaAnswer, addressed, carriesBody, type ControlRoute } from '../a
 import type { Clockwork } from '../clockwork.ts';
 import { addressOf, answered, type Answered, type Reply, type HttpRequest, type Stream } from '../http/exchange.ts';
 import { bodyOf, queryOf } from '../http/input.ts';
-import { RequestRefusal } from '../http/refusal.ts';
+import { refusalFor, RequestRefusal } from '../http/refusal.ts';
 import { Router } from '../http/router.ts';
 
 /** A route that acts on the simulator itself, outside of any transaction. */
@@ -63,9 +63,7 @@ export class ControlSurface {
       const call = { id, query: queryOf(query), body };
       return json(this.#clockwork.transact('control', (world) => route.handle({ ...call, world })).result);
     } catch (error) {
-      if (error instanceof RequestRefusal) return refused(error);
-      this.#log(`${request.method} ${request.url}: ${String(error instanceof Error ? error.stack : error)}`);
-      return refused(new RequestRefusal(500, 'the simulator has a bug: see its log'));
+      return refused(refusalFor(error, `${request.method} ${request.url}`, this.#log));
     }
   }
 }

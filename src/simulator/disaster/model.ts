@@ -2,7 +2,7 @@
 // everything a client sees (readiness, hints, receipts) is computed from this at request time.
 
 /** The mode of a protection: cold is restored on demand, warm is received all the time by a standby. */
-export type Mode = 'cold' | 'warm';
+type Mode = 'cold' | 'warm';
 
 /** The kind of an operation. The enrollment of a warm configuration stays on as the receiver of its changes. */
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
@@ -51,7 +51,7 @@ export interface ConfigurationSettings {
 }
 
 /** Sizes of a source, frozen when a point is taken: a preview of what a recovery allocates. */
-export interface Sizing {
+interface Sizing {
   readonly replicas: number;
   readonly zClouds?: number;
   readonly cpu: number;
@@ -92,10 +92,10 @@ export interface Pinned {
 }
 
 /** The result of an isolated check; cleanupUnverifiable when its remains are not proved to be gone. */
-export type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
+type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
 /** Advisory progress of the retirement of a check's temporary target. */
-export interface ValidationCleanup {
+interface ValidationCleanup {
   readonly observedAt: number;
   readonly retentionUntil?: number;
   readonly retentionPending: boolean;
@@ -121,12 +121,6 @@ export interface Operation {
 /** The shape of a warm standby's machine. */
 export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
 
-/** A change on its way into the standby. */
-interface Change {
-  readonly pointId: string;
-  readonly bytes: number;
-}
-
 /** The receiving side of a warm configuration. */
 export interface Standby {
   readonly targetAppEnvId: string;
@@ -134,7 +128,8 @@ export interface Standby {
   readonly shape: StandbyShape;
   readonly reason?: string | undefined;
   readonly firstCopyDone: boolean;
-  readonly backlog: readonly Change[];
+  /** The changes on their way into it. */
+  readonly backlog: readonly Pick<RecoveryPoint, 'pointId' | 'bytes'>[];
   readonly applying?: { readonly startedAt: number; readonly doneAt: number; readonly firstCopy: boolean } | undefined;
   readonly restartedUntil: number;
   readonly appliedPointId?: string | undefined;
@@ -147,18 +142,14 @@ export interface Standby {
 }
 
 /** The result of a completed activation. */
-export interface ActivationResult {
+export interface ActivationResult extends Omit<Pinned, 'target'> {
   readonly operationId: string;
-  readonly targetAppEnvId: string;
-  readonly targetAppId: string;
-  readonly pointId: string;
-  readonly cutoffAt: number;
   readonly completedAt: number;
   readonly engine?: 'postgresql' | 'redis';
 }
 
 /** The readiness that the control surface set. */
-export interface ToldReadiness {
+interface ToldReadiness {
   readonly state: string;
   readonly reason?: string;
   readonly warnings?: readonly string[];

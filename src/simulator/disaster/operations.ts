@@ -9,7 +9,7 @@ const REMEMBERED = 50;
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
-  readonly detail?: Readonly<Record<string, string | number | boolean>>;
+  readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** A disk stays behind under its retention policy. */
   readonly retainsDisk?: true;
   /** A recovered environment became live. */
@@ -38,6 +38,11 @@ export interface Moment {
 /** An outcome without changes. */
 export function unchanged(configuration: Configuration): OperationOutcome {
   return { configuration, happenings: [] };
+}
+
+/** A configuration after these things happened to it. */
+export function happened(configuration: Configuration, ...happenings: readonly Happening[]): OperationOutcome {
+  return { configuration, happenings };
 }
 
 /** Goes on from an outcome, keeping what happened before. */
@@ -109,10 +114,11 @@ function remembered(operations: readonly Operation[]): readonly Operation[] {
 /** Moves an operation into a phase and schedules its next step. */
 export function enter(configuration: Configuration, operation: Operation, phase: Phase, now: number): OperationOutcome {
   const moved = { ...operation, phase, failedSteps: 0, stepDueAt: now + stepLengthMs(operation.kind, phase) };
-  return {
-    configuration: withOperation(configuration, moved),
-    happenings: [{ kind: `${operation.kind}.phase`, operationId: operation.operationId, detail: { phase } }],
-  };
+  return happened(withOperation(configuration, moved), {
+    kind: `${operation.kind}.phase`,
+    operationId: operation.operationId,
+    detail: { phase },
+  });
 }
 
 /** Schedules another try of an operation's phase. */
@@ -134,10 +140,10 @@ export function end(
 ): OperationOutcome {
   const phase: Phase = outcome === 'succeeded' ? 'succeeded' : 'failed';
   const ended = withOperation(configuration, { ...operation, stepDueAt: undefined, phase, outcome, endedAt: now });
-  return {
-    configuration: withoutLock(ended, operation.operationId),
-    happenings: [{ kind: `${operation.kind}.${outcome}`, operationId: operation.operationId }],
-  };
+  return happened(withoutLock(ended, operation.operationId), {
+    kind: `${operation.kind}.${outcome}`,
+    operationId: operation.operationId,
+  });
 }
 
 function withoutLock(configuration: Configuration, operationId: string): Configuration {

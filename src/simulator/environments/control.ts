@@ -107,23 +107,18 @@ function creatorFrom(world: World, body: BodyFields, accountId: string): string 
 
 function hidden(world: World, environment: Environment): object {
   const { startupConfig, functionConfig, envVars, currentContentId } = environment;
-  const names = Object.keys(envVars);
-  if (world.readings['envVars.order'] === 'byName') names.sort();
-  const shown = names.map((name) => [name, envVars[name]] as const);
+  const made = world.of(contents).where('environment', environment.appEnvId);
+  const shown = Object.entries(envVars);
+  if (world.readings['envVars.order'] === 'byName') shown.sort(([one], [other]) => (one < other ? -1 : 1));
   return {
     ...environment,
     createdAt: new Date(environment.createdAt).toISOString(),
     updatedAt: new Date(environment.updatedAt).toISOString(),
     startupConfig: startupConfig ?? null,
     functionConfig: functionConfig ?? null,
-    envVars: Object.fromEntries(shown.map(([name, variable]) => [name, variable?.value])),
-    envVarKinds: Object.fromEntries(
-      shown.map(([name, variable]) => [name, { secret: variable?.secret, runtime: variable?.runtime }]),
-    ),
+    envVars: Object.fromEntries(shown.map(([name, variable]) => [name, variable.value])),
+    envVarKinds: Object.fromEntries(shown.map(([name, { secret, runtime }]) => [name, { secret, runtime }])),
     currentContentId: currentContentId ?? null,
-    contents: world
-      .of(contents)
-      .where('environment', environment.appEnvId)
-      .map(({ contentId, version, image, buildHash }) => ({ contentId, version, image, buildHash })),
+    contents: made.map(({ contentId, version, image, buildHash }) => ({ contentId, version, image, buildHash })),
   };
 }

@@ -60,15 +60,8 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
 
 /** The changes of the app that this deployment does not bring into effect. */
 function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
-  switch (kind) {
-    case 'newVersion':
-      return [];
-    case 'restart':
-    case 'start':
-      return needsNewVersion(app, pendingChanges);
-    case 'stop':
-      return pendingChanges;
-  }
+  if (kind === 'newVersion') return [];
+  return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
 }
 
 function timersFor(world: World, appEnvId: string, settles: Settles): readonly string[] {
@@ -114,13 +107,7 @@ export function toldStatus(world: World, environment: Environment, status: strin
 
 /** A status as responses spell it: lists in lower case and the lifecycle in upper case, unless the readings differ. */
 export function statusWord(world: World, status: string, where: 'list' | 'lifecycle'): string {
-  switch (world.readings['status.words']) {
-    case 'upper':
-      return status.toUpperCase();
-    case 'lower':
-      return status.toLowerCase();
-    case 'asShown':
-    case 'unknownWords':
-      return where === 'lifecycle' ? status.toUpperCase() : status;
-  }
+  const words = world.readings['status.words'];
+  if (words === 'lower') return status.toLowerCase();
+  return words === 'upper' || where === 'lifecycle' ? status.toUpperCase() : status;
 }

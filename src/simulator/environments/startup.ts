@@ -24,12 +24,7 @@ export function withStartup(environment: Environment, app: App, body: BodyFields
   return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
 }
 
-const startupFields = fields({
-  command: text(),
-  args: list(text({ min: 0 })),
-  shell: flag,
-  workingDir: text(),
-});
+const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
 
 /** Omitted fields keep their value; a new command means a shell unless the request says otherwise. */
 function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {

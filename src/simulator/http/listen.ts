@@ -206,17 +206,12 @@ function* hugeBody(length: number): Iterable<string> {
 }
 
 async function drained(outgoing: ServerResponse): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => outgoing.destroy(), stalledMs).unref();
-    const done = () => {
-      clearTimeout(timer);
-      outgoing.off('drain', done);
-      outgoing.off('close', done);
-      resolve();
-    };
-    outgoing.on('drain', done);
-    outgoing.on('close', done);
-  });
+  const timer = setTimeout(() => outgoing.destroy(), stalledMs).unref();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  outgoing.on('drain', resolve).on('close', resolve);
+  await promise;
+  outgoing.off('drain', resolve).off('close', resolve);
+  clearTimeout(timer);
 }
 
 /** Reads on for a while after an early answer, so that the client gets to see it. */
@@ -227,10 +222,8 @@ async function drain(incoming: IncomingMessage): Promise<void> {
     if (left < 0) incoming.destroy();
   });
   incoming.resume();
-  const ended = new Promise<void>((resolve) => {
-    incoming.once('end', resolve);
-    incoming.once('close', resolve);
-  });
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  incoming.once('end', resolve).once('close', resolve);
   await Promise.race([ended, sleep(2000, undefined, { ref: false })]);
   incoming.destroy();
 }

@@ -11,7 +11,7 @@ import type { HttpRequest, Reply, Stream } from '../http/exchange.ts';
 import { type FaultEffect, faults, nameOf, takeFault } from './faults.ts';
 import { bodyOf, queryOf } from '../http/input.ts';
 import { RateLimit } from './rate.ts';
-import { invalid, RequestRefusal } from '../http/refusal.ts';
+import { invalid, refusalFor, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 import type { RequestLog } from '../store/requests.ts';
 import { Router } from '../http/router.ts';
@@ -108,10 +108,7 @@ export class PublicInterface {
     try {
       return this.#answer(passage);
     } catch (error) {
-      if (error instanceof RequestRefusal) return this.#refused(error);
-      const stack = String(error instanceof Error ? error.stack : error);
-      this.#parts.log(`${passage.request.method} ${passage.path}: ${stack}`);
-      return this.#refused(new RequestRefusal(500, 'the simulator has a bug: see its log'));
+      return this.#refused(refusalFor(error, `${passage.request.method} ${passage.path}`, this.#parts.log));
     }
   }
 

@@ -157,7 +157,6 @@ export class Store implements World {
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
     const table = this.#tables.get(collection.name) as Table<T> | undefined;
     if (table === undefined) return [];
-    if (!this.#history.changedAfter(collection.name, at)) return table.all();
     return [...this.#history.rewind(table.entries(), collection.name, at).values()];
   }
 

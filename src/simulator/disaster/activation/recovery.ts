@@ -1,7 +1,7 @@
 // The immediate effects of an accepted activation, discard or reset; the rest happens on the clock.
 import { stepLengthMs } from '../durations.ts';
 import type { Configuration, Operation, Pinned, TargetNames } from '../model.ts';
-import { begin, type Happening, type Moment, type OperationOutcome } from '../operations.ts';
+import { begin, happened, type Happening, type Moment, type OperationOutcome } from '../operations.ts';
 import { runningActivation, unchanged, withOperation } from '../operations.ts';
 import type { SelectablePoint } from '../evidence/points.ts';
 
@@ -23,10 +23,10 @@ export function acceptActivation(
     targetAppId: standby?.targetAppId ?? (target.createNewApp ? newId('app') : source.appId),
   };
   const begun = begin({ ...configuration, rollover: undefined }, { operationId, kind: 'activation', now, pinned });
-  return {
-    configuration: { ...begun, activeOperationId: operationId },
-    happenings: [{ kind: 'activation.accepted', operationId, detail: { pointId, cutoffAt } }],
-  };
+  return happened(
+    { ...begun, activeOperationId: operationId },
+    { kind: 'activation.accepted', operationId, detail: { pointId, cutoffAt } },
+  );
 }
 
 /**
@@ -41,16 +41,16 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
     discardedAt: now,
     stepDueAt: now + stepLengthMs('activation', 'cleaning'),
   };
-  return {
-    configuration: { ...withOperation(configuration, cleaning), told: { ...configuration.told, failSteps: 0 } },
-    happenings: [{ kind: 'discard.accepted', operationId: operation.operationId }],
-  };
+  return happened(
+    { ...withOperation(configuration, cleaning), told: { ...configuration.told, failSteps: 0 } },
+    { kind: 'discard.accepted', operationId: operation.operationId },
+  );
 }
 
 /** Stops all protection work for good, before anything is deleted. */
 export function fence(configuration: Configuration, now: number): OperationOutcome {
   if (configuration.fencedAt !== undefined) return unchanged(configuration);
-  return { configuration: { ...configuration, fencedAt: now }, happenings: [{ kind: 'configuration.fenced' }] };
+  return happened({ ...configuration, fencedAt: now }, { kind: 'configuration.fenced' });
 }
 
 /** The recovery destinations a configuration still owns: a standby, or what an unfinished activation builds. */

@@ -109,32 +109,26 @@ function stepNow(configuration: Configuration, busy: Operation, moment: Moment):
 }
 
 function moveTo(configuration: Configuration, busy: Operation, phase: Phase, moment: Moment): OperationOutcome {
-  const { now } = moment;
-  if (phase === 'succeeded') return succeed(configuration, busy, moment);
-  if (phase === 'failed') return fail(configuration, busy, now);
+  if (phase === 'succeeded' || phase === 'failed') return conclude(configuration, busy, phase, moment);
   return phase === 'cleaning' && busy.kind === 'validation'
-    ? beginCheckCleanup(configuration, busy, now)
-    : enter(configuration, busy, phase, now);
+    ? beginCheckCleanup(configuration, busy, moment.now)
+    : enter(configuration, busy, phase, moment.now);
 }
 
-function succeed(configuration: Configuration, busy: Operation, moment: Moment): OperationOutcome {
+function conclude(
+  configuration: Configuration,
+  busy: Operation,
+  outcome: 'succeeded' | 'failed',
+  moment: Moment,
+): OperationOutcome {
+  const { now } = moment;
+  const succeeds = outcome === 'succeeded';
   switch (busy.kind) {
     case 'enrollment':
-      return completeEnrollment(configuration, busy, moment);
+      return succeeds ? completeEnrollment(configuration, busy, moment) : end(configuration, busy, outcome, now);
     case 'validation':
-      return completeCheck(configuration, { ...busy, check: 'pass' }, moment.now);
+      return completeCheck(configuration, { ...busy, check: succeeds ? 'pass' : 'fail' }, now);
     case 'activation':
-      return promote(configuration, busy, moment.now);
-  }
-}
-
-function fail(configuration: Configuration, busy: Operation, now: number): OperationOutcome {
-  switch (busy.kind) {
-    case 'enrollment':
-      return end(configuration, busy, 'failed', now);
-    case 'validation':
-      return completeCheck(configuration, { ...busy, check: 'fail' }, now);
-    case 'activation':
-      return returnToProtection(configuration, busy, now);
+      return succeeds ? promote(configuration, busy, now) : returnToProtection(configuration, busy, now);
   }
 }

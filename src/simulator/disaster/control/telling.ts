@@ -7,11 +7,7 @@ const count = number({ min: 0, whole: true });
 
 const shape = {
   readiness: orNull(fields({ state: must(text()), reason: text(), warnings: list(text()) })),
-  standby: fields({
-    shape: choice(['standard', 'seedBoost', 'sustained']),
-    reason: orNull(text()),
-    caughtUp: flag,
-  }),
+  standby: fields({ shape: choice(['standard', 'seedBoost', 'sustained']), reason: orNull(text()), caughtUp: flag }),
   failSteps: count,
   hold: flag,
   engineUnavailableReason: orNull(text()),

@@ -1,7 +1,7 @@
 // Recovery points: how they are made, and which of them may be chosen.
 import { createHash } from 'node:crypto';
 import type { Configuration, RecoveryPoint } from '../model.ts';
-import type { Moment, OperationOutcome } from '../operations.ts';
+import { happened, type Moment, type OperationOutcome } from '../operations.ts';
 import { withoutToldReadiness } from './told.ts';
 
 /** The number of points that a configuration keeps. */
@@ -25,10 +25,7 @@ export function takeSnapshot(configuration: Configuration, moment: Moment, cutof
     points: [...configuration.points, point].slice(-KEPT),
     pointsTaken: sequence,
   });
-  return {
-    configuration: withChange(taken, point),
-    happenings: [{ kind: 'point.created', detail: { pointId: point.pointId, cutoffAt } }],
-  };
+  return happened(withChange(taken, point), { kind: 'point.created', detail: { pointId: point.pointId, cutoffAt } });
 }
 
 function withChange(configuration: Configuration, { pointId, bytes }: RecoveryPoint): Configuration {

@@ -11,7 +11,7 @@ import {
   STEP_RETRY_MS,
 } from '../durations.ts';
 import type { Configuration, Standby, StandbyShape, DisclosedRecord } from '../model.ts';
-import { type OperationOutcome, unchanged } from '../operations.ts';
+import { happened, type OperationOutcome, unchanged } from '../operations.ts';
 import { withEvidence } from './told.ts';
 
 /** A standby that has everything before it; `backlog` names the point its first copy brings. */
@@ -104,10 +104,7 @@ export function finishChange(configuration: Configuration, now: number): Operati
   };
   const { configurationId } = configuration;
   const applied = { kind: 'standby.applied', detail: { configurationId, pointId: change.pointId, shape } };
-  return {
-    configuration: applyNext({ ...withEvidence(configuration), standby: after }, now),
-    happenings: [applied],
-  };
+  return happened(applyNext({ ...withEvidence(configuration), standby: after }, now), applied);
 }
 
 /** The region of the standby is down: the change in hand is tried again later. */

@@ -16,8 +16,7 @@ const VOLUME = ['name', 'eligible'];
 const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
 
 /** The fields that the interface names of the operation under way and of one in the history. */
-const NAMED_ACTIVE = ['cutoffAt', 'validationCleanup'];
-const NAMED_ACTIVITY = ['cutoffAt'];
+const NAMED = ['cutoffAt', 'validationCleanup'];
 
 /** A configuration as this world discloses it. */
 export function disclosedConfiguration(configuration: Item, readings: Readings): Item {
@@ -26,30 +25,18 @@ export function disclosedConfiguration(configuration: Item, readings: Readings):
     case 'full':
       return shown;
     case 'withoutIds':
-      return withOperations(shown, withoutId, withoutId);
+      return withOperations(shown, (operation) => ({ ...operation, operationId: undefined }));
     case 'asNamed':
-      return withOperations(
-        shown,
-        (active) => only(NAMED_ACTIVE, active),
-        (activity) => only(NAMED_ACTIVITY, activity),
-      );
+      return withOperations(shown, (operation) => only(NAMED, operation));
   }
 }
 
-function withoutId(operation: object): Item {
-  return { ...operation, operationId: undefined };
-}
-
-function withOperations(
-  configuration: Item,
-  ofActive: (active: object) => Item,
-  ofActivity: (activity: object) => Item,
-): Item {
+function withOperations(configuration: Item, show: (operation: object) => Item): Item {
   const { activeOperation, activities } = configuration as { activeOperation?: object; activities: readonly object[] };
   return {
     ...configuration,
-    ...(activeOperation && { activeOperation: ofActive(activeOperation) }),
-    activities: activities.map(ofActivity),
+    ...(activeOperation && { activeOperation: show(activeOperation) }),
+    activities: activities.map(show),
   };
 }
 

@@ -9,8 +9,7 @@ import type { World } from '../../store/store.ts';
 import { disclosedConfiguration, minimalSource } from './disclosure.ts';
 import { configurationItem, pointItem, sourceItem } from './items.ts';
 import type { Configuration } from '../model.ts';
-import { type PagePlace, pageAfter, shuffledPlace } from './pages.ts';
-import { type SelectablePoint, selectablePoints } from '../evidence/points.ts';
+import { hash, type SelectablePoint, selectablePoints } from '../evidence/points.ts';
 import { assembled, configurations, disksOf, recoveryPoints, type StoredConfiguration } from '../rows.ts';
 import { factsOf, listedEnvironments, regionFacts, targetOf } from '../surroundings.ts';
 
@@ -69,12 +68,20 @@ function asked(call: AreaCall): MembershipRecord {
   return memberOf(call, required(call.query, 'accountId', text()));
 }
 
+/** The page after a cursor, and the cursor of the next one where there is more. */
 function pageOf<Thing>(call: AreaCall, things: readonly Thing[], placeOf: (thing: Thing) => PagePlace) {
   onlyFields(call.query, 'query', ['accountId', 'configurationId', 'after', 'limit']);
   const limit = optional(call.query, 'limit', queryNumber({ min: 1, max: 100 })) ?? DEFAULT_LIMIT;
-  const page = pageAfter(things, placeOf, { after: optional(call.query, 'after', text()), limit });
-  if (page === undefined) throw invalid('after is not a cursor of this list');
-  return page;
+  const cursor = optional(call.query, 'after', text());
+  const after = cursor === undefined ? undefined : placeIn(cursor);
+  const ordered = things
+    .map((thing) => ({ thing, place: placeOf(thing) }))
+    .filter(({ place }) => after === undefined || compare(place, after) > 0)
+    .toSorted((one, other) => compare(one.place, other.place));
+  const page = ordered.slice(0, limit);
+  const last = page.at(-1);
+  const more = ordered.length > page.length && last !== undefined;
+  return { things: page.map(({ thing }) => thing), next: more ? cursorOf(last.place) : undefined };
 }
 
 function placeInList(world: World, createdAt: number, id: string): PagePlace {
@@ -101,4 +108,32 @@ function shownOf(call: AreaCall, accountId: string, configurationId: string): Co
   if (current?.accountId !== accountId) throw notFound('configuration not found');
   const rows = listed(call, configurations, 'account', accountId);
   return withPoints(call, rows.find((each) => each.configurationId === configurationId) ?? current);
+}
+
+/** The place of one thing in an order; ties are broken by the text. A cursor holds it, and so survives changes of the list. */
+type PagePlace = readonly [number, string];
+
+/** A fixed place in the list that does not depend on the time of creation. */
+function shuffledPlace(id: string): PagePlace {
+  return [0, hash(id)];
+}
+
+function compare([number, text]: PagePlace, [otherNumber, otherText]: PagePlace): number {
+  if (number !== otherNumber) return number - otherNumber;
+  if (text === otherText) return 0;
+  return text < otherText ? -1 : 1;
+}
+
+function cursorOf(place: PagePlace): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
+}
+
+function placeIn(cursor: string): PagePlace {
+  try {
+    const [number, text, ...more] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof number === 'number' && typeof text === 'string' && more.length === 0) return [number, text];
+  } catch {
+    // Bytes that are no list of JSON are no cursor either.
+  }
+  throw invalid('after is not a cursor of this list');
 }

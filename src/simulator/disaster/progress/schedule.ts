@@ -2,7 +2,7 @@
 // configuration is enough: it is always set to the earliest of them.
 import { ROLLOVER_MS } from '../durations.ts';
 import type { Configuration } from '../model.ts';
-import { andThen, begin, busyOperation, type Moment, operationOf } from '../operations.ts';
+import { andThen, begin, busyOperation, happened, type Moment, operationOf } from '../operations.ts';
 import { type OperationOutcome, runningActivation, unchanged } from '../operations.ts';
 import { protectedPoint, takeSnapshot } from '../evidence/points.ts';
 import { applyNext, finishChange, postponeChange } from '../evidence/standby.ts';
@@ -104,8 +104,8 @@ export function beginCheck(configuration: Configuration, { now, newId }: Moment,
   const begun = begin(configuration, { operationId, kind: 'validation', now });
   const receiver = operationOf(configuration, configuration.receiverOperationId);
   const holder = receiver === undefined ? { activeOperationId: operationId } : { checkOperationId: operationId };
-  return {
-    configuration: { ...begun, ...holder },
-    happenings: [{ kind: scheduled ? 'validation.scheduled' : 'validation.accepted', operationId }],
-  };
+  return happened(
+    { ...begun, ...holder },
+    { kind: scheduled ? 'validation.scheduled' : 'validation.accepted', operationId },
+  );
 }

@@ -5,7 +5,7 @@
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from '../durations.ts';
 import type { Configuration, Operation } from '../model.ts';
 import { completeEnrollment, startCopying } from '../protection/enrollment.ts';
-import { andThen, countsFailedSteps, end, enter, type Moment } from '../operations.ts';
+import { andThen, countsFailedSteps, end, enter, happened, type Moment } from '../operations.ts';
 import { type OperationOutcome, unchanged, waitUntil, withOperation } from '../operations.ts';
 import { promote } from '../activation/promotion.ts';
 import { withEvidence } from '../evidence/told.ts';
@@ -44,10 +44,7 @@ function failStep(configuration: Configuration, operation: Operation, now: numbe
   const told = { ...failed.told, failSteps: Math.max(0, failed.told.failSteps - 1) };
   const { operationId, phase, kind } = operation;
   const detail = { phase, failedSteps: countsFailedSteps(phase) ? failedSteps : 0 };
-  return {
-    configuration: { ...failed, told },
-    happenings: [{ kind: `${kind}.stepFailed`, operationId, detail }],
-  };
+  return happened({ ...failed, told }, { kind: `${kind}.stepFailed`, operationId, detail });
 }
 
 function enrollmentStep(configuration: Configuration, operation: Operation, moment: Moment): OperationOutcome {
@@ -97,10 +94,10 @@ function failToVerify(configuration: Configuration, operation: Operation, now: n
     stepDueAt: now + STEP_RETRY_MS,
   };
   const lastCheck = { at: now, result: 'cleanupUnverifiable' } as const;
-  return {
-    configuration: { ...withOperation(configuration, observed), lastCheck },
-    happenings: [{ kind: 'validation.cleanupUnverified', operationId: operation.operationId }],
-  };
+  return happened(
+    { ...withOperation(configuration, observed), lastCheck },
+    { kind: 'validation.cleanupUnverified', operationId: operation.operationId },
+  );
 }
 
 /** The temporary target is proved gone: the lock is released, its disk stays behind under retention. */

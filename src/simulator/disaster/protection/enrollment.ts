@@ -1,6 +1,6 @@
 // Enrollment: the first copy of a source and the first check of it, from which on the schedules run.
 import type { Configuration, Operation } from '../model.ts';
-import { andThen, end, type Moment, type OperationOutcome, unchanged, withOperation } from '../operations.ts';
+import { andThen, end, happened, type Moment, type OperationOutcome, unchanged, withOperation } from '../operations.ts';
 import { protectedPoint, takeSnapshot } from '../evidence/points.ts';
 import { applyNext, finishChange, newStandby } from '../evidence/standby.ts';
 
@@ -56,8 +56,8 @@ function withSomethingToProtect(configuration: Configuration, moment: Moment): O
 function settleReceiver(configuration: Configuration, operation: Operation): OperationOutcome {
   const receiver: Operation = { ...operation, stepDueAt: undefined, phase: 'restoring', failedSteps: 0 };
   const told = { ...configuration.told, failSteps: 0 };
-  return {
-    configuration: withOperation({ ...configuration, told, receiverOperationId: operation.operationId }, receiver),
-    happenings: [{ kind: 'enrollment.succeeded', operationId: operation.operationId }],
-  };
+  return happened(withOperation({ ...configuration, told, receiverOperationId: operation.operationId }, receiver), {
+    kind: 'enrollment.succeeded',
+    operationId: operation.operationId,
+  });
 }

@@ -4,7 +4,7 @@ import { supports, unsupportedReasons } from './eligibility.ts';
 import type { AskedSettings } from '../calls/bodies.ts';
 import type { Configuration, ConfigurationSettings, DisclosedRecord, TargetNames } from '../model.ts';
 import { type Refused, ruledOut, type Standby } from '../model.ts';
-import { begin, type Happening, type OperationOutcome, runningActivation } from '../operations.ts';
+import { begin, happened, type Happening, type OperationOutcome, runningActivation } from '../operations.ts';
 import { brokenDuration, keepsCopies, sameNames, settle, settleNames } from './settings.ts';
 import { withoutToldReadiness } from '../evidence/told.ts';
 
@@ -109,7 +109,7 @@ function created(request: ProtectionRequest, agreed: Agreed): OperationOutcome {
     pointsTaken: 0,
     told: UNTOLD,
   };
-  return { configuration, happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }] };
+  return happened(configuration, { kind: 'configuration.created', detail: { mode: agreed.settings.mode } });
 }
 
 function edited(current: Configuration, request: ProtectionRequest, agreed: Agreed): OperationOutcome {
@@ -138,10 +138,7 @@ function edited(current: Configuration, request: ProtectionRequest, agreed: Agre
     ...superseded.filter(({ kind }) => kind === 'validation').map(() => retainsDisk('validation.superseded')),
     ...(standby !== undefined && !keeps ? [retainsDisk('standby.retired')] : []),
   ];
-  return {
-    configuration: rescheduled(configuration, current, now),
-    happenings: [{ kind: 'configuration.edited' }, ...disks],
-  };
+  return happened(rescheduled(configuration, current, now), { kind: 'configuration.edited' }, ...disks);
 }
 
 function retainsDisk(kind: string): Happening {

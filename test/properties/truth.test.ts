@@ -5,9 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
-import { Draw } from '../properties/whole-subjects.ts';
-import { aWorld, conditionOf, environmentOf, messageOf, statusOf } from './support/world.ts';
-import { drawnFrom } from '../support/draw.ts';
+import { Draw } from './whole-subjects.ts';
+import { aWorld, conditionOf, environmentOf, messageOf, statusOf } from '../kinds/support/world.ts';
 
 const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
 
@@ -96,7 +95,7 @@ async function heldApp(world: InProcess): Promise<Readonly<Record<string, unknow
 }
 
 describe('an app and its environment, edited while everything goes wrong', () => {
-  it.each(drawnFrom(seeds))('are in the end as their specs say, seen or not (life %i)', async (seed) => {
+  it.each(seeds)('are in the end as their specs say, seen or not (life %i)', async (seed) => {
     const { world, app, environment } = await live(seed);
 
     expect([conditionOf(world, 'HostedApp', 'api'), messageOf(world, 'HostedApp', 'api')]).toEqual([
