@@ -10,6 +10,7 @@ const lives = [
   'test/disaster/*.test.ts',
   'test/hosting/spoiled-answers.test.ts',
   'test/simulator/{durability,logs,page-in-browser,page-request,sockets}.test.ts',
+  'test/support/no-orphans.test.ts',
 ];
 
 /** Nothing in them is shared but code: each worker loads that once. One more than there are cores, as some wait. */
@@ -37,7 +38,7 @@ export default defineConfig({
           experimental,
           sequence: { groupOrder: 1 },
           include: ['test/scenarios/**/*.test.ts'],
-          globalSetup: ['test/scenarios/support/shared-control-plane.ts'],
+          globalSetup: ['test/support/no-orphans.ts', 'test/scenarios/support/shared-control-plane.ts'],
           testTimeout: 400_000,
           hookTimeout: 600_000,
           // Most of a scenario is waiting. Each worker has a control plane of its own.
@@ -50,7 +51,11 @@ export default defineConfig({
           experimental,
           sequence: { groupOrder: 2 },
           include: ['test/trials/engines/*.test.ts'],
-          globalSetup: ['test/trials/engines/programs.ts', 'test/scenarios/support/shared-control-plane.ts'],
+          globalSetup: [
+            'test/support/no-orphans.ts',
+            'test/trials/engines/programs.ts',
+            'test/scenarios/support/shared-control-plane.ts',
+          ],
           testTimeout: 600_000,
           hookTimeout: 600_000,
           maxWorkers: 2,

@@ -108,7 +108,17 @@ async function play({ names, json, counts, plot, options }: Asked): Promise<void
   }
 }
 
-const wanted = asked();
+/** What was asked for; undefined, and told, when it cannot be understood. */
+function understood(): Asked | undefined {
+  try {
+    return asked();
+  } catch (error) {
+    if (!process.argv.includes('--help')) console.error(error instanceof Error ? error.message : error);
+    return undefined;
+  }
+}
+
+const wanted = understood();
 if (wanted === undefined) {
   console.error(usage);
   process.exitCode = 2;

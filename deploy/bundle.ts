@@ -23,7 +23,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { gzipSync } from 'node:zlib';
-import { build, type InputOptions, type OutputChunk, type Plugin } from 'rolldown';
+import { build, type InputOptions, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown';
 import manifest from '../package.json' with { type: 'json' };
 
 const root = join(import.meta.dirname, '..');
@@ -54,15 +54,21 @@ export async function bundle(into: string): Promise<readonly string[]> {
     const from = join(path.parentPath, path.name);
     cpSync(from, join(into, relative(sources, from)), { recursive: true });
   }
-  writeFileSync(join(into, 'LICENSES.txt'), licencesOf(output.filter((one) => one.type === 'chunk')));
+  writeFileSync(join(into, licences), licencesOf(output));
   return globSync('**/*', { cwd: into }).toSorted();
 }
 
+/** Beside what is shipped: the licence of everything inside. */
+const licences = 'LICENSES.txt';
 const optional = ['bufferutil', 'utf-8-validate'];
 
-/** Makes one file of everything, for a program that brings its own Node. */
-export async function bundleAsOneFile(file: string): Promise<void> {
-  await build({ ...settings(), output: { file, format: 'esm', minify: true, keepNames: true, codeSplitting: false } });
+/** Makes one file of everything, for a program that brings its own Node; returns the file with the licences, beside it. */
+export async function bundleAsOneFile(file: string): Promise<string> {
+  const shape = { file, format: 'esm', minify: true, keepNames: true, codeSplitting: false } as const;
+  const { output } = await build({ ...settings(), output: shape });
+  const path = join(dirname(file), licences);
+  writeFileSync(path, licencesOf(output));
+  return path;
 }
 
 /** What every bundle is made with. */
@@ -71,7 +77,7 @@ function settings(): InputOptions {
     cwd: root,
     input: { main: join(sources, 'main.ts') },
     platform: 'node',
-    plugins: [placesInSources],
+    plugins: [placesInSources, inParts],
     // Optional helpers of libraries that nobody here installs; each library does without.
     external: optional,
     // Its index imports every kind of Kubernetes; the operator needs none of them, and takes half as much memory without.
@@ -106,6 +112,37 @@ const placesInSources: Plugin = {
 };
 
 /**
+ * What loads much that nobody uses, in parts. Undici's index loads fetch, WebSocket, caches and mocks too. An import of `http` reads
+ * each of its exports, and one of them, WebSocket, loads the undici that Node has inside. Together they are 15 MiB of memory; what
+ * does need `fetch` loads it when it is called.
+ */
+const inParts: Plugin = {
+  name: 'in-parts',
+  resolveId(id, _importer, { kind }) {
+    const name = id.replace(/^node:/u, '');
+    return kind === 'import-statement' && name in parts ? `parts:${name}` : undefined;
+  },
+  load: (id) => parts[id.replace(/^parts:/u, '')],
+};
+
+const parts: Readonly<Record<string, string>> = {
+  undici: `
+    import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+    import api from 'undici/lib/api/index.js';
+    Object.assign(Dispatcher.prototype, api);
+    export { default as Agent } from 'undici/lib/dispatcher/agent.js';
+    export { default as Pool } from 'undici/lib/dispatcher/pool.js';
+    export { default as ProxyAgent } from 'undici/lib/dispatcher/proxy-agent.js';
+    export const fetch = async (...given) => (await import('undici')).fetch(...given);
+  `,
+  http: `
+    const http = process.getBuiltinModule('node:http');
+    export default http;
+    export const { Agent, STATUS_CODES, createServer, get, request } = http;
+  `,
+};
+
+/**
  * Leaves in each source map where the lines of our own sources begin, and nothing of the packages. Node keeps every mapping from
  * the first trace that it prints: 40 MB with all of them.
  */
@@ -115,7 +152,7 @@ const linesOfSources: Plugin = {
     for (const file of Object.values(output)) {
       if (file.type !== 'asset' || !file.fileName.endsWith('.mjs.map')) continue;
       const map = JSON.parse(String(file.source)) as { sources: string[]; names: string[]; mappings: string };
-      const isOwn = map.sources.map((source) => !source.includes('node_modules'));
+      const isOwn = map.sources.map((source) => source.startsWith('../src/'));
       file.source = JSON.stringify({ ...map, names: [], mappings: onlyLines(map.mappings, isOwn) });
     }
   },
@@ -181,8 +218,9 @@ function textOfNumber(value: number): string {
 }
 
 /** The licence of every package of which something is in the bundle, our own first. */
-function licencesOf(chunks: readonly OutputChunk[]): string {
-  const folders = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.flatMap(packageOf)));
+function licencesOf(output: readonly (OutputAsset | OutputChunk)[]): string {
+  const modules = output.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []));
+  const folders = new Set(modules.flatMap(packageOf));
   const parts = [...folders].toSorted().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Package;
     const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/iu.test(file));

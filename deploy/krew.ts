@@ -35,6 +35,7 @@ export function krewManifest(version: string, archives: readonly Archive[]) {
         files: [
           { from: 'kubectl-apphosting', to: '.' },
           { from: 'LICENSE', to: '.' },
+          { from: 'LICENSES.txt', to: '.' },
         ],
       })),
     },

@@ -1,6 +1,6 @@
-import { arch, env, platform } from 'node:process';
+import { arch, argv, env, platform } from 'node:process';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
@@ -82,7 +82,7 @@ export function helpOf(command: CommandLine<Flags>): string {
     return `${name.padEnd(30)}${name.length > 29 ? ' ' : ''}${flag.help}${extra.length > 0 ? ` (${extra.join('; ')})` : ''}`;
   });
   const notes = command.notes === undefined ? [] : ['', ...command.notes];
-  return [`apphosting ${command.name} [options]`, '', command.summary, '', ...rows, ...notes, ''].join('\n');
+  return [`${program} ${command.name} [options]`, '', command.summary, '', ...rows, ...notes, ''].join('\n');
 }
 
 type Given = string | boolean | readonly string[];
@@ -142,9 +142,12 @@ function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | unde
 function wrong(command: CommandLine<Flags>, why: string): { readonly kind: 'wrong'; readonly line: string } {
   return {
     kind: 'wrong',
-    line: `apphosting ${wordOf(command)}: ${why}; apphosting ${wordOf(command)} --help lists the options`,
+    line: `${program} ${wordOf(command)}: ${why}; ${program} ${wordOf(command)} --help lists the options`,
   };
 }
+
+/** What people type to get here: the name of the plugin, where kubectl has called it. */
+export const program = basename(argv[1] ?? '').startsWith('kubectl-') ? 'kubectl apphosting' : 'apphosting';
 
 /** The word that a command is called by: `plan`. */
 export function wordOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
@@ -163,6 +166,17 @@ export function wholeNumber(least: number, most: number): z.ZodType<number> {
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.number().min(least, `must be at least ${least}`).max(most, `must be at most ${most}`));
+}
+
+const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+
+/** A flag's length of time, in seconds: `90`, `90s`, `2m` or `1h`. */
+export function duration(least: number, most: number): z.ZodType<number> {
+  return z
+    .string()
+    .regex(/^\d+[smh]?$/, 'must be a length of time, such as 90s or 2m')
+    .transform((text) => Number.parseInt(text, 10) * (secondsIn[text.slice(-1)] ?? 1))
+    .pipe(z.number().min(least, `must be at least ${least}s`).max(most, `must be at most ${most}s`));
 }
 
 /** A flag that takes one of a few words, the first of them unless another is the fallback. */

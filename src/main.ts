@@ -99,9 +99,9 @@ const commands: Readonly<Record<string, Entry>> = {
   },
 };
 
-function usage(): string {
+function usage(program: string): string {
   const rows = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`);
-  return `apphosting COMMAND [options]\n\n${rows.join('\n')}\n\napphosting COMMAND --help explains each; apphosting --version says which one this is.\n`;
+  return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains each; ${program} --version says which one this is.\n`;
 }
 
 // Turns on source maps before the other chunks are loaded. A map is only read when a stack trace is printed.
@@ -110,21 +110,27 @@ setSourceMapsSupport(true);
 async function main(): Promise<number> {
   const [name, ...rest] = argv.slice(2);
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    stdout.write(usage());
+    const { program } = await import('./config.ts');
+    stdout.write(usage(program));
     return name === undefined ? 64 : 0;
   }
   if (name === '--version') {
     stdout.write(`${manifest.version}\n`);
     return 0;
   }
-  if (name === '__complete') return (await import('./cli/completion/completion.ts')).complete(rest);
+  const named = Object.entries(commands).map(([word, { summary }]) => [word, summary] as const);
+  if (name === '__complete') return (await import('./cli/completion/completion.ts')).complete(rest, named);
   const entry = commands[name];
   if (entry === undefined) {
-    stderr.write(`apphosting: there is no command "${name}"; apphosting --help lists them\n`);
+    const { program } = await import('./config.ts');
+    stderr.write(`${program}: there is no command "${name}"; ${program} --help lists them\n`);
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    stderr.write('apphosting sandbox: it needs files that this one program does not have; run it from the bundle\n');
+    // It starts itself as two processes of Node, and a control plane that is built from files of the sources.
+    stderr.write(
+      'apphosting sandbox: it needs files that this one program lacks: npm start in a checkout, or bin/apphosting sandbox of the archive\n',
+    );
     return 1;
   }
   keepCompiled();

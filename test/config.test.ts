@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { helpOf, parseFlags, sandboxCommand, surroundings, wholeNumber } from '../src/config.ts';
+import { duration, helpOf, parseFlags, sandboxCommand, surroundings, wholeNumber } from '../src/config.ts';
 
 const command = {
   name: 'demo',
@@ -61,6 +61,17 @@ describe('flags', () => {
     expect(parsed).toEqual({ kind: 'help', text: helpOf(command) });
     expect(helpOf(command)).toContain('--poll-seconds N');
     expect(helpOf(command)).toContain('how often (default 60; or POLL)');
+  });
+
+  it.each([
+    ['90', 90],
+    ['90s', 90],
+    ['2m', 120],
+    ['1h', 3_600],
+    ['2d', undefined],
+    ['0s', undefined],
+  ])('take a length of time: %s', (text, seconds) => {
+    expect(duration(1, 86_400).safeParse(text).data).toBe(seconds);
   });
 
   it('of the sandbox refuse what the simulator would refuse later', () => {

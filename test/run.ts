@@ -12,6 +12,7 @@ import { checkDeploy } from './deploy/check.ts';
 import { builtTools } from './deploy/tools.ts';
 import { reported, slowest, tellFailures } from './reported.ts';
 import type { Timed } from './reported.ts';
+import { setup as leaveNoOrphans } from './support/no-orphans.ts';
 
 /*
  * `npm test` and, with --fast, `npm run check`: every check of this repository, each one run whatever came of the others, and one
@@ -150,6 +151,7 @@ function buildAhead() {
 }
 
 const isFast = process.argv.includes('--fast');
+leaveNoOrphans();
 const ahead = isFast ? undefined : buildAhead();
 // Its failure is told by its own step.
 ahead?.plane.catch(() => undefined);

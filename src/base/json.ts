@@ -9,6 +9,12 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The objects in the list under this key; none where there is no such list. */
+export function recordsIn(value: unknown, key: string): readonly Readonly<Record<string, unknown>>[] {
+  const list: unknown = isRecord(value) ? value[key] : undefined;
+  return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];
+}
+
 /**
  * Compares two values as JSON: the order of keys does not count, a key that is undefined is missing, and secrets are equal by
  * their value. The named keys are ignored at every depth.

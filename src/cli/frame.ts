@@ -1,5 +1,5 @@
 /** How every command begins and ends: flags, help, one line on what keeps it from its work, and the exit code. */
-import { parseFlags, wordOf, type CommandLine, type Flags, type Settings } from '../config.ts';
+import { parseFlags, program, wordOf, type CommandLine, type Flags, type Settings } from '../config.ts';
 import { exitCodes } from './output/exit-codes.ts';
 import { standard, type Speaks } from './output/speaks.ts';
 
@@ -30,7 +30,7 @@ export function command<F extends Flags, Extra extends readonly unknown[] = []>(
   line: CommandLine<F>,
   work: (called: Called<F>, ...extra: Extra) => Promise<number | Trouble>,
 ): Command<Extra> {
-  const name = `apphosting ${wordOf(line)}`;
+  const name = `${program} ${wordOf(line)}`;
   return async (args, speaks = standard, ...extra) => {
     const parsed = parseFlags(line, args);
     if (parsed.kind === 'help') {

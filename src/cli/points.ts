@@ -1,7 +1,6 @@
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import { output, wholeNumber, type CommandLine, type Flags, type Settings } from '../config.ts';
-import { asJson } from './output/print.ts';
+import { asData } from './output/print.ts';
 import { columns } from './output/table.ts';
 import {
   aboutProtection,
@@ -65,16 +64,9 @@ export function listing(protection: ProtectionView, { before, limit, output }: A
     note: `the service could not be asked (${stale.why}); these are the points in status`,
     isUnsure: stale.asked,
   };
-  switch (output) {
-    case 'json':
-      return { text: asJson(whole), ...doubt };
-    case 'yaml':
-      return { text: stringify(whole), ...doubt };
-    case 'name':
-      return { text: listed.map(({ pointId }) => `${pointId}\n`).join(''), ...doubt };
-    case 'table':
-      return { text: tableOf(protection, { listed, total: asked.length }, nowMs), ...doubt };
-  }
+  const table = () => tableOf(protection, { listed, total: asked.length }, nowMs);
+  const names = listed.map(({ pointId }) => `${pointId}\n`).join('');
+  return { text: output === 'name' ? names : (asData(output, whole) ?? table()), ...doubt };
 }
 
 /** The points as a table, newest first. */
@@ -103,7 +95,7 @@ function tableOf(
 function sizeOf({ sizing }: Point): string {
   if (sizing === undefined) return '-';
   const parts = [
-    sizing.replicas === undefined ? undefined : `${sizing.replicas} replicas`,
+    sizing.replicas === undefined ? undefined : `${sizing.replicas} replica${sizing.replicas === 1 ? '' : 's'}`,
     sizing.cpu === undefined ? undefined : `${sizing.cpu} CPU`,
     sizing.memoryMb === undefined ? undefined : `${sizing.memoryMb} MB`,
     sizing.volumeCapacities === undefined ? undefined : sizing.volumeCapacities.join('+'),

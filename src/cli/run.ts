@@ -36,7 +36,7 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
   try {
     const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
-    const problem = await preflight(api, { ...settings, kinds, operatorNamespace });
+    const problem = await preflight(api, { ...settings, kinds, operatorNamespace, title: credentials.title });
     if (problem !== undefined) return { trouble: problem };
     const key = await operatorKey(api, operatorNamespace);
     const hosting = openHosting({

@@ -132,7 +132,7 @@ const aspects = {
   NotThrottled: nothing,
   Propagated: nothing,
   ChangesPending:
-    'Deploy the environments, for instance with `apphosting.dev/redeploy-at`. The service does not show that they took it: only `spec.applyImmediately: true`, which deploys to all of them, ends the condition.',
+    'Deploy the environments with their AppEnvironments: `apphosting.dev/redeploy-at` is enough for settings, `preset`, `source` and the image need a new image or build. What others deploy does not show: then `spec.applyImmediately: true`, which deploys to all of them, ends the condition.',
   NoChangesPending: nothing,
   TokenSuffices: nothing,
   ToBeDoneByYou:

@@ -20,7 +20,6 @@ import { InProcessStates } from './objects/in-process.ts';
 import { OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile/reconcile.ts';
 import { AccountGate } from './account/gate.ts';
-import { isReady } from './account/usage.ts';
 import { recovered } from './objects/call-backoff.ts';
 import { Workers } from './queue/workers.ts';
 
@@ -75,7 +74,6 @@ export class Engine {
       awaitClaim: (claim, objectKey) => this.#awaitClaim(claim, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
-      throttled: (account, ms) => this.#gate.throttled(account, ms),
       calling: (account) => this.#calling(account),
       isCrowded: (account) => this.#queue.waits(account),
       away: (wait) => this.#workers.away(wait),
@@ -103,7 +101,8 @@ export class Engine {
     // Our own write is known already, and so is everything before it.
     if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
-    if (written !== resourceVersion) this.#note(event.object, { initial: event.initial });
+    if (written === resourceVersion) this.#parts.objects.share(event.object);
+    else this.#note(event.object, { initial: event.initial });
   }
 
   /** Enqueues every object that uses a Secret or ConfigMap that changed. */
@@ -200,7 +199,7 @@ export class Engine {
         urgencyOf(object, before, initial),
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
-    if (before === undefined || isReady(before) !== isReady(stored)) this.#gate.recount(stored);
+    this.#gate.recount(before, stored);
     this.#wakeBlocked(this.#dropped.noted(before, stored));
     for (const name of stored.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, stored))
@@ -224,7 +223,7 @@ export class Engine {
     if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
-    } else this.#gate.recount(stored);
+    } else this.#gate.recount(stored, undefined);
   }
 
   /** Enqueues objects whose deletion may have waited for a reference that has gone. */

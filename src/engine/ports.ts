@@ -121,6 +121,8 @@ interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
   /** Monotonic time until which every call with this credential waits. */
   readonly throttledUntil: number | undefined;
+  /** Monotonic time until which fewer requests are sent than the budget allows, since the service asked to slow down. */
+  readonly slowedUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
   /** The shortest interval at which a rate-limited read is read; undefined when there are none. */

@@ -129,6 +129,13 @@ export class Budget {
     return this.pauseMs() > 0 ? this.#pausedUntil : undefined;
   }
 
+  /** Monotonic time at which the full rate is reached again after a 429; undefined while it is in effect. */
+  slowedUntil(): number | undefined {
+    const share = Math.min(this.#cut.rate / this.#allowed.requestsPerSecond, 1);
+    const until = Math.max(this.#cut.at, this.#pausedUntil) + recoveryMs * (1 - share);
+    return until > this.#clock.monotonic() ? until : undefined;
+  }
+
   /** True while a request would be answered with `throttled` at once. */
   refusesNow(): boolean {
     return this.pauseMs() > shortPauseMs;

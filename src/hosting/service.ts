@@ -123,6 +123,7 @@ export function openService(
     health: () => ({
       unauthorizedSince: credential.unauthorizedSince,
       throttledUntil: credential.budget.throttledUntil(),
+      slowedUntil: credential.budget.slowedUntil(),
       requestsPerSecond: credential.budget.requestsPerSecond(),
       forecastPerHour: mirror.schedule.forecastPerHour(),
       pollIntervalMs: mirror.schedule.pollIntervalMs(),

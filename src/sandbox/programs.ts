@@ -1,6 +1,5 @@
 import { extname, join } from 'node:path';
 import { execPath } from 'node:process';
-import { request } from 'undici';
 import { environmentWith, type SandboxSettings } from '../config.ts';
 import type { Program } from './control-plane/daemon.ts';
 import { runFolder } from './control-plane/leftovers.ts';
@@ -22,9 +21,9 @@ export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4
 
 /** Memory that is free goes back to the system; glibc reads this, and the image sets it too. */
 export const operatorMemory = {
-  MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '131072',
-  MALLOC_TRIM_THRESHOLD_: '131072',
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '32768',
+  MALLOC_TRIM_THRESHOLD_: '65536',
 };
 
 /** The real ones. */
@@ -100,9 +99,9 @@ export function operator(commands: Commands, dir: string, port: number, more: re
 
 async function answersOk(url: string): Promise<boolean> {
   try {
-    const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(2000) });
-    await body.dump();
-    return statusCode === 200;
+    const { ok, body } = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await body?.cancel();
+    return ok;
   } catch {
     return false;
   }

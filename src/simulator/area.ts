@@ -25,6 +25,11 @@ import type { World } from './store/store.ts';
 /** A verb of HTTP that the service knows. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
+/** Tells if a request of this method carries a body; the others have a query. */
+export function carriesBody(method: string): boolean {
+  return method === 'POST' || method === 'PATCH';
+}
+
 /** The caller of a public request. */
 export interface Caller {
   readonly token: Token;
@@ -38,9 +43,9 @@ export interface AreaCall {
   readonly query: BodyFields;
   readonly body: BodyFields;
   /** An injected fault: lists as they were so long ago. */
-  readonly staleListMs?: number;
+  readonly staleListMs?: number | undefined;
   /** An injected fault: creating a solution stops after so many components. */
-  readonly failAfterComponents?: number;
+  readonly failAfterComponents?: number | undefined;
 }
 
 /** The answer of a handler; the readings shape its body before it is sent. */
@@ -66,7 +71,7 @@ export interface Route {
    * The names that the interface has for this request: fields of the body for POST and PATCH, parameters of the query for GET and DELETE. The
    * reading `fields.unknown` decides about others. Absent where the interface itself says that others are not accepted.
    */
-  readonly takes?: readonly string[];
+  readonly takes?: readonly string[] | undefined;
   readonly handle: (call: AreaCall) => AreaAnswer;
 }
 
@@ -94,7 +99,7 @@ export function route(
   handle: Route['handle'],
   takes?: readonly string[],
 ): Route {
-  return { ...addressed(name), scopes, handle, ...(takes === undefined ? {} : { takes }) };
+  return { ...addressed(name), scopes, handle, takes };
 }
 
 /** A route of the control surface, from `METHOD /path`. */

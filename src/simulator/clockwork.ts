@@ -13,20 +13,9 @@ import { type RequestLine, type SavedWorld, settings, type SavedStep } from './s
 import { type Cause, Store, type World } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 
-/** The collections that belong to no single area. */
-const common: readonly AnyCollection[] = [
-  settings,
-  timers,
-  faults,
-  accounts,
-  tokens,
-  memberships,
-  regions,
-  credentials,
-];
-
 /** Every collection of a simulator with these areas. */
 export function collectionsOf(areas: readonly Area[]): readonly AnyCollection[] {
+  const common = [settings, timers, faults, accounts, tokens, memberships, regions, credentials];
   return [...common, ...areas.flatMap((area) => area.collections)];
 }
 
@@ -42,7 +31,6 @@ export type ClockMode = 'real' | 'virtual';
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
-const mostFirings = 20_000_000;
 const mostAtOnce = 1_000_000;
 /** About a quarter of a minute. */
 const mostWork = 2_500_000;
@@ -133,7 +121,7 @@ export class Clockwork {
   advance(ms: number): void {
     const until = this.store.now + ms;
     this.#fireUntil(until);
-    this.store.transact(until, undefined, (world) => world.of(settings).put({ key: 'clock', value: until }));
+    this.#standAt(until);
   }
 
   /** The most virtual time that can pass at once; undefined when so much can. */
@@ -191,36 +179,30 @@ export class Clockwork {
     if (this.#stopped) return 'stopped';
     const { epoch } = this.store.recent;
     const until = this.store.now + ms;
-    while (this.#fireSlice(until)) {
+    while (this.#fireUntil(until, performance.now() + sliceMs)) {
       this.#rewriteIfOvergrown();
       await this.durable();
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#stopped || isGivenUp() || this.store.recent.epoch !== epoch) return 'stopped';
     }
-    this.store.transact(until, undefined, (world) => world.of(settings).put({ key: 'clock', value: until }));
+    this.#standAt(until);
     return 'arrived';
   }
 
-  /** Fires due timers for some milliseconds of wall time; tells if any are left. */
-  #fireSlice(until: number): boolean {
-    const end = performance.now() + sliceMs;
+  #standAt(moment: number): void {
+    this.store.transact(moment, undefined, (world) => world.of(settings).put({ key: 'clock', value: moment }));
+  }
+
+  /** Fires due timers until a moment of wall time; tells if any are left. */
+  #fireUntil(until: number, wallEnd = Infinity): boolean {
     let [moment, firedThen] = [0, 0];
     for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {
-      if (performance.now() > end) return true;
+      if (performance.now() > wallEnd) return true;
       [moment, firedThen] = [timer.at, timer.at === moment ? firedThen + 1 : 0];
       if (firedThen > mostAtOnce) throw new Error('timers without end');
       this.#fire(timer);
     }
     return false;
-  }
-
-  #fireUntil(until: number): void {
-    for (let fired = 0; ; fired += 1) {
-      const timer = this.store.nextTimer();
-      if (timer === undefined || timer.at > until) return;
-      if (fired > mostFirings) throw new Error('timers without end');
-      this.#fire(timer);
-    }
   }
 
   #fire(timer: Timer): void {

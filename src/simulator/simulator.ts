@@ -2,15 +2,18 @@
  * The service in a box, without sockets: `handle` takes a request and gives what a client would get. Over a network it is served by
  * http/listen.ts; tests call it directly, on a virtual clock.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { areas } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
-import { controlRoutes } from './control/routes.ts';
+import { accountRoutes } from './control/accounts.ts';
+import { tokenRoutes } from './control/tokens.ts';
 import { ownRoutes, shownCommit, shownRequest } from './control/own.ts';
 import { ControlSurface, controlPrefix, longestControlBody } from './control/surface.ts';
 import { addressOf, type Served, type Stream } from './http/exchange.ts';
 import { longestBody } from './http/input.ts';
-import { faults } from './public/faults.ts';
+import { faultRoutes, faults } from './public/faults.ts';
 import type { Journal } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
 import { PublicInterface, publicPrefix } from './public/interface.ts';
@@ -65,14 +68,12 @@ export interface Simulator extends Served {
 
 /** Makes a simulator. */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
-  const wallNow = options.wallNow ?? Date.now;
-  const wait = options.wait ?? ((ms: number) => new Promise((resolve) => setTimeout(resolve, ms)));
-  const log = options.log ?? (() => undefined);
+  const { wallNow = Date.now, latencyMs = 0 } = options;
+  const { wait = sleep, log = () => undefined } = options;
   const requests = new RequestLog();
   const { clock: mode = 'real', journal } = options;
   const clockwork = new Clockwork({ areas, mode, wallNow, journal, requests, log });
   const publicRoutes = areas.flatMap((area) => area.routes);
-  const latencyMs = options.latencyMs ?? 0;
   const service = new PublicInterface({ clockwork, routes: publicRoutes, requests, latencyMs, wait, wallNow, log });
 
   const start = (again: boolean, world = options.world ?? 'demo') => {
@@ -83,12 +84,13 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   if (resume === undefined) start(false);
   else clockwork.resume(withReadings(resume.world, options), resume.requests, resume.lines);
 
-  const control = [...controlRoutes, ...areas.flatMap((area) => area.control ?? [])];
+  const common = [...accountRoutes, ...tokenRoutes, ...faultRoutes];
+  const control = [...common, ...areas.flatMap((area) => area.control ?? [])];
   const reset = (world?: StartWorld) => start(true, world);
   const events = streamOf(clockwork.store, requests);
   const collections = collectionNames(areas);
   const own = ownRoutes({ clockwork, collections, requests, publicRoutes, controlRoutes: control, reset, events });
-  const surface = new ControlSurface({ clockwork, routes: [...own, ...control], log });
+  const surface = new ControlSurface(clockwork, [...own, ...control], log);
 
   return {
     handle: (request) => {

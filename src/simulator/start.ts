@@ -49,55 +49,51 @@ function withState(path: string, options: SimulatorOptions): Simulator {
 function fileFor(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && !stats.isFile()) throw new BadOption(`--state ${path} cannot be used: it is no file`);
-  try {
-    return stats === undefined ? join(realpathSync(dirname(path)), basename(path)) : realpathSync(path);
-  } catch (error) {
-    throw new BadOption(`--state ${path} cannot be used: ${(error as Error).message}`, { cause: error });
-  }
+  const real = () => (stats === undefined ? join(realpathSync(dirname(path)), basename(path)) : realpathSync(path));
+  return orBadOption(real, (message) => `--state ${path} cannot be used: ${message}`);
 }
 
 function locked(path: string): () => void {
+  return orBadOption(
+    () => lock(path),
+    (message, error) => {
+      // The system names the lock file, which nobody has asked for: its words end at the first comma.
+      const why = error instanceof InUse ? `is in use: ${message}` : `cannot be written: ${message.split(',', 1)[0]}`;
+      return `--state ${path} ${why}`;
+    },
+  );
+}
+
+/** What `work` returns; what it throws becomes a bad option, in the words of `said`. */
+function orBadOption<T>(work: () => T, said: (message: string, error: unknown) => string): T {
   try {
-    return lock(path);
+    return work();
   } catch (error) {
-    const { message } = error as Error;
-    // The system names the lock file, which nobody has asked for: its words end at the first comma.
-    const why = error instanceof InUse ? `is in use: ${message}` : `cannot be written: ${message.split(',', 1)[0]}`;
-    throw new BadOption(`--state ${path} ${why}`, { cause: error });
+    throw new BadOption(said((error as Error).message, error), { cause: error });
   }
 }
 
+/** A world as the control surface shows it, or a state file that no simulator writes to. */
 function worldFrom(path: string): SavedWorld {
-  const world = savedWorld(jsonFrom(path), collectionNames(areas));
+  const json = () => JSON.parse(readFileSync(path, 'utf8')) as unknown;
+  const world = savedWorld(
+    orBadOption(json, (message) => `--world ${path}: ${message}`),
+    collectionNames(areas),
+  );
   if (typeof world === 'string') throw new BadOption(`--world ${path}: ${world}`);
   return world;
 }
 
-/** A world as the control surface shows it, or a state file that no simulator writes to. */
-function jsonFrom(path: string): unknown {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw new BadOption(`--world ${path}: ${(error as Error).message}`, { cause: error });
-  }
-}
-
 function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
   const journal = new Journal(path);
-  const kept = keptIn(path);
+  const kept = orBadOption(
+    () => readState(path),
+    (message) => `--state ${path} cannot be used: ${message}; the file is left as it is`,
+  );
   if (kept === undefined) return { journal };
   const { state, lines } = kept;
   const world = savedWorld(state, collectionNames(areas));
   if (typeof world === 'string') throw new BadOption(`--state ${path}: ${world}; the file is left as it is`);
   const { requests } = state as Partial<SavedState>;
   return { journal, resume: { world, lines, ...(requests === undefined ? {} : { requests }) } };
-}
-
-function keptIn(path: string): ReturnType<typeof readState> {
-  try {
-    return readState(path);
-  } catch (error) {
-    const { message } = error as Error;
-    throw new BadOption(`--state ${path} cannot be used: ${message}; the file is left as it is`, { cause: error });
-  }
 }

@@ -1,7 +1,8 @@
 import { createApp } from './apps/app.ts';
 import { createEnvironment } from './environments/environment.ts';
 import { defaultReadings } from './readings.ts';
-import { accounts, everyScope, memberships, type Permission, regions, type Scope, tokens } from './accounts/records.ts';
+import { accounts, everyScope, memberships, type MembershipRecord } from './accounts/records.ts';
+import { type Permission, regions, type Token, tokens } from './accounts/records.ts';
 import type { SavedWorld } from './store/saved.ts';
 import type { Store, World } from './store/store.ts';
 
@@ -39,33 +40,17 @@ function plantDemo(world: World): void {
   plantApps(world);
 }
 
-interface Plant {
-  readonly token: string;
-  readonly membershipId: string;
-  readonly accountId?: string;
-  readonly role?: 'admin' | 'member';
-  readonly permissions?: readonly Permission[];
-  readonly scopes?: readonly Scope[];
-  readonly kind?: 'user' | 'environment';
-}
+const everyPermission: readonly Permission[] = ['manageMembers', 'secretsAccess'];
+
+type Plant = Pick<MembershipRecord, 'token' | 'membershipId'> & Partial<MembershipRecord & Token>;
 
 const plants: readonly Plant[] = [
-  { token: 'demo-admin', membershipId: 'mem_admin', permissions: ['manageMembers', 'secretsAccess'] },
+  { token: 'demo-admin', membershipId: 'mem_admin', permissions: everyPermission },
   { token: 'demo-admin-no-secrets', membershipId: 'mem_admin_no_secrets', permissions: ['manageMembers'] },
   { token: 'demo-member', membershipId: 'mem_demo', role: 'member' },
-  {
-    token: 'demo-readonly',
-    membershipId: 'mem_readonly',
-    permissions: ['manageMembers', 'secretsAccess'],
-    scopes: ['svc:read'],
-  },
+  { token: 'demo-readonly', membershipId: 'mem_readonly', permissions: everyPermission, scopes: ['svc:read'] },
   { token: 'demo-environment', membershipId: 'mem_environment', kind: 'environment' },
-  {
-    token: 'demo-foreign',
-    membershipId: 'mem_foreign',
-    accountId: 'acc_other',
-    permissions: ['manageMembers', 'secretsAccess'],
-  },
+  { token: 'demo-foreign', membershipId: 'mem_foreign', accountId: 'acc_other', permissions: everyPermission },
 ];
 
 function plantTokens(world: World): void {

@@ -183,7 +183,7 @@ describe('apphosting points', () => {
     const lines = textOf(aProtection()).split('\n');
 
     expect(lines[0]).toMatch(/^POINT +AGE +CUTOFF +GENERATION +SIZE$/);
-    expect(lines[1]).toMatch(/^a1a1a1a1a1a1 +5m +.* 1 replicas, 2 CPU, 4096 MB, 10Gi$/);
+    expect(lines[1]).toMatch(/^a1a1a1a1a1a1 +5m +.* 1 replica, 2 CPU, 4096 MB, 10Gi$/);
     expect(lines[2]).toMatch(/^a2a2a2a2a2a2 +1d1h/);
     expect(lines[3]).toBe('');
   });

@@ -81,4 +81,13 @@ describe('the points of the service', () => {
 
     expect(listed).toMatchObject({ asked: false, why: expect.stringContaining('you may not read Secret') });
   });
+
+  it('cannot be had from a host that is not allowed, which is named where it is given', async () => {
+    const settings = { ...none, ...rest, allowInsecureLoopback: false, operatorNamespace };
+
+    expect(await livePoints(api, protection, settings)).toEqual({
+      asked: false,
+      why: 'baseUrl of Secret team/credentials http://127.0.0.1:8088: the base URL leads to this machine itself, which is not allowed',
+    });
+  });
 });

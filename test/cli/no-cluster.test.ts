@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { json, refusal, scriptedServer } from '../support/scripted-server.ts';
@@ -15,8 +15,12 @@ interface Ended {
 }
 
 function apphosting(...args: readonly string[]): Promise<Ended> {
+  return called(main, args);
+}
+
+function called(program: string, args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], (error, stdout, stderr) => {
+    execFile(process.execPath, [program, ...args], (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : error.code, stdout, stderr });
     });
   });
@@ -50,6 +54,57 @@ describe('a command whose kubeconfig is wrong', () => {
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`apphosting ${command}: kubeconfig ${file}: users["x"].exec: the program sh ended with 3\n`);
+  });
+
+  it('names the server, and the proxy where it goes through one that is down', async () => {
+    const password = { token: 'planted-secret' };
+    const proxied = {
+      server: 'https://ann:planted-secret@127.0.0.1:1',
+      'proxy-url': 'http://ann:planted-secret@127.0.0.1:2',
+    };
+    const file = await kubeconfig(proxied, password);
+
+    const { code, stderr } = await apphosting('run', '--kubeconfig', file);
+
+    expect(code).toBe(1);
+    const why = 'listing hostingaccounts: no answer from 127.0.0.1:1 by proxy-url 127.0.0.1:2 (ECONNREFUSED)';
+    expect(stderr).toBe(`apphosting run: kubeconfig ${file}: the cluster cannot be used: ${why}\n`);
+  });
+});
+
+describe('what kubectl passes on', () => {
+  it('is who is acted as, in place of what the kubeconfig says', async () => {
+    const { url, arrived } = await scriptedServer((response) => json(response, 404, refusal(404, 'NotFound', {})));
+    const file = await kubeconfig({ server: url }, { token: 'planted-secret', as: 'somebody-else' });
+
+    await apphosting('points', 'shop', '--kubeconfig', file, '--as', 'ann', '--as-group', 'a', '--as-group', 'b');
+
+    const { headers } = arrived[0] ?? {};
+    expect(headers?.['impersonate-user']).toBe('ann');
+    expect(headers?.['impersonate-group']).toBe('a, b');
+  });
+
+  it('is how long a request may take', async () => {
+    const { url } = await scriptedServer(() => undefined);
+    const file = await kubeconfig({ server: url }, { token: 'planted-secret' });
+
+    const { code, stderr } = await apphosting('points', 'shop', '--kubeconfig', file, '--request-timeout', '1s');
+
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('no answer within 1000 ms') });
+  });
+
+  it('is the name of the plugin, which stands in help and messages', async () => {
+    const link = join(await mkdtemp(join(tmpdir(), 'plugin-')), 'kubectl-apphosting');
+    onTestFinished(() => rm(dirname(link), { recursive: true }));
+    await symlink(main, link);
+
+    const help = await called(link, ['--help']);
+    const wrong = await called(link, ['status', '--nothing']);
+
+    expect(help.stdout).toMatch(/^kubectl apphosting COMMAND /);
+    expect(wrong.stderr).toContain(
+      'kubectl apphosting status: there is no option --nothing; kubectl apphosting status',
+    );
   });
 });
 

@@ -100,6 +100,7 @@ describe('what a command must be allowed', () => {
 describe('completion', () => {
   it.each([
     [['pl'], ['plan']],
+    [['s'], ['status', 'sandbox']],
     [['plan', '--fa'], ['--fail-on']],
     [['plan', '-o', 'm'], ['markdown']],
     [
@@ -108,6 +109,12 @@ describe('completion', () => {
     ],
     [['nothing', '-'], []],
   ])('completes %j', (words, values) => {
-    expect(candidatesFor(words).found.map(([value]) => value)).toEqual(values);
+    expect(
+      candidatesFor(words, [
+        ['plan', ''],
+        ['status', ''],
+        ['sandbox', ''],
+      ]).found.map(([value]) => value),
+    ).toEqual(values);
   });
 });

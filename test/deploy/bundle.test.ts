@@ -82,8 +82,28 @@ describe('the bundle', () => {
         .slice(entry.originalLine, (entry.originalLine ?? 0) + 2)
         .join('\n'),
     ).toContain(said);
-    const mapped = withCode.filter(({ code }) => code.length > 1_000).map(({ file }) => `${file}.map`);
+    const mapped = withCode.filter(({ code }) => code.length > 2_000).map(({ file }) => `${file}.map`);
     expect(files).toEqual(expect.arrayContaining(mapped));
+  });
+
+  it('loads no more of undici for the operator than opens connections, and nothing of the one that Node has inside', async () => {
+    const tell = `
+      import { registerHooks } from 'node:module';
+      const urls = [];
+      registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
+      process.on('exit', () => console.error(JSON.stringify({ urls, builtins: process.moduleLoadList })));
+    `;
+    const preload = ['--import', `data:text/javascript,${encodeURIComponent(tell)}`];
+
+    const { stderr } = await run(process.execPath, [...preload, join(made, 'main.mjs'), 'run', '--help']);
+
+    const { urls, builtins } = JSON.parse(stderr) as { urls: readonly string[]; builtins: readonly string[] };
+    const chunks = urls.filter((url) => url.startsWith('file:'));
+    const loaded = await Promise.all(chunks.map((url) => readFile(new URL(url), 'utf8')));
+    expect(loaded.join('\n')).toContain('keepAliveMaxTimeout');
+    expect(loaded.filter((code) => code.includes('MockAgent'))).toEqual([]);
+    expect(builtins).toContain('NativeModule http');
+    expect(builtins).not.toContain('NativeModule internal/deps/undici/undici');
   });
 
   it('names the licence of everything that is inside', async () => {

@@ -16,7 +16,8 @@ import {
 
 interface Request {
   readonly stage?: string;
-  readonly stages?: readonly { readonly stage: string; readonly time: string }[];
+  readonly stageChangeTime?: string;
+  readonly stages?: readonly { readonly stage: string; readonly observedTime: string }[];
   readonly finishedTime?: string;
 }
 
@@ -52,6 +53,18 @@ async function ofToday(world: InProcess): Promise<object> {
 
 function stagesOf(world: InProcess, kind: string, name: string): readonly string[] {
   return (statusOf<Request>(world, kind, name).stages ?? []).map(({ stage }) => stage);
+}
+
+/** Each stage has the time of its first appearance: in order, none before `sinceMs`, none in the future, and not all at once. */
+function expectTimes(world: InProcess, kind: string, sinceMs: number): void {
+  const { stages = [], stageChangeTime } = statusOf<Request>(world, kind, 'now');
+  const times = stages.map(({ observedTime }) => Date.parse(observedTime));
+
+  // Times are whole seconds.
+  const around = [sinceMs - 999, ...times, world.clock.wall()];
+  expect(around).toEqual(around.toSorted((a, b) => a - b));
+  expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(5_000);
+  expect(stageChangeTime).toBe(stages.at(-1)?.observedTime);
 }
 
 /** Each stage that an event tells, in order. */
@@ -94,6 +107,7 @@ const kind = 'RecoveryActivation';
 describe('an activation', () => {
   it.each(cases)('shows each phase in time, %s, with polls every %i s', async (mode, pollSeconds) => {
     const world = await aWorld(mode, pollSeconds);
+    const sinceMs = world.clock.wall();
     world.apply(kind, 'now', await ofToday(world));
 
     const { tookMs, said } = await watched(world, kind, 120_000);
@@ -101,6 +115,7 @@ describe('an activation', () => {
     expect(sentenceOf(world, kind, 'now')).toMatch(/is live$/);
     expect(tookMs).toBeLessThan(45_000);
     expect(stagesOf(world, kind, 'now').filter((stage) => longPhases(mode).includes(stage))).toEqual(longPhases(mode));
+    expectTimes(world, kind, sinceMs);
     expect(told(world, 'now')).toEqual(stagesOf(world, kind, 'now'));
     expect(said.filter((sentence) => /no result|neither|not under way/.test(sentence))).toEqual([]);
   });
@@ -111,6 +126,7 @@ describe('an activation', () => {
       const world = await aWorld(mode, pollSeconds);
       const spec = await ofToday(world);
       world.interference = losing('activate');
+      const sinceMs = world.clock.wall();
       world.apply(kind, 'now', spec);
 
       const { tookMs } = await watched(world, kind, 240_000);
@@ -120,6 +136,7 @@ describe('an activation', () => {
       expect(stagesOf(world, kind, 'now').filter((stage) => longPhases(mode).includes(stage))).toEqual(
         longPhases(mode),
       );
+      expectTimes(world, kind, sinceMs);
       expect(await committed(world, 'activation.accepted')).toBe(1);
     },
   );
@@ -173,12 +190,14 @@ describe('an activation', () => {
 describe('a validation', () => {
   it.each(cases)('is seen through to its end in time, %s, with polls every %i s', async (mode, pollSeconds) => {
     const world = await aWorld(mode, pollSeconds);
+    const sinceMs = world.clock.wall();
     world.apply('RecoveryValidation', 'now', { protectionRef: { name: 'orders' } });
 
     const { tookMs } = await watched(world, 'RecoveryValidation', 120_000);
 
     expect(sentenceOf(world, 'RecoveryValidation', 'now')).toBe('the recovery worked in isolation');
     expect(tookMs).toBeLessThan(45_000);
+    expectTimes(world, 'RecoveryValidation', sinceMs);
     const phases = ['validating', 'cleaning'];
     expect(stagesOf(world, 'RecoveryValidation', 'now').filter((stage) => phases.includes(stage))).toEqual(phases);
   });

@@ -16,7 +16,11 @@ async function aWorld(spec: object, account: object = {}): Promise<InProcess> {
 }
 
 interface Shown {
-  readonly source?: { readonly eligibleDestinations?: readonly string[]; readonly appName?: string };
+  readonly source?: {
+    readonly unsupportedReasons?: readonly string[];
+    readonly eligibleDestinations?: readonly string[];
+    readonly appName?: string;
+  };
   readonly truncated?: readonly { readonly field: string; readonly total: number }[];
   readonly recoveryPoints?: readonly { readonly cutoffTime: string }[];
 }
@@ -73,7 +77,10 @@ describe('a protection that is not there yet', () => {
     const world = await aWorld({ environmentRef: { externalId: 'env_job_prod' } });
 
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/NotEligible');
-    expect(sentenceOf(world, kind, 'orders')).toMatch(/presetUnsupported; noPersistentVolume/);
+    const words =
+      /does not support the preset of its app \(presetUnsupported\); it has no persistent volume,.* \(noPersistentVolume\);/;
+    expect(sentenceOf(world, kind, 'orders')).toMatch(words);
+    expect(statusOf<Shown>(world, kind, 'orders').source?.unsupportedReasons?.join('; ').concat(';')).toMatch(words);
   });
 
   it('says what the service refuses by its place in the spec, also where the whole request is refused', async () => {

@@ -37,6 +37,23 @@ describe('the dangerous credential', () => {
     expect(ledger.filter(({ token }) => token === 'zzzz')).toHaveLength(1);
   });
 
+  it('is told to be held back by the account as well', async () => {
+    const world = await aProtectedWorld();
+    world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: 'zzzz-dangerous' });
+    await world.control('POST', '/tokens', {
+      token: 'zzzz-dangerous',
+      memberships: [{ accountId: 'acc_demo', role: 'admin' }],
+    });
+    world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
+    const held = { insteadOf: { status: 429, text: '{}', headers: { 'retry-after': '120' } } };
+    world.interference = ({ path }) => (path.endsWith('/activate') ? held : undefined);
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(20_000);
+
+    expect(conditionOf(world, kind, 'now', 'Ready')).toBe('False/Throttled');
+    expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('True/Throttling');
+  });
+
   it('signs the discard and the reset as well', async () => {
     const world = await aProtectedWorld();
     await world.control('POST', '/tokens', {

@@ -68,7 +68,7 @@ describe('an account among several operators', () => {
     a.interference = ({ method }) =>
       method === 'POST' ? { insteadOf: { status: 429, headers: { 'retry-after': '600' } } } : undefined;
     applyFor(a, 'a', 'ours');
-    await a.run(5_000);
+    await a.run(12_000);
     const from = a.kube.calls.length;
 
     await a.run(300_000);

@@ -27,4 +27,21 @@ describe('what the service says of a field', () => {
     expect(conditionOf(world, 'ContactPoint', 'duty')).toBe('False/Rejected');
     expect(messageOf(world, 'ContactPoint', 'duty')).toContain('spec.email.addresses must be five at most');
   });
+
+  it('is told of an input of a solution by its name', async () => {
+    const world = await aWorld();
+    const given = { llmProviderKeyId: 'none', agentPrimaryModel: 'large', agentSecondaryModel: 'small' };
+    const inputs = Object.entries(given).map(([name, value]) => ({ name, value }));
+    world.apply('SolutionInstallation', 'agent', {
+      solution: 'sandbox-agent',
+      appName: 'a',
+      region: 'eu-west',
+      inputs,
+    });
+    await world.run(10_000);
+
+    expect(messageOf(world, 'SolutionInstallation', 'agent')).toContain(
+      'spec.inputs (llmProviderKeyId): credential not found',
+    );
+  });
 });

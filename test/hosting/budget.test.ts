@@ -192,6 +192,22 @@ describe('the budget', () => {
     expect(budget.requestsPerSecond()).toBe(8);
   });
 
+  it('tells the moment from which on it sends as many requests as it may again', async () => {
+    const { clock, budget } = opened(8);
+    const before = budget.slowedUntil();
+    budget.throttle(10_000, 0);
+    const until = budget.slowedUntil() ?? 0;
+
+    await clock.advance(until - 1 - clock.monotonic());
+    const shortly = [budget.requestsPerSecond(), budget.slowedUntil()];
+    await clock.advance(1);
+
+    expect(before).toBeUndefined();
+    expect(shortly).toEqual([expect.closeTo(8, 2), until]);
+    expect(shortly[0]).toBeLessThan(8);
+    expect([budget.requestsPerSecond(), budget.slowedUntil()]).toEqual([8, undefined]);
+  });
+
   it('backs off longer at each 429 without Retry-After, and starts over after a success', async () => {
     const { clock, budget } = opened();
     const pauses: number[] = [];

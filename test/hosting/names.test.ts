@@ -105,7 +105,9 @@ describe('a name', () => {
 
   it.each([
     { other: 'none', because: 'has no address' },
-    { other: 'failed', because: 'is refused' },
+    { other: 'failed', because: 'fails' },
+    { other: 'refused', because: 'is refused' },
+    { other: 'garbled', because: 'is garbled' },
     { other: 'silent', because: 'is never answered' },
   ] as const)('has the addresses of one family where the other one $because', async ({ other }) => {
     const { resolve } = await opened(answering({ 'A api.example.com': one }, other));
@@ -117,6 +119,8 @@ describe('a name', () => {
     { answer: 'unknownName', code: 'ENOTFOUND', because: 'it does not exist' },
     { answer: 'none', code: 'ENOTFOUND', because: 'it has no address' },
     { answer: 'failed', code: 'EAI_AGAIN', because: 'its name server fails' },
+    { answer: 'refused', code: 'EAI_AGAIN', because: 'its name server refuses to answer' },
+    { answer: 'garbled', code: 'EAI_AGAIN', because: 'its name server answers with garbage' },
     { answer: 'silent', code: 'EAI_AGAIN', because: 'its name server stays silent' },
   ] as const)('is not resolved because $because', async ({ answer, code }) => {
     const { resolve } = await opened(() => answer);
@@ -167,9 +171,35 @@ describe('a name', () => {
     ]);
   });
 
-  it('is not looked for below the search domains while its own server fails', async () => {
-    const table = { 'A hosting.team': 'failed', 'AAAA hosting.team': 'failed' } as const;
-    const { resolve } = await opened(answering(table, one), { resolvConf: 'search example.com' });
+  it('is looked for below the search domains first where it has fewer dots than ndots', async () => {
+    const resolvConf = 'search team.svc.cluster.local svc.cluster.local\noptions edns0 ndots:5\n';
+    const { resolve, server } = await opened(answering({ 'A hosting.team': one }), { resolvConf });
+
+    expect(await resolve('hosting.team')).toHaveLength(1);
+    expect(server.questions.filter((question) => question.startsWith('A '))).toEqual([
+      'A hosting.team.team.svc.cluster.local',
+      'A hosting.team.svc.cluster.local',
+      'A hosting.team',
+    ]);
+  });
+
+  it.each([
+    { resolvConf: 'search broken.example example.com', because: 'a server fails for a search domain' },
+    { resolvConf: 'search example.com\noptions ndots:5', because: 'its own server fails' },
+    { resolvConf: 'search example.com', because: 'its own server fails, which is asked first' },
+  ])('is looked for further on in the search list though $because', async ({ resolvConf }) => {
+    const table = { 'A hosting.team.example.com': one } as const;
+    const { resolve } = await opened(answering(table, 'failed'), { resolvConf });
+
+    expect(await resolve('hosting.team')).toEqual([{ address: '192.0.2.1', family: 4 }]);
+  });
+
+  it.each([
+    { failing: 'hosting.team', because: 'as it is' },
+    { failing: 'hosting.team.first.example', because: 'below a search domain' },
+  ])('may be there later where no server knows it and one fails for it $because', async ({ failing }) => {
+    const table = { [`A ${failing}`]: 'failed', [`AAAA ${failing}`]: 'failed' } as const;
+    const { resolve } = await opened(answering(table), { resolvConf: 'search first.example second.example' });
 
     await expect(resolve('hosting.team')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
   });

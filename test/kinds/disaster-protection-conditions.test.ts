@@ -53,6 +53,34 @@ describe('RecoveryReady', () => {
   });
 });
 
+describe('a code of the service', () => {
+  const messageOf = (type: string, of: Shown) =>
+    protectionConditions(of).find((condition) => condition.type === type)?.message;
+
+  it.each([
+    ['chainRollover', /: a new chain of snapshots has not replaced the old one yet \(chainRollover\)/],
+    ['catchingUp', /: the standby still applies a large copy \(catchingUp\)/],
+    ['rpoExceeded', /: the newest recovery point is older than spec.rpoTargetSeconds \(rpoExceeded\)/],
+    ['somethingNew', /: "somethingNew"/],
+  ])('for attention is told in words, and quoted where it is not known: %s', (reason, words) => {
+    const readiness = { state: 'needsAttention', reason, warnings: ['seedBoost', 'sustainedStandby'] };
+    const message = messageOf('RecoveryReady', shown({ readiness }));
+
+    expect(message).toMatch(words);
+    expect(message).toMatch(
+      / larger for the time of a large first copy \(seedBoost\), .* full size \(sustainedStandby\)$/,
+    );
+  });
+
+  it('for the size of a standby is told in words', () => {
+    const standby = { shape: 'sustained', reason: 'standardTooSlow', caughtUp: true };
+
+    expect(messageOf('StandbyCaughtUp', shown({ settings: { mode: 'warm' }, standby }))).toMatch(
+      /at size sustained: .* too slowly for spec.snapshotIntervalSeconds \(standardTooSlow\)$/,
+    );
+  });
+});
+
 describe('StandbyCaughtUp', () => {
   it.each([
     [{ shape: 'standard', caughtUp: true }, 'True/CaughtUp'],

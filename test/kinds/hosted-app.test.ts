@@ -421,7 +421,7 @@ describe('an app', () => {
       memory,
     });
 
-    expect(learned?.facts).toEqual({ pendingChanges: ['port'], environmentsAffected: 2 });
+    expect(learned?.facts).toMatchObject({ pendingChanges: ['port'], environmentsAffected: 2 });
     expect(inShort(again)).toBe('PATCH /app {"appId":"app_1","port":9090,"applyImmediately":true}');
     expect(callIn(again).committed({})?.facts?.pendingChanges).toBeUndefined();
   });

@@ -60,4 +60,22 @@ describe('contact points of which each name may be used once', () => {
     );
     expect(await mostWrites(world)).toBeLessThanOrEqual(8);
   });
+
+  it('and that is taken in the console since the last list are told who has it as soon as a list shows it', async () => {
+    const world = await aStrictWorld();
+    world.account({ lifecycle, pollSeconds: 3_600 });
+    world.apply('ContactPoint', 'a', mail('A'));
+    await world.run(300_000);
+    const body = { accountId: 'acc_demo', name: 'B', type: 'email', config: { addresses: ['b@example.com'] } };
+    await world.request('POST', '/contact-point', body);
+    const before = world.sent.length;
+
+    world.apply('ContactPoint', 'a', mail('B'));
+    await world.run(10_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'a')).toBe('False/Rejected');
+    expect(messageOf(world, 'ContactPoint', 'a')).toMatch(/; contact point \S+ has the name "B"$/u);
+    await world.run(300_000);
+    expect(world.sent.slice(before).filter(({ method }) => method === 'PATCH')).toHaveLength(1);
+  });
 });

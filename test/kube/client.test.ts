@@ -245,7 +245,10 @@ describe('the client', () => {
 
     const error = await failureOf(api.list(things, { limit: 1 }));
 
-    expect(error).toMatchObject({ reason: 'unavailable', message: 'listing things: no answer (ECONNREFUSED)' });
+    expect(error).toMatchObject({
+      reason: 'unavailable',
+      message: 'listing things: no answer from 127.0.0.1:1 (ECONNREFUSED)',
+    });
   });
 
   it('asks a read again with a newer token, and leaves a write to its caller', async () => {

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeApi, KubeError, type KubeObject, type KubeReason, type WatchEvent } from '../../src/engine/ports.ts';
 import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
+import { eventResource } from '../../src/kube/events/events.ts';
 import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
 import { compareVersions, isVersion } from '../../src/base/resource-version.ts';
 import { CollectedLog } from '../support/collected-log.ts';
@@ -87,6 +88,12 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
       expect(made.metadata.namespace).toBe(cluster.namespace);
       expect(made.status).toBeUndefined();
       expect(await get('fresh')).toEqual(made);
+    });
+
+    it('is refused with a name that is none', async () => {
+      for (const name of ['Capital', 'under_score', 'ends-', `${'x'.repeat(250)}.${'y'.repeat(10)}`]) {
+        expect([name, await reasonOf(create(name))]).toEqual([name, 'invalid']);
+      }
     });
 
     it('is created once', async () => {
@@ -313,6 +320,27 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
       expect(new Set(versions).size).toBe(3);
     });
 
+    it('of metadata tells nothing else', async () => {
+      const { resourceVersion } = await cluster.api.list(things, { namespace: cluster.namespace, limit: 1 });
+      const made = await create('bare');
+      await cluster.api.delete(things, cluster.namespace, 'bare');
+      const ending = new AbortController();
+      const options = { namespace: cluster.namespace, resourceVersion, timeoutSeconds: 20, signal: ending.signal };
+      const seen: unknown[] = [];
+      for await (const event of cluster.api.watch(things, { ...options, metadataOnly: true })) {
+        if (event.type === 'BOOKMARK' || !('object' in event)) continue;
+        const { kind, metadata, spec } = event.object;
+        seen.push([event.type, kind, metadata.uid === made.metadata.uid, spec]);
+        if (event.type === 'DELETED') break;
+      }
+      ending.abort();
+
+      expect(seen).toEqual([
+        ['ADDED', 'PartialObjectMetadata', true, undefined],
+        ['DELETED', 'PartialObjectMetadata', true, undefined],
+      ]);
+    });
+
     it('tells of a label selector what comes in and what goes out', async () => {
       const { resourceVersion } = await cluster.api.list(things, { namespace: cluster.namespace, limit: 1 });
       const made = await create('outside', { size: 1 }, { labels: { shard: 'b' } });
@@ -324,6 +352,46 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
       const events = await eventsUntil(cluster, resourceVersion, ({ type }) => type === 'DELETED', 'shard=a');
 
       expect(namesOf(events)).toEqual(['ADDED outside', 'DELETED outside']);
+    });
+  });
+
+  describe('an Event', () => {
+    const event = (name: string, fields: object = {}): Record<string, unknown> => ({
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name, namespace: cluster.namespace },
+      eventTime: '2026-01-01T00:00:00.000000Z',
+      reportingController: 'apphosting.dev/contract',
+      reportingInstance: 'one',
+      regarding: { apiVersion: 'v1', kind: 'Thing', name: 'a', namespace: cluster.namespace },
+      type: 'Normal',
+      reason: 'Tried',
+      action: 'Try',
+      note: 'é'.repeat(512),
+      ...fields,
+    });
+    const record = (name: string, fields?: object) =>
+      cluster.api.create(eventResource, cluster.namespace, event(name, fields));
+
+    it('is refused where the API server has a bound that the definitions do not show', async () => {
+      const rows: readonly (readonly [string, object])[] = [
+        ['long-note', { note: 'é'.repeat(513) }],
+        ['odd-type', { type: 'Odd' }],
+        ['no-action', { action: '' }],
+        ['long-action', { action: 'x'.repeat(129) }],
+        ['no-reason', { reason: '' }],
+        ['long-reason', { reason: 'x'.repeat(129) }],
+        ['no-time', { eventTime: null }],
+        ['no-reporter', { reportingController: '' }],
+        ['odd-reporter', { reportingController: 'no reporter' }],
+        ['no-instance', { reportingInstance: '' }],
+        ['long-instance', { reportingInstance: 'x'.repeat(129) }],
+      ];
+
+      expect(await reasonOf(record('right'))).toBe('done');
+      for (const [name, fields] of rows) {
+        expect([name, await reasonOf(record(name, fields))]).toEqual([name, 'invalid']);
+      }
     });
   });
 

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +6,7 @@ import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CredentialsError } from '../../src/kube/credentials/access.ts';
 import { findCredentials } from '../../src/kube/credentials/credentials.ts';
-import { certificate } from '../hosting/support/certificate.ts';
+import { certificate, key } from '../hosting/support/certificate.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 async function folder(): Promise<string> {
@@ -50,7 +51,7 @@ describe('a kubeconfig', () => {
       as: 'ann',
       'as-groups': ['a', 'b'],
       'client-certificate-data': base64(certificate),
-      'client-key-data': base64('key'),
+      'client-key-data': base64(key),
     };
     const cluster = {
       'certificate-authority-data': base64(certificate),
@@ -68,7 +69,7 @@ describe('a kubeconfig', () => {
     expect(access.authorization?.reveal()).toBe('Bearer t-1');
     expect(access.impersonation).toEqual({ 'impersonate-user': 'ann', 'impersonate-group': ['a', 'b'] });
     expect(access.tls).toMatchObject({ ca: certificate, cert: certificate, serverName: 'inside', insecure: false });
-    expect(access.tls.key?.reveal()).toBe('key');
+    expect(access.tls.key?.reveal()).toBe(key);
     expect(inspect(access, { depth: 9, showHidden: true })).not.toContain('t-1');
     expect(await credentials.access()).toBe(access);
   });
@@ -107,6 +108,13 @@ describe('a kubeconfig', () => {
   });
 
   const exec = { apiVersion: 'v1', command: 'login' };
+  const anotherKey = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+  const issuer = {
+    'id-token': `${base64('{}')}.${base64('{"exp":1}')}.x`.replaceAll('=', ''),
+    'refresh-token': 'planted-secret',
+    'idp-issuer-url': 'https://issuer.example',
+    'client-id': 'c',
+  };
   const mistakes: readonly (readonly [because: string, text: string, told: string])[] = [
     ['no YAML', 'users:\n  - {token: planted-secret\n', 'FILE is not YAML (line 3)'],
     ['nothing in it', '', 'FILE has no contexts, clusters and users'],
@@ -154,6 +162,53 @@ describe('a kubeconfig', () => {
       'FILE: clusters["x"].certificate-authority-data is not a certificate',
     ],
     [
+      'a token that no header can carry',
+      config({ token: 'planted-secret\nx: y' }),
+      'FILE: users["x"].token has a character that no header carries',
+    ],
+    ['a file of a token that is empty', config({ tokenFile: '/dev/null' }), 'FILE: users["x"].tokenFile gave no token'],
+    [
+      'a file of a token that is a folder',
+      config({ tokenFile: '/dev' }),
+      'FILE: users["x"].tokenFile gave no credential (EISDIR)',
+    ],
+    [
+      'a certificate without a key',
+      config({ 'client-certificate-data': base64(certificate) }),
+      'FILE: users["x"].client-key is missing',
+    ],
+    [
+      'a key that is none',
+      config({ 'client-certificate-data': base64(certificate), 'client-key-data': base64('planted-secret') }),
+      'FILE: users["x"].client-key-data is not a private key, or it is encrypted',
+    ],
+    [
+      'a key of another certificate',
+      config({ 'client-certificate-data': base64(certificate), 'client-key-data': base64(anotherKey) }),
+      'FILE: users["x"].client-key-data is not the key of the certificate',
+    ],
+    [
+      'an authority that is no text',
+      config({ token: 'planted-secret' }, { 'certificate-authority-data': 17 }),
+      'FILE: clusters["x"] or users["x"] has a value that is no text (ERR_INVALID_ARG_TYPE)',
+    ],
+    ['a program without a name', config({ exec: { apiVersion: 'v1' } }), 'FILE: users["x"].exec.command is missing'],
+    [
+      'a program in an auth-provider',
+      config({ 'auth-provider': { name: 'gcp', config: { 'cmd-path': 'gcloud', 'cmd-args': 'planted-secret' } } }),
+      'FILE: users["x"].auth-provider.config.cmd-path: a program is run from exec only, where it has a deadline',
+    ],
+    [
+      'an issuer that does not listen',
+      config({ 'auth-provider': { name: 'oidc', config: { ...issuer, 'idp-issuer-url': 'https://127.0.0.1:2' } } }),
+      'FILE: users["x"].auth-provider gave no credential (ECONNREFUSED)',
+    ],
+    [
+      'an issuer whose authority is not there',
+      config({ 'auth-provider': { name: 'oidc', config: { ...issuer, 'idp-certificate-authority': '/nowhere/ca' } } }),
+      'FILE: users["x"].auth-provider.config.idp-certificate-authority: /nowhere/ca cannot be read (ENOENT)',
+    ],
+    [
       'a program that wants a terminal',
       config({ exec: { ...exec, interactiveMode: 'Always' } }),
       'FILE: users["x"].exec.interactiveMode wants a terminal for login',
@@ -180,7 +235,12 @@ describe('a kubeconfig', () => {
   });
 
   it.for([
-    ['of the user', {}, { 'client-certificate-data': base64(certificate) }, 'users["x"].client-certificate-data'],
+    [
+      'of the user',
+      {},
+      { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) },
+      'users["x"].client-certificate-data',
+    ],
     [
       'of the cluster',
       { 'certificate-authority-data': base64(certificate) },
@@ -380,19 +440,20 @@ describe('a program of the kubeconfig', () => {
   });
 
   it('may show a certificate instead of a token', async () => {
-    const status = JSON.stringify({ clientCertificateData: certificate, clientKeyData: 'key' });
+    const status = JSON.stringify({ clientCertificateData: certificate, clientKeyData: key });
     const { credentials } = await loggedIn(printed(status));
 
     const access = await credentials.access();
 
     expect(access.authorization).toBeUndefined();
     expect(access.tls.cert).toBe(certificate);
-    expect(access.tls.key?.reveal()).toBe('key');
+    expect(access.tls.key?.reveal()).toBe(key);
   });
 
   const failures: readonly (readonly [string, string, string])[] = [
     ['fails', "console.error('planted-token'); process.exit(3);", 'ended with 3'],
     ['is killed', "console.log('planted-token'); process.kill(process.pid, 'SIGTERM');", 'was ended by SIGTERM'],
+    ['is killed at once', "process.kill(process.pid, 'SIGKILL');", 'was ended by SIGKILL'],
     ['prints something else', "console.log('planted-token');", 'printed something that is not an ExecCredential'],
     ['prints nothing', '', 'printed something that is not an ExecCredential'],
     [

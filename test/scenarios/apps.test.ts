@@ -128,6 +128,39 @@ describe.concurrent('an environment', () => {
     expect(await done(tenant, 'deploy-image')).toBe(2);
   });
 
+  it('is built once more as it runs, and takes what changed in its app with a build of its own', async () => {
+    const tenant = await aTenant();
+    const source = { git: { namespace: 'acme', repo: 'web', installationId: '1' }, contextDir: './' };
+    await tenant.apply('HostedApp', 'web', { port: 8080, source });
+    const appEnvId = await anEnvironment(tenant, 'prod', { gitBranch: 'main' });
+    const built = async (revision: string, more: object = {}) => {
+      const deploy = { onBind: 'Deploy', build: { revision, ...more } };
+      await tenant.apply('AppEnvironment', 'prod', { ...at, powerState: 'Running', deploy });
+      const isThere = async () =>
+        ((await tenant.status('AppEnvironment', 'prod', 'deploy')) as { revision?: string })?.revision === revision;
+      await eventually(`revision ${revision} is deployed`, isThere, patience);
+      await tenant.becomes('AppEnvironment', 'prod', 'True/InSync', patience);
+    };
+    const isPending = async (status: string) =>
+      (await tenant.condition('HostedApp', 'web', 'PendingChanges'))?.status === status;
+    await built('1');
+    await tenant.apply('HostedApp', 'web', { port: 8080, source: { ...source, contextDir: './web' } });
+    await eventually('the change waits', () => isPending('True'), patience);
+
+    await built('2', { rebuild: true });
+    const waits = await isPending('True');
+    await built('3');
+    await eventually('the change has been taken', () => isPending('False'), patience);
+
+    const { contents } = (await service.control('GET', `/environments/${appEnvId}`)) as {
+      contents: readonly { image: string }[];
+    };
+    const [first, second, third] = contents.map(({ image }) => image);
+    expect(contents).toHaveLength(3);
+    expect([second === first, waits, third === first]).toEqual([true, true, false]);
+    expect(await done(tenant, 'build')).toBe(3);
+  });
+
   it('gets a rotated Secret with one deployment', async () => {
     const tenant = await aTenant();
     await tenant.secret('db', { password: 'planted-one' });
@@ -150,6 +183,39 @@ describe.concurrent('an environment', () => {
 });
 
 describe.concurrent('a solution', () => {
+  it('says what is left to be done by you, until you say that it is done', async () => {
+    const tenant = await aTenant();
+    const credentialId = `llm_${tenant.accountId}`;
+    await service.control('PATCH', `/accounts/${tenant.accountId}`, { sandboxEntitlement: true });
+    await service.control('POST', '/credentials', { credentialId, accountId: tenant.accountId, kind: 'llm' });
+    const inputs = { llmProviderKeyId: 'none', agentPrimaryModel: 'large', agentSecondaryModel: 'small' };
+    const spec = (given: Readonly<Record<string, string>>) => ({
+      solution: 'sandbox-agent',
+      appName: 'agent',
+      region: 'eu-west',
+      inputs: Object.entries(given).map(([name, value]) => ({ name, value })),
+    });
+    await tenant.apply('SolutionInstallation', 'agent', spec(inputs));
+    const refused = await tenant.becomes('SolutionInstallation', 'agent', 'False/Rejected', patience);
+
+    const wanted = spec({ ...inputs, llmProviderKeyId: credentialId });
+    await tenant.apply('SolutionInstallation', 'agent', wanted);
+    const told = await tenant.becomes('SolutionInstallation', 'agent', 'True/InSync', patience);
+    const pending = await tenant.condition('SolutionInstallation', 'agent', 'PostInstallPending');
+    await tenant.apply('SolutionInstallation', 'agent', wanted, { 'apphosting.dev/post-install-done': 'true' });
+    const isDone = async () =>
+      (await tenant.condition('SolutionInstallation', 'agent', 'PostInstallPending'))?.reason === 'NothingToDo';
+    await eventually('nothing is left to be done', isDone, patience);
+
+    expect(refused).toContain('spec.inputs (llmProviderKeyId): credential not found');
+    expect(told).toContain('to be done by you: Connect the agent');
+    expect(pending).toMatchObject({ status: 'True', reason: 'ToBeDoneByYou' });
+    expect((await tenant.condition('SolutionInstallation', 'agent', 'Ready'))?.message).toBe(
+      'sandbox-agent is installed',
+    );
+    expect(await tenant.commits('solution.created')).toBe(1);
+  });
+
   it('that fails half way is completed, and its components can be referred to', async () => {
     const tenant = await aTenant();
     const match = { method: 'POST', path: '/solutions', bodyContains: tenant.accountId };

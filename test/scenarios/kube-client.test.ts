@@ -60,7 +60,7 @@ describe('the client', () => {
     expect(await asked('as-it-is', {})).toBe('trusted');
     expect(await asked('other-name', { 'tls-server-name': 'kubernetes' })).toBe('trusted');
     expect(await asked('wrong-name', { 'tls-server-name': 'example.com' })).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
-    expect(await asked('no-authority', noCa)).toMatch(/listing things: no answer \(.*SELF_SIGNED.*\)/);
+    expect(await asked('no-authority', noCa)).toMatch(/listing things: no answer from .*\(.*SELF_SIGNED.*\)/);
     expect(await asked('insecure', { ...noCa, 'insecure-skip-tls-verify': true })).toBe('trusted');
   });
 

@@ -1,6 +1,6 @@
 import { KubeInMemory, type KubeCall, type Verb } from '../../src/cli/in-memory/kube.ts';
 import type { MemoryWatch } from '../../src/cli/in-memory/watch.ts';
-import { KubeError, type KubeReason, type Resource, type WatchEvent } from '../../src/engine/ports.ts';
+import { KubeError, type KubeObject, type KubeReason, type Resource, type WatchEvent } from '../../src/engine/ports.ts';
 import type { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
 
 const deadlineMs = 30_000;
@@ -95,6 +95,14 @@ export class MemoryKube extends KubeInMemory {
     for (const watch of this.#watches) watch.isMuted = true;
   }
 
+  /** Refuses what the API server refuses by rules of its own, which no definition says. */
+  override async create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject> {
+    const flaw = flawOf(resource, object);
+    if (flaw === undefined) return super.create(resource, namespace, object);
+    await this.#travel();
+    throw new KubeError('invalid', flaw);
+  }
+
   protected override opened(watch: MemoryWatch): void {
     watch.lagMs = this.#watchLagMs;
     this.#watches.add(watch);
@@ -156,4 +164,35 @@ export class MemoryKube extends KubeInMemory {
     }
     return undefined;
   }
+}
+
+const objectName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u;
+const qualifiedName = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-\w.]*[A-Za-z0-9])?$/u;
+
+/** Why the API server would refuse to create an object; undefined where it takes it. */
+function flawOf(resource: Resource, object: unknown): string | undefined {
+  const { metadata, ...fields } = object as Readonly<Record<string, unknown>> & { metadata?: { name?: string } };
+  const name = metadata?.name ?? '';
+  if (name.length > 253 || (name !== '' && !objectName.test(name))) return `metadata.name: ${name} is no name`;
+  return resource.plural === 'events' ? eventFlaw(fields) : undefined;
+}
+
+/** The rules for events of `events.k8s.io/v1`, whose texts are counted in bytes. */
+function eventFlaw(fields: Readonly<Record<string, unknown>>): string | undefined {
+  const text = (field: string) => (typeof fields[field] === 'string' ? fields[field] : '');
+  const isWithin = (field: string, least: number, most: number) => {
+    const bytes = Buffer.byteLength(text(field));
+    return bytes >= least && bytes <= most;
+  };
+  const bounds = [
+    ['note', 0, 1_024],
+    ['reason', 1, 128],
+    ['action', 1, 128],
+    ['reportingInstance', 1, 128],
+    ['eventTime', 1, 64],
+  ] as const;
+  const outside = bounds.find(([field, least, most]) => !isWithin(field, least, most));
+  if (outside !== undefined) return `${outside[0]}: can have ${outside[1]} to ${outside[2]} bytes`;
+  if (!qualifiedName.test(text('reportingController'))) return 'reportingController: is no qualified name';
+  return ['Normal', 'Warning'].includes(text('type')) ? undefined : 'type: is neither Normal nor Warning';
 }

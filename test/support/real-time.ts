@@ -32,6 +32,7 @@ export function tokenCredentials(url: string, tokens: readonly string[] = ['plan
   return {
     server: new URL(url),
     proxy: undefined,
+    title: 'the test',
     namespace: undefined,
     access: () => Promise.resolve(now()),
     renew: (refused) => {

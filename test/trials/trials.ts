@@ -10,6 +10,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { seconds } from '../../src/sandbox/binaries/progress.ts';
 import { surroundings } from '../../src/config.ts';
+import { setup as leaveNoOrphans } from '../support/no-orphans.ts';
 import { families, type Tried } from './batches.ts';
 import { engineTrials, leastMinutes } from './engine-trials.ts';
 import { added, empty, told, writerTo, type Progress } from './progress.ts';
@@ -150,4 +151,7 @@ async function main(): Promise<number> {
 }
 
 if (process.argv[2] === 'serve') serve();
-else process.exitCode = await main();
+else {
+  leaveNoOrphans();
+  process.exitCode = await main();
+}

@@ -52,6 +52,8 @@ export interface GivenCredential {
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle?: string;
+  /** Where the base URL stands, for the reader of a message: a flag, or a Secret. */
+  readonly source: string;
   /** The resource of the cluster that it is of. */
   readonly of?: { readonly kind: string; readonly name: string };
 }
@@ -79,7 +81,8 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
   if (token.trim() === '') return { trouble: `--token-file ${tokenFile}: it is empty` };
   const caBundle = caFile === undefined ? undefined : await textIn(caFile, '--ca-file');
   if (caBundle !== undefined && typeof caBundle !== 'string') return caBundle;
-  return { accountId, baseUrl, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
+  const source = '--base-url';
+  return { accountId, baseUrl, source, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
 }
 
 /** Opens an account with a given credential. */
@@ -92,7 +95,7 @@ export function openWith(
   const access = { ...credential, hostRules: hostRulesOf(settings), requestsPerSecond, concurrency: 4 };
   const reader = openAccount(access, { clock: realClock, entropy: realEntropy, ...reports });
   return 'refused' in reader
-    ? { trouble: `--base-url ${credential.baseUrl}: ${reader.refused}`, isUsage: true }
+    ? { trouble: `${credential.source} ${credential.baseUrl}: ${reader.refused}`, isUsage: true }
     : reader;
 }
 

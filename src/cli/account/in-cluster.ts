@@ -19,10 +19,11 @@ export const operatorNamespaceFlag = {
   schema: z.string().min(1, 'must be a namespace'),
 };
 
+const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
+
 /** The flags of an account of a cluster. */
 export const clusterAccountFlags = {
-  kubeconfig: clusterFlags.kubeconfig,
-  context: clusterFlags.context,
+  ...anyCluster,
   account: text('read as this HostingAccount of the cluster does, or as this ClusterHostingAccount/NAME', 'NAME'),
   operatorNamespace: operatorNamespaceFlag,
 };
@@ -77,7 +78,7 @@ export async function credentialInSpec(
   const [baseUrl, token, caBundle] = ['baseUrl', 'token', 'caBundle'].map(valueOf);
   if (!baseUrl || !token || typeof accountId !== 'string')
     return { trouble: `${title} does not hold baseUrl and token; give ${byFlags}` };
-  return { accountId, baseUrl, token: new Secret(token), ...(caBundle && { caBundle }) };
+  return { accountId, baseUrl, source: `baseUrl of ${title}`, token: new Secret(token), ...(caBundle && { caBundle }) };
 }
 
 async function reading(

@@ -5,6 +5,7 @@
  * made of the answers fits together; an answer that did not come is told as such, and never looks like an empty one.
  */
 import type { Clock, Entropy } from '../../base/clock.ts';
+import { recordsIn } from '../../base/json.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/open.ts';
@@ -32,6 +33,14 @@ export interface AccountReader {
   /** Everything that was asked so far, in the order of its addresses. */
   readings(): readonly (readonly [address: string, reading: AccountReading])[];
   close(): Promise<void>;
+}
+
+/** The items in all answers so far to reads of this path, by the field that a list has them under. */
+export function itemsRead(reader: Pick<AccountReader, 'readings'>, path: string, field: string) {
+  return reader.readings().flatMap(([address, reading]) => {
+    const isOfPath = address === path || address.startsWith(`${path}?`);
+    return isOfPath && reading.is === 'answered' ? recordsIn(reading.body, field) : [];
+  });
 }
 
 /** How to reach an account. */
@@ -141,11 +150,9 @@ function readingOf(request: Request, outcome: Outcome): AccountReading {
     case 'notExecuted':
       return failed(outcome.why, outcome.message);
     case 'refused':
-      return failed('refused', outcome.message);
     case 'conflict':
       return failed('refused', outcome.message);
     case 'notSent':
-      return failed('unreachable', outcome.message);
     case 'inDoubt':
       return failed('unreachable', outcome.message);
   }

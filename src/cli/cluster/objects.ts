@@ -1,5 +1,5 @@
 /** All objects of our kinds, read once and used for every question. */
-import { isRecord } from '../../base/json.ts';
+import { isRecord, recordsIn } from '../../base/json.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
@@ -65,10 +65,8 @@ export function keyOfObject({ kind, metadata }: Pick<KubeObject, 'kind' | 'metad
 
 /** The conditions of an object. */
 export function conditionsOf({ status }: Pick<KubeObject, 'status'>): readonly ShownCondition[] {
-  const listed: readonly unknown[] =
-    isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
   const text = (value: unknown) => (typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '');
-  return listed.filter(isRecord).map((condition) => ({
+  return recordsIn(status, 'conditions').map((condition) => ({
     type: text(condition['type']),
     status: text(condition['status']),
     reason: text(condition['reason']),
@@ -87,13 +85,20 @@ export function isCurrent({ metadata, status }: KubeObject): boolean {
   return isRecord(status) && status['observedGeneration'] === metadata.generation;
 }
 
+/** An object by what its spec says and where it stands. */
+interface Placed {
+  readonly kind: string;
+  readonly namespace?: string | undefined;
+  readonly spec?: unknown;
+}
+
 /** The key of the account that an object belongs to; undefined for an account. */
-export function accountKeyOf({ kind, metadata, spec }: KubeObject): string | undefined {
+export function accountKeyOf({ kind, namespace = '', spec }: Placed): string | undefined {
   if (kind.endsWith('HostingAccount')) return undefined;
   const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
   const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
   const isShared = ref['kind'] === 'ClusterHostingAccount';
-  return isShared ? `ClusterHostingAccount//${name}` : `HostingAccount/${metadata.namespace ?? ''}/${name}`;
+  return isShared ? `ClusterHostingAccount//${name}` : `HostingAccount/${namespace}/${name}`;
 }
 
 /** The keys of the resources that an object's spec refers to. */

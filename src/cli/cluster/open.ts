@@ -1,5 +1,6 @@
 /** A cluster as the commands for people see it: the one of a context, as whoever calls. */
-import { text, wholeEnvironment } from '../../config.ts';
+import { z } from 'zod';
+import { duration, text, wholeEnvironment } from '../../config.ts';
 import { KubeError, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { openKube } from '../../kube/client/client.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
@@ -9,6 +10,13 @@ import { realClock } from '../machine.ts';
 export const clusterFlags = {
   kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
+  as: text('act as this user, as kubectl does', 'USER'),
+  asGroup: { help: 'with --as: and as in this group', value: 'GROUP', many: true, schema: z.array(z.string()) },
+  requestTimeout: {
+    help: 'how long one request to the cluster may take, such as 10s',
+    value: 'TIME',
+    schema: duration(1, 3_600).optional(),
+  },
   namespace: { short: 'n', ...text('the namespace; else that of the context', 'NAME', 'must be a namespace') },
 };
 
@@ -16,6 +24,10 @@ export const clusterFlags = {
 export interface ClusterSettings {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
+  readonly as?: string | undefined;
+  readonly asGroup?: readonly string[];
+  /** In seconds. */
+  readonly requestTimeout?: number | undefined;
   /** An account in it. */
   readonly account?: string | undefined;
 }
@@ -30,19 +42,22 @@ export interface OpenCluster {
 }
 
 /** The credentials of the cluster that the flags name. */
-export function credentialsOf({ kubeconfig, context }: ClusterSettings) {
+export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
   return findCredentials({
     clock: realClock,
     env: wholeEnvironment(),
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(context !== undefined && { context }),
+    ...(user !== undefined && { as: user, asGroups: asGroup }),
   });
 }
 
 /** Opens the cluster that the flags name. */
 async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
   const credentials = await credentialsOf(settings);
-  const api = openKube({ credentials, clock: realClock });
+  const { requestTimeout: seconds } = settings;
+  const limits = seconds === undefined ? {} : { requestMs: seconds * 1_000 };
+  const api = openKube({ credentials, clock: realClock, limits });
   const namespace = credentials.namespace ?? 'default';
   return { api, namespace, server: credentials.server.origin, close: () => api.close() };
 }

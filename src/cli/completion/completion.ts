@@ -66,25 +66,32 @@ export const completion = command(completionCommand, ({ settings, operands: [she
 });
 
 /** Runs what the scripts call: the words so far, the last of them still being typed. */
-export function complete(args: readonly string[], speaks: Speaks = standard): Promise<number> {
-  const { found, files } = candidatesFor(args);
+export function complete(
+  args: readonly string[],
+  commands: readonly Candidate[],
+  speaks: Speaks = standard,
+): Promise<number> {
+  const { found, files } = candidatesFor(args, commands);
   // As kubectl reads it: 4 says that files are no candidates.
   const lines = [...found.map(([value, description]) => `${value}\t${description}`), files ? ':0' : ':4'];
   speaks.out(`${lines.join('\n')}\n`);
   return Promise.resolve(exitCodes.fine);
 }
 
-type Candidate = readonly [value: string, description: string];
+/** What may stand there, with what it is. */
+export type Candidate = readonly [value: string, description: string];
 
 /** The candidates for the last word. */
-export function candidatesFor(words: readonly string[]): {
+export function candidatesFor(
+  words: readonly string[],
+  commands: readonly Candidate[],
+): {
   readonly found: readonly Candidate[];
   readonly files: boolean;
 } {
   const typed = words.at(-1) ?? '';
   const begins = ([value]: Candidate) => value.startsWith(typed);
   if (words.length < 2) {
-    const commands = commandReferences.map((one): Candidate => [wordOf(one.command), firstLine(one.command.summary)]);
     return { found: commands.filter(begins), files: false };
   }
   const command = commandReferences.find((one) => wordOf(one.command) === words[0])?.command;

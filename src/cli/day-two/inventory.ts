@@ -1,6 +1,7 @@
 /** `apphosting inventory` and `apphosting catalog`: what is in an account of the service, and what it offers. */
 import { output, type CommandLine, type Flags } from '../../config.ts';
-import { isRecord } from '../../base/json.ts';
+import { isRecord, recordsIn } from '../../base/json.ts';
+import type { KubeObject } from '../../engine/ports.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
@@ -72,7 +73,7 @@ export const inventory = command(inventoryCommand, ({ settings, speaks, warn }, 
       const tail =
         managers === undefined
           ? 'no cluster was read: --context says which resources manage them'
-          : `${unmanaged} of ${sorted.length} are managed by no resource`;
+          : `${unmanaged} of ${sorted.length}${problems.length > 0 ? ' that could be read' : ''} are managed by no resource`;
       const table = columns([['TYPE', 'ID', 'NAME', 'IN', 'MANAGED BY'], ...rows]);
       speaks.out(settings.output === 'json' ? asJson(sorted) : `${[...table, '', tail].join('\n')}\n`);
       return problems.length > 0 ? exitCodes.unknown : exitCodes.fine;
@@ -85,11 +86,18 @@ async function managersIn({
   api,
 }: OpenCluster): Promise<{ readonly byId: ReadonlyMap<string, string>; readonly problems: readonly string[] }> {
   const { objects, problems } = await readObjects(api, undefined);
-  const rows = objects.flatMap(({ kind, metadata, status }) => {
-    const id = isRecord(status) ? status['externalId'] : undefined;
-    return typeof id === 'string' ? [[id, keyOfObject({ kind, metadata })] as const] : [];
+  // What a solution has made is its own, unless a resource of its own is bound to it.
+  const order = objects.toSorted((a, b) => Number(isSolution(b)) - Number(isSolution(a)));
+  const rows = order.flatMap(({ kind, metadata, status }) => {
+    const made = recordsIn(status, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
+    const ids = [...made, isRecord(status) ? status['externalId'] : undefined];
+    return ids.flatMap((id) => (typeof id === 'string' ? [[id, keyOfObject({ kind, metadata })] as const] : []));
   });
   return { byId: new Map(rows), problems };
+}
+
+function isSolution({ kind }: KubeObject): boolean {
+  return kind === 'SolutionInstallation';
 }
 
 /** Runs `apphosting catalog`. */

@@ -1,6 +1,6 @@
 /** `apphosting reconcile, pause, resume, redeploy, rollback, stop, start`: change one resource and wait for the result. */
 import { z } from 'zod';
-import { wholeNumber, type CommandLine, type Flags } from '../../config.ts';
+import { duration, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
 import { annotations } from '../../engine/objects/names.ts';
@@ -30,8 +30,7 @@ interface Way {
 export const ways: Readonly<Record<Steering, Way>> = {
   reconcile: {
     summary: 'Lets the operator look at a resource now, and read anew what it otherwise reads in turns.',
-    operations: (object, at) => annotate(object, annotations.reconcileAt, at),
-    isTakenUp: ({ status }, at) => isRecord(status) && status['lastHandledReconcileAt'] === at,
+    ...asking(annotations.reconcileAt, 'lastHandledReconcileAt'),
   },
   pause: {
     summary: 'Holds a resource: nothing is sent for it until it is resumed.',
@@ -47,30 +46,34 @@ export const ways: Readonly<Record<Steering, Way>> = {
   redeploy: {
     summary: 'Restarts an environment on what it runs.',
     kind: 'AppEnvironment',
-    operations: (object, at) => annotate(object, askedBy.redeploy, at),
-    isTakenUp: ({ status }, at) => isRecord(status) && status['lastHandledRedeployAt'] === at,
+    ...asking(askedBy.redeploy, 'lastHandledRedeployAt'),
   },
   rollback: {
     summary: 'Rolls an environment back to the version that was deployed before the one that runs.',
     kind: 'AppEnvironment',
-    operations: (object, at) => annotate(object, askedBy.rollBack, at),
-    isTakenUp: ({ status }, at) => isRecord(status) && status['lastHandledRollBackAt'] === at,
+    ...asking(askedBy.rollBack, 'lastHandledRollBackAt'),
   },
-  stop: {
-    summary: 'Stops an environment: it sets spec.powerState to Stopped.',
-    kind: 'AppEnvironment',
-    operations: () => [{ op: 'add', path: '/spec/powerState', value: 'Stopped' }],
-    inGit: 'spec:\n  powerState: Stopped',
-    isTakenUp: isCurrent,
-  },
-  start: {
-    summary: 'Starts an environment: it sets spec.powerState to Running.',
-    kind: 'AppEnvironment',
-    operations: () => [{ op: 'add', path: '/spec/powerState', value: 'Running' }],
-    inGit: 'spec:\n  powerState: Running',
-    isTakenUp: isCurrent,
-  },
+  stop: powering('Stops', 'Stopped'),
+  start: powering('Starts', 'Running'),
 };
+
+/** Asks by an annotation, which the operator answers in this field of the status. */
+function asking(annotation: string, handled: string): Pick<Way, 'operations' | 'isTakenUp'> {
+  return {
+    operations: (object, at) => annotate(object, annotation, at),
+    isTakenUp: ({ status }, at) => isRecord(status) && status[handled] === at,
+  };
+}
+
+function powering(verb: string, value: 'Stopped' | 'Running'): Way {
+  return {
+    summary: `${verb} an environment: it sets spec.powerState to ${value}.`,
+    kind: 'AppEnvironment',
+    operations: () => [{ op: 'add', path: '/spec/powerState', value }],
+    inGit: `spec:\n  powerState: ${value}`,
+    isTakenUp: isCurrent,
+  };
+}
 
 function annotate({ metadata }: KubeObject, name: string, value: string | undefined): readonly PatchOperation[] {
   const path = `/metadata/annotations/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
@@ -84,10 +87,10 @@ const flags = {
   ...clusterFlags,
   wait: { help: 'wait until the resource is Ready or cannot get there by itself', schema: z.boolean() },
   timeout: {
-    help: 'with --wait: how long, in seconds',
-    value: 'SECONDS',
-    fallback: '300',
-    schema: wholeNumber(1, 86_400),
+    help: 'with --wait: how long, such as 90s or 5m',
+    value: 'TIME',
+    fallback: '5m',
+    schema: duration(1, 86_400),
   },
   dryRun: { help: 'say what would be changed, and change nothing', schema: z.boolean() },
 };
@@ -142,8 +145,8 @@ export function steering(name: Steering) {
           return { trouble: `there is no ${title}${namespace === undefined ? '' : ` in namespace ${namespace}`}` };
         const owner = way.inGit === undefined ? undefined : gitOwnerOf(object);
         if (owner !== undefined) {
-          speaks.out(`${way.inGit ?? ''}\n`);
           warn(`${owner.tool} (${owner.name}) owns ${title} and would undo this; change it in Git:`);
+          speaks.out(`${way.inGit ?? ''}\n`);
           return exitCodes.gate;
         }
         const at = new Date(waiting.nowMs()).toISOString();
@@ -164,7 +167,8 @@ export function steering(name: Steering) {
         speaks.out(`${title}: ${name} asked for\n`);
         if (!settings.wait) return exitCodes.fine;
         const isTakenUp = (one: KubeObject) => way.isTakenUp(one, at);
-        const ended = await waited({ find, title, isTakenUp, isPause: name === 'pause' }, settings.timeout, waiting);
+        const task = { find, title, isTakenUp, isPause: name === 'pause', before: messageOf(object) };
+        const ended = await waited(task, settings.timeout, waiting);
         if (ended.code === exitCodes.fine) speaks.out(`${ended.line}\n`);
         else warn(ended.line);
         return ended.code;
@@ -178,11 +182,18 @@ interface Waited {
   readonly title: string;
   readonly isPause: boolean;
   readonly isTakenUp: (object: KubeObject) => boolean;
+  /** Why it was stalled before it was asked, if it was. */
+  readonly before: string | undefined;
+}
+
+function messageOf(object: KubeObject): string | undefined {
+  const stalled = conditionOf(object, 'Stalled');
+  return stalled?.status === 'True' ? stalled.message : undefined;
 }
 
 /** Waits until the object is Ready, or says that it will not be by itself. */
 async function waited(
-  { find, title, isTakenUp, isPause }: Waited,
+  { find, title, isTakenUp, isPause, before }: Waited,
   timeoutSeconds: number,
   { nowMs, pause }: Waiting,
 ): Promise<{ readonly code: number; readonly line: string }> {
@@ -191,13 +202,14 @@ async function waited(
   for (;;) {
     const object = await find();
     if (object === undefined) return { code: exitCodes.unknown, line: `${title} is gone` };
-    const [ready, stalled] = [conditionOf(object, 'Ready'), conditionOf(object, 'Stalled')];
+    const [ready, stalled] = [conditionOf(object, 'Ready'), messageOf(object)];
     if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
-    if (isTakenUp(object) && isCurrent(object)) {
-      if (ready?.status === 'True' || (isPause && ready?.reason === 'Paused'))
-        return { code: exitCodes.fine, line: `${title}: ${ready.reason}` };
-      if (stalled?.status === 'True') return { code: exitCodes.found, line: `${title} is stalled: ${last}` };
-    }
+    const isDone = isTakenUp(object);
+    if (isDone && isCurrent(object) && (ready?.status === 'True' || (isPause && ready?.reason === 'Paused')))
+      return { code: exitCodes.fine, line: `${title}: ${ready.reason}` };
+    // A call that the service refuses is not acknowledged: the resource stalls with words of its own.
+    if (stalled !== undefined && isCurrent(object) && (isDone || stalled !== before))
+      return { code: exitCodes.found, line: `${title} is stalled: ${last}` };
     if (nowMs() >= until)
       return { code: exitCodes.unknown, line: `${title} is not Ready after ${timeoutSeconds} s: ${last}` };
     await pause(1_000);

@@ -1,5 +1,5 @@
 /** A file for a bug report: a list of fields that may be in it, and nothing besides. */
-import { isRecord } from '../../base/json.ts';
+import { isRecord, recordsIn } from '../../base/json.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { conditionsOf } from '../cluster/objects.ts';
 import type { CheckFinding } from './checks.ts';
@@ -37,14 +37,10 @@ export function bundleOf(
         attempt: journal['attempt'],
         startedAt: journal['startedAt'],
       },
-      drifted: fieldsIn(shown['drift']),
+      drifted: recordsIn(shown, 'drift').map(({ field }) => field),
       unverified: Array.isArray(shown['unverified']) ? shown['unverified'] : [],
     };
   });
   const told = findings.map(({ code, verdict, object }) => ({ code, verdict, object }));
   return `${JSON.stringify({ format: 'apphosting-bundle', formatVersion: 1, ...about, findings: told, resources }, null, 1)}\n`;
-}
-
-function fieldsIn(drift: unknown): readonly unknown[] {
-  return Array.isArray(drift) ? drift.filter(isRecord).map(({ field }) => field) : [];
 }

@@ -1,6 +1,6 @@
 /** Checks of an installation. Each is independent: a read that is denied fails only its own check. */
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from '../../base/json.ts';
+import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/objects/names.ts';
 import { KubeError, type ClusterAction, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
@@ -93,6 +93,13 @@ async function reading<T>(
   }
 }
 
+/** Findings of one check about one object. */
+function about(code: string, object: string) {
+  return (verdict: CheckVerdict, message: string, remedy?: string): Findings => [
+    { code, verdict, object, message, ...(remedy !== undefined && { remedy }) },
+  ];
+}
+
 function isFinding(value: unknown): value is CheckFinding {
   return isRecord(value) && 'verdict' in value;
 }
@@ -108,20 +115,20 @@ async function checkDefinitions({ api, isBefore }: Patient): Promise<Findings> {
     if (isFinding(live)) return [live];
     if (live === undefined) {
       if (isBefore) continue;
-      const remedy = 'Apply the definitions: kubectl apply -f crds/';
-      findings.push({ code, verdict: 'error', object, message: 'it is not installed', remedy });
+      findings.push(
+        ...about(code, object)('error', 'it is not installed', 'Apply the definitions: kubectl apply -f crds/'),
+      );
       continue;
     }
-    const versions = isRecord(live.spec) && Array.isArray(live.spec['versions']) ? live.spec['versions'] : [];
     const [wanted] = expected.spec.versions;
-    const served = (versions as unknown[]).filter(isRecord).find(({ name }) => name === wanted?.name);
+    const served = recordsIn(live.spec, 'versions').find(({ name }) => name === wanted?.name);
     if (isDeepStrictEqual(plain(served?.['schema']), plain(wanted?.schema))) continue;
     const message = 'its schema is not that of this version of apphosting';
     const remedy = 'Apply the definitions of the version of the operator that runs.';
-    findings.push({ code, verdict: 'warning', object, message, remedy });
+    findings.push(...about(code, object)('warning', message, remedy));
   }
-  const message = `all ${identities.length} are as in this version`;
-  return findings.length > 0 ? findings : [{ code, verdict: 'ok', object: 'crds', message }];
+  if (findings.length > 0) return findings;
+  return about(code, 'crds')('ok', `all ${identities.length} are as in this version`);
 }
 
 /** A value as JSON says it. */
@@ -134,9 +141,10 @@ function checkClock({ api, nowMs }: Patient): Promise<Findings> {
   if (dateMs === undefined) return Promise.resolve([]);
   const apartMs = Math.abs(dateMs - nowMs);
   const message = `this machine and the API server are ${Math.round(apartMs / 1_000)} s apart`;
-  const [code, object] = ['Clock', 'clock'];
-  if (apartMs <= clockSlackMs) return Promise.resolve([{ code, verdict: 'ok', object, message }]);
-  return Promise.resolve([{ code, verdict: 'warning', object, message, remedy: 'Set the clocks by NTP.' }]);
+  const say = about('Clock', 'clock');
+  return Promise.resolve(
+    apartMs <= clockSlackMs ? say('ok', message) : say('warning', message, 'Set the clocks by NTP.'),
+  );
 }
 
 async function checkLease({ api, operatorNamespace, nowMs }: Patient): Promise<Findings> {
@@ -145,14 +153,14 @@ async function checkLease({ api, operatorNamespace, nowMs }: Patient): Promise<F
   const lease = await reading(code, verb, object, () => api.get(leaseResource, operatorNamespace, operatorName));
   if (isFinding(lease)) return [lease];
   const remedy = 'Start the operator, or name its namespace with --operator-namespace; docs/runbooks/nobody-acts.md.';
-  if (lease === undefined) return [{ code, verdict: 'error', object, message: 'nobody has ever led here', remedy }];
+  const say = about(code, object);
+  if (lease === undefined) return say('error', 'nobody has ever led here', remedy);
   const { holderIdentity, renewTime } = isRecord(lease.spec) ? lease.spec : {};
   const holder = typeof holderIdentity === 'string' ? holderIdentity : '';
   const renewed = typeof renewTime === 'string' ? renewTime : '';
-  if (holder !== '' && nowMs - Date.parse(renewed) < leaseMs)
-    return [{ code, verdict: 'ok', object, message: `${holder} leads` }];
+  if (holder !== '' && nowMs - Date.parse(renewed) < leaseMs) return say('ok', `${holder} leads`);
   const when = renewed === '' ? '' : `, the last time ${ageInWords(renewed, nowMs)} ago`;
-  return [{ code, verdict: 'error', object, message: `nobody leads${when}`, remedy }];
+  return say('error', `nobody leads${when}`, remedy);
 }
 
 async function checkKey({ api, operatorNamespace }: Patient): Promise<Findings> {
@@ -164,10 +172,11 @@ async function checkKey({ api, operatorNamespace }: Patient): Promise<Findings> 
     return (await api.get(secretResource, operatorNamespace, name))?.metadata.name;
   });
   if (isFinding(secret)) return [secret];
-  if (secret !== undefined) return [{ code, verdict: 'ok', object, message: 'it is there' }];
+  const say = about(code, object);
+  if (secret !== undefined) return say('ok', 'it is there');
   const message =
     'it is not there: the operator makes one at its first start, and resources bound before it count as unknown';
-  return [{ code, verdict: 'warning', object, message, remedy: 'Restore it from a backup if there was one.' }];
+  return say('warning', message, 'Restore it from a backup if there was one.');
 }
 
 /** Asks the API server of each permission that the operator uses whether its service account has it. */
@@ -178,10 +187,9 @@ async function checkRights({ api, operatorNamespace, namespace }: Patient): Prom
   const verb = `get serviceaccounts in namespace ${operatorNamespace}`;
   const account = await reading(code, verb, object, () => api.get(serviceAccounts, operatorNamespace, operatorName));
   if (isFinding(account)) return [account];
-  if (account === undefined) {
-    const message = 'there is no such ServiceAccount: what the operator may do is not known';
-    return [{ code, verdict: 'warning', object, message, remedy: 'Name its namespace with --operator-namespace.' }];
-  }
+  const say = about(code, object);
+  const unknown = 'there is no such ServiceAccount: what the operator may do is not known';
+  if (account === undefined) return say('warning', unknown, 'Name its namespace with --operator-namespace.');
   const roles = namespace === undefined ? clusterWide(identities) : namespaced(identities);
   const wanted = [...actionsIn(roles, namespace), ...actionsIn(ownNamespace(), operatorNamespace)];
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${operatorNamespace}`, 'system:authenticated'];
@@ -191,13 +199,12 @@ async function checkRights({ api, operatorNamespace, namespace }: Patient): Prom
   );
   if (isFinding(answers)) return [answers];
   const denied = wanted.filter((_action, at) => answers[at] === false);
-  const message = `it may do all ${wanted.length} that the operator does`;
-  if (denied.length === 0) return [{ code, verdict: 'ok', object, message }];
+  if (denied.length === 0) return say('ok', `it may do all ${wanted.length} that the operator does`);
   const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
   const remedy = `Apply the roles of this version: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
   const named = denied.slice(0, 5).map((action) => inWords(action));
   const more = denied.length > 5 ? ` and ${denied.length - 5} more` : '';
-  return [{ code, verdict: 'error', object, message: `it may not ${named.join(', ')}${more}`, remedy }];
+  return say('error', `it may not ${named.join(', ')}${more}`, remedy);
 }
 
 function actionsIn(roles: readonly Role[], namespace: string | undefined): readonly ClusterAction[] {
@@ -227,9 +234,8 @@ function findingsOf(resource: KubeObject, nowMs: number): Findings {
   const { kind, metadata, status } = resource;
   const object = keyOfObject(resource);
   const told = isRecord(status) ? status : {};
-  const found = (code: string, message: string, remedy: string, verdict: CheckVerdict = 'warning'): Findings => {
-    return [{ code, verdict, object, message, remedy }];
-  };
+  const found = (code: string, message: string, remedy: string, verdict: CheckVerdict = 'warning') =>
+    about(code, object)(verdict, message, remedy);
   const stalled = conditionOf(resource, 'Stalled');
   const inDoubt = isRecord(told['internal']) && told['internal']['journal'] !== undefined;
   const isPaused = metadata.annotations?.[annotations.paused] === 'true';

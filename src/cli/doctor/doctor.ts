@@ -1,15 +1,14 @@
 /** `apphosting doctor`: whether an installation is in order, check by check. */
 import { writeFile } from 'node:fs/promises';
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
-import { choice, output, text, wholeNumber, type CommandLine, type Flags } from '../../config.ts';
+import { choice, output, text, duration, type CommandLine, type Flags } from '../../config.ts';
 import { operatorNamespaceFlag } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { exitCodes } from '../output/exit-codes.ts';
-import { asJson } from '../output/print.ts';
+import { asData } from '../output/print.ts';
 import { columns } from '../output/table.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
@@ -21,6 +20,7 @@ export const doctorCommand = {
     'Checks an installation: the definitions, the clocks, the lease, key and rights of the operator, every account and every resource. Each\ncheck stands on its own, and one that is denied names the verb that is missing.',
   flags: {
     ...clusterFlags,
+    allNamespaces: { short: 'A', help: 'in all namespaces, as without --namespace', schema: z.boolean() },
     operatorNamespace: operatorNamespaceFlag,
     pre: { help: 'only checks that make sense before the operator is installed', schema: z.boolean() },
     failOn: choice('what ends with 2', ['error', 'warning']),
@@ -31,9 +31,9 @@ export const doctorCommand = {
       schema: z.array(z.string().min(1)),
     },
     wait: {
-      help: 'check again until nothing is found, for so long',
-      value: 'SECONDS',
-      schema: wholeNumber(1, 86_400).optional(),
+      help: 'check again until nothing is found, for so long, such as 2m',
+      value: 'TIME',
+      schema: duration(1, 86_400).optional(),
     },
     bundle: text('also write a file for a bug report, without secrets and without words of the service', 'FILE'),
     output: output(['text', 'short', 'json', 'yaml', 'markdown'], 'how it is printed; short leaves out what is fine'),
@@ -47,7 +47,8 @@ export const doctorCommand = {
 /** Runs `apphosting doctor`. */
 export const doctor = command(doctorCommand, ({ settings, speaks }, given?: OpenCluster) =>
   inCluster(settings, given, async ({ api, server }) => {
-    const { operatorNamespace, namespace, pre: isBefore } = settings;
+    const { operatorNamespace, pre: isBefore } = settings;
+    const namespace = settings.allNamespaces ? undefined : settings.namespace;
     const until = Date.now() + (settings.wait ?? 0) * 1_000;
     const isSkipped = ({ code, object }: CheckFinding) =>
       settings.skip.includes(code) || settings.skip.includes(`${code}=${object}`);
@@ -75,23 +76,16 @@ function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'):
 }
 
 function printed(findings: readonly CheckFinding[], output: string, server: string): string {
-  switch (output) {
-    case 'json':
-      return asJson(findings);
-    case 'yaml':
-      return stringify(findings);
-    case 'markdown':
-      return asMarkdown(findings, server);
-    default:
-      return asText(output === 'short' ? findings.filter(({ verdict }) => verdict !== 'ok') : findings, server);
-  }
+  if (output === 'markdown') return asMarkdown(findings, server);
+  const told = output === 'short' ? findings.filter(({ verdict }) => verdict !== 'ok') : findings;
+  return asData(output, findings) ?? asText(told, server);
 }
 
 function asText(findings: readonly CheckFinding[], server: string): string {
   const rows = findings.map(({ verdict, code, object, message, remedy }) => {
     return [verdict, code, object, remedy === undefined ? message : `${message}. ${remedy}`];
   });
-  return `apphosting ${manifest.version}, ${server}\n${columns(rows).join('\n')}\n${countOf(findings)}\n`;
+  return `${[`apphosting ${manifest.version}, ${server}`, ...columns(rows), countOf(findings)].join('\n')}\n`;
 }
 
 function countOf(findings: readonly CheckFinding[]): string {

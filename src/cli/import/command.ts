@@ -137,7 +137,7 @@ async function imported(
   const found = await readFolder(folder);
   if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
   const { kind: kinds, member: members } = settings;
-  const content = await readAccount(reader, { kinds, members }, progress.listed);
+  const content = await readAccount(reader, { kinds, members }, { recovery: true, onListed: progress.listed });
   if (speaks.isTerminal) speaks.err('\n');
   const [silent] = nothingReadOf(reader);
   if (silent !== undefined) return { trouble: `${silent.message}; nothing is written` };
@@ -152,7 +152,7 @@ async function imported(
   const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
-    ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: codes[why], reason: message })),
+    ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: capitalised(why), reason: message })),
     ...everything.skipped,
     ...proof.skipped,
   ];
@@ -170,16 +170,9 @@ function asked(draft: Draft): Draft {
   return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'import was asked to only observe' } };
 }
 
-const codes = {
-  unauthorized: 'Unauthorized',
-  forbidden: 'Forbidden',
-  throttled: 'Throttled',
-  refused: 'Refused',
-  unreachable: 'Unreachable',
-  notInSnapshot: 'NotInSnapshot',
-  malformed: 'Malformed',
-  notFound: 'NotFound',
-} as const;
+function capitalised(word: string): string {
+  return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
+}
 
 interface Report {
   readonly folder: string;
@@ -208,13 +201,18 @@ function asText({ proof, skipped, changes, written, isCheck }: Report): string {
     return count === 0 ? [] : [`${words} ${count}`];
   });
   const observed = proof.drafts.filter((draft) => draft.observed !== undefined);
+  const listed = (label: string, lines: readonly string[]) =>
+    lines.map((line, at) => (at === 0 ? [label, String(lines.length), line] : ['', '', line]));
   const rows = [
-    ['resources', counts.join(', ') || 'none'],
-    ...observed.map(({ kind, name, observed: why }) => [
+    [isCheck ? 'checked' : 'written', counts.join(', ') || 'none'],
+    ...listed(
       'observed',
-      `${kind}/${name}: ${why?.reason ?? ''}  [${why?.code ?? ''}]`,
-    ]),
-    ...skipped.map(({ what, code, reason }) => ['skipped', `${what}: ${reason}  [${code}]`]),
+      observed.map(({ kind, name, observed: why }) => `${kind}/${name}: ${why?.reason ?? ''}  [${why?.code ?? ''}]`),
+    ),
+    ...listed(
+      'skipped',
+      skipped.map(({ what, code, reason }) => `${what}: ${reason}  [${code}]`),
+    ),
     ['unseen', unseen],
     ...proof.problems.map((problem) => ['proof', problem]),
     ...(proof.problems.length === 0 ? [['proof', `plan of this folder: ${proof.calls} calls`]] : []),

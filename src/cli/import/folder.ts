@@ -218,34 +218,20 @@ function accountFile({ accountId, namespace }: FolderAccount): NewFile {
 }
 
 function credentialsFile({ namespace }: FolderAccount): NewFile {
-  const object = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: metadataOf('hosting-credentials', namespace),
-    stringData: { baseUrl: 'https://fill-in.example.com', token: 'fill in the access token' },
-  };
-  return {
-    path: 'secrets/hosting-credentials.yaml',
-    after: textOf(object, filledIn('the credentials of the account')),
-  };
+  const values = { baseUrl: 'https://fill-in.example.com', token: 'fill in the access token' };
+  return fileToFillIn('hosting-credentials', namespace, values, 'the credentials of the account');
 }
 
 function secretFile({ name, keys }: Draft['secrets'][number], draft: Draft, namespace: string | undefined): NewFile {
-  const rows = Object.entries(keys).map(([key, what]) => [
-    key,
-    `https://fill-in.example.com/${encodeURIComponent(what)}`,
-  ]);
-  const object = {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: metadataOf(name, namespace),
-    stringData: Object.fromEntries(rows),
-  };
-  return { path: `secrets/${name}.yaml`, after: textOf(object, filledIn(`${draft.kind}/${draft.name}`)) };
+  const address = (what: string) => `https://fill-in.example.com/${encodeURIComponent(what)}`;
+  const values = Object.fromEntries(Object.entries(keys).map(([key, what]) => [key, address(what)]));
+  return fileToFillIn(name, namespace, values, `${draft.kind}/${draft.name}`);
 }
 
-function filledIn(what: string): string {
-  return `Fill in, and do not commit: the Secret of ${what}. The service does not give its values away,\nand kustomization.yaml leaves this file out: apply it by hand, or make the Secret in another way.`;
+function fileToFillIn(name: string, namespace: string | undefined, stringData: object, what: string): NewFile {
+  const object = { apiVersion: 'v1', kind: 'Secret', metadata: metadataOf(name, namespace), stringData };
+  const comment = `Fill in, and do not commit: the Secret of ${what}. The service does not give its values away,\nand kustomization.yaml leaves this file out: apply it by hand, or make the Secret in another way.`;
+  return { path: `secrets/${name}.yaml`, after: textOf(object, comment) };
 }
 
 /** The kustomization with these resources among its own. */

@@ -56,6 +56,10 @@ export function draftsOf(
   const { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members } = content;
   const drafts: Draft[] = [];
   const skipped: Skipped[] = [];
+  const add = (kind: keyof typeof folders, id: string, name = '', spec: Draft['spec'], more: Partial<Draft> = {}) => {
+    drafts.push({ kind, folder: folders[kind], id, name, spec, own: [], secrets: [], ...more });
+  };
+  const skip = (what: string, reason: string) => void skipped.push({ what, code: 'NotExpressible', reason });
   const named = <Item>(items: readonly Item[], of: (item: Item) => { readonly id: string; readonly name: string }) =>
     namesOf(items.map(of), taken);
   const appNames = named(apps, ({ appId: id, name }) => ({ id, name }));
@@ -70,25 +74,28 @@ export function draftsOf(
     const name = names.get(id);
     return name === undefined ? { externalId: id } : { name };
   };
+  const written = new Map<string, string>();
   for (const app of apps) {
     if (app.record === undefined) continue;
     const name = appNames.get(app.appId) ?? '';
+    written.set(app.appId, name);
     const own = ['preset', 'port', 'builder', ...sourceFields.map((field) => `source.${field}`)];
-    const spec = appSpec(app, app.record, name);
-    drafts.push({ kind: 'HostedApp', folder: 'apps', id: app.appId, name, spec, own, secrets: [] });
+    add('HostedApp', app.appId, name, appSpec(app, app.record, name), { own });
   }
-  const written = new Map(apps.flatMap(({ appId, record }) => (record ? [[appId, appNames.get(appId) ?? '']] : [])));
   for (const { appEnvId: id, appId } of environments) {
     const spec = { appRef: refIn(written, appId), externalId: id } satisfies AppEnvironmentSpec;
-    const name = environmentNames.get(id) ?? '';
-    drafts.push({ kind: 'AppEnvironment', folder: 'environments', id, name, spec, own: [], secrets: [] });
+    add('AppEnvironment', id, environmentNames.get(id), spec);
   }
-  for (const point of contactPoints) drafts.push(contactPointDraft(point, pointNames.get(point.contactPointId) ?? ''));
+  for (const point of contactPoints) {
+    const { contactPointId: id } = point;
+    const name = pointNames.get(id) ?? '';
+    const { spec, ...more } = contactPointDraft(point, name);
+    add('ContactPoint', id, name, spec, more);
+  }
   for (const alert of alerts) {
-    const { alertId: id, contactPointIds = [] } = alert;
+    const { alertId: id, contactPointIds = [], description = '' } = alert;
     if (contactPointIds.length === 0) {
-      const reason = 'it tells no contact point, and a MetricAlert needs one';
-      skipped.push({ what: `alert ${id}`, code: 'NotExpressible', reason });
+      skip(`alert ${id}`, 'it tells no contact point, and a MetricAlert needs one');
       continue;
     }
     const name = alertNames.get(id) ?? '';
@@ -97,66 +104,52 @@ export function draftsOf(
       contactPointRefs: contactPointIds.map((point) => refIn(pointNames, point)),
       ...alertSpec(alert, name),
     };
-    const theirs = {
-      code: 'ManagedElsewhere',
-      reason: 'its description carries the mark of an operator: a resource manages it',
-    };
-    const observed = mark.test(alert.description ?? '') ? { observed: theirs } : {};
     const own = ['contactPointRefs', ...alertFields];
-    drafts.push({ kind: 'MetricAlert', folder: 'alerts', id, name, spec, own, secrets: [], ...observed });
+    add('MetricAlert', id, name, spec, { own, ...(mark.test(description) && { observed: theirs }) });
   }
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      const reason = 'the service does not show what it protects';
-      skipped.push({ what: `protection ${id}`, code: 'NotExpressible', reason });
+      skip(`protection ${id}`, 'the service does not show what it protects');
       continue;
     }
     const shown = protectionSpec(protection);
+    const name = taken.get(id) ?? environmentNames.get(sourceAppEnvId) ?? namesOf([{ id, name: id }]).get(id);
     const spec = { environmentRef: refIn(environmentNames, sourceAppEnvId), ...shown };
-    const name = taken.get(id) ?? environmentNames.get(sourceAppEnvId) ?? namesOf([{ id, name: id }]).get(id) ?? '';
-    const own = Object.keys(shown);
-    drafts.push({ kind: 'DisasterProtection', folder: 'protections', id, name, spec, own, secrets: [] });
+    add('DisasterProtection', id, name, spec, { own: Object.keys(shown) });
   }
   for (const { membershipId: id, allowedAppEnvIds } of members) {
     const environmentRefs = allowedAppEnvIds.map((appEnvId) => refIn(environmentNames, appEnvId));
-    const access = environmentRefs.length === 0 ? 'Full' : 'Restricted';
-    const spec = {
-      externalId: id,
-      access,
-      ...(access === 'Restricted' && { environmentRefs }),
-    } satisfies MemberAccessSpec;
-    const own = ['access', 'environmentRefs'];
-    drafts.push({
-      kind: 'MemberAccess',
-      folder: 'members',
-      id,
-      name: memberNames.get(id) ?? '',
-      spec,
-      own,
-      secrets: [],
-    });
+    const isFull = environmentRefs.length === 0;
+    const access = isFull ? ({ access: 'Full' } as const) : ({ access: 'Restricted', environmentRefs } as const);
+    const spec = { externalId: id, ...access } satisfies MemberAccessSpec;
+    add('MemberAccess', id, memberNames.get(id), spec, { own: ['access', 'environmentRefs'] });
   }
   for (const { id, ...told } of installations) {
     const spec = { ...told, externalId: id } satisfies SolutionInstallationSpec;
-    const name = installationNames.get(id) ?? '';
-    const observed = {
-      code: 'SentAnew',
-      reason: 'the service shows no installation, so that taking it up sends POST /solutions once more',
-    };
-    drafts.push({
-      kind: 'SolutionInstallation',
-      folder: 'installations',
-      id,
-      name,
-      spec,
-      own: [],
-      secrets: [],
-      observed,
-    });
+    add('SolutionInstallation', id, installationNames.get(id), spec, { observed: sentAnew });
   }
   return { drafts, skipped };
 }
+
+const folders = {
+  HostedApp: 'apps',
+  AppEnvironment: 'environments',
+  ContactPoint: 'contact-points',
+  MetricAlert: 'alerts',
+  DisasterProtection: 'protections',
+  MemberAccess: 'members',
+  SolutionInstallation: 'installations',
+} as const;
+
+const theirs = {
+  code: 'ManagedElsewhere',
+  reason: 'its description carries the mark of an operator: a resource manages it',
+};
+const sentAnew = {
+  code: 'SentAnew',
+  reason: 'the service shows no installation, so that taking it up sends POST /solutions once more',
+};
 
 type AlertContent = NonNullable<AccountContent['alerts']>[number];
 
@@ -276,7 +269,10 @@ const settingsByType: Readonly<Record<string, (given: PointSettings) => object>>
   }),
 };
 
-function contactPointDraft({ contactPointId: id, name: shown, type, config }: PointContent, name: string): Draft {
+function contactPointDraft(
+  { contactPointId: id, name: shown, type, config }: PointContent,
+  name: string,
+): Pick<Draft, 'spec' | 'own' | 'secrets' | 'observed'> {
   const secretName = `contact-point-${name}`;
   const needed: Record<string, string> = {};
   const settings = settingsByType[type]?.({
@@ -294,7 +290,7 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
   const secrets = Object.keys(needed).length === 0 ? [] : [{ name: secretName, keys: needed }];
   const reason = `settings not readable; fill them in${secrets.length > 0 ? `, and secrets/${secretName}.yaml` : ''}`;
   const observed = config === undefined ? { observed: { code: 'NeedsSecret', reason } } : {};
-  return { kind: 'ContactPoint', folder: 'contact-points', id, name, spec, own: ['name'], secrets, ...observed };
+  return { spec, own: ['name'], secrets, ...observed };
 }
 
 /** A user name may be shown; it arrives wrapped because every unknown setting is. */

@@ -37,7 +37,7 @@ export async function proved(
       return {
         drafts: valid,
         skipped,
-        calls: countIn(played),
+        calls: played.calls.length,
         problems: [...failures, ...(played.isQuiet ? [] : ['it did not come to rest'])],
       };
     valid = valid.map((draft) => {
@@ -81,8 +81,4 @@ function sendersIn({ calls }: Played): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const { object, request } of calls) found.set(object, [...(found.get(object) ?? []), request.endpoint]);
   return found;
-}
-
-function countIn({ calls }: Played): number {
-  return calls.length;
 }

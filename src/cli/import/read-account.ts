@@ -8,6 +8,8 @@ import {
   contactPointsOf,
   contactPointWithSecretsOf,
   drConfigurationsOf,
+  drPointsOf,
+  drSourcesOf,
   memberAccessOf,
   type AlertItem,
   type AppEnvItem,
@@ -47,6 +49,12 @@ export interface Wanted {
   readonly members: readonly string[];
 }
 
+/** What is read besides: `recovery` for what stands in no manifest, and requests of recovery are planned with. */
+interface Besides {
+  readonly recovery: boolean;
+  readonly onListed: (accountId: string, lists: number, reads: number) => void;
+}
+
 /** How many catalogs the proof reads: of presets, of databases, and of solutions. */
 const catalogs = 3;
 
@@ -54,7 +62,7 @@ const catalogs = 3;
 export async function readAccount(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   wanted: Wanted,
-  onListed: (accountId: string, lists: number, reads: number) => void = () => undefined,
+  { recovery, onListed }: Besides = { recovery: false, onListed: () => undefined },
 ): Promise<AccountContent> {
   const { accountId } = reader;
   const gaps: Gap[] = [];
@@ -65,20 +73,24 @@ export async function readAccount(
     return undefined;
   };
   const isWanted = (kind: string) => wanted.kinds.length === 0 || wanted.kinds.includes(kind);
+  const isRecovery = isWanted('DisasterProtection');
   const [apps, environments, contactPoints, protections] = await Promise.all([
     list(appsOf(accountId), 'the list of apps'),
     list(appEnvsOf(accountId), 'the list of environments'),
     list(contactPointsOf(accountId), 'the list of contact points'),
-    isWanted('DisasterProtection') ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
+    isRecovery ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
+    isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of what may be protected') : [],
   ]);
+  const pointsOf = isRecovery && recovery ? (protections ?? []) : [];
   const reads = [
     isWanted('HostedApp') ? apps : [],
     isWanted('MetricAlert') ? environments : [],
     isWanted('ContactPoint') ? contactPoints : [],
     wanted.members,
+    pointsOf,
   ];
   const count = reads.reduce((sum, one = []) => sum + one.length, catalogs);
-  onListed(accountId, isWanted('DisasterProtection') ? 4 : 3, count);
+  onListed(accountId, isRecovery ? 5 : 3, count);
   const records = await Promise.all(
     (isWanted('HostedApp') ? (apps ?? []) : []).map(async (app) => {
       const [record] = (await list(appOf(app.appId), `app ${app.appId}`)) ?? [];
@@ -92,6 +104,11 @@ export async function readAccount(
     ),
   );
   const settings = isWanted('ContactPoint') ? await settingsOf(reader, contactPoints ?? []) : new Map();
+  await Promise.all(
+    pointsOf.map(({ configurationId: id }) =>
+      list(drPointsOf(accountId, id), `the recovery points of protection ${id}`),
+    ),
+  );
   const members = await Promise.all(wanted.members.map((id) => list(memberAccessOf(accountId, id), `member ${id}`)));
   return {
     apps: apps?.map((app) => ({ ...app, record: recordOf.get(app.appId) })),

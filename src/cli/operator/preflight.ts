@@ -13,6 +13,8 @@ export interface Plans {
   readonly secretWatch: 'on' | 'off';
   /** Where the lease and the operator's key are. */
   readonly operatorNamespace: string;
+  /** How messages call the kubeconfig, or the service account. */
+  readonly title: string;
 }
 
 /** The reason why the operator cannot work in this cluster, and what to do; undefined when it can. */
@@ -63,7 +65,7 @@ function listed({ kinds, namespace, secretWatch }: Plans): readonly Resource[] {
 async function problemOf(
   look: () => Promise<unknown>,
   what: string,
-  { namespace }: Plans,
+  { namespace, title }: Plans,
 ): Promise<string | undefined> {
   try {
     await look();
@@ -78,9 +80,9 @@ async function problemOf(
         return `this user may not ${what}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
       }
       case 'unauthorized':
-        return 'the cluster does not accept our credentials; renew the kubeconfig or the service account';
+        return `${title}: the cluster does not accept our credentials; renew the kubeconfig or the service account`;
       default:
-        return `the cluster cannot be used: ${error.message}`;
+        return `${title}: the cluster cannot be used: ${error.message}`;
     }
   }
 }

@@ -1,7 +1,6 @@
 /** `apphosting plan`: what applying some documents would send to the service, without sending it. */
 import type { Actor } from './scene.ts';
 import { basename, resolve } from 'node:path';
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import { choice, output, text, wholeNumber, type CommandLine, type Flags, type Settings } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
@@ -14,7 +13,7 @@ import { command, type Called, type Trouble } from '../frame.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { paintFor } from '../output/colour.ts';
 import { exitCodes } from '../output/exit-codes.ts';
-import { asJson } from '../output/print.ts';
+import { asData } from '../output/print.ts';
 import { makePlan } from './make-plan.ts';
 import type { PlanAction, Plan } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
@@ -167,17 +166,9 @@ async function openReaders(
 }
 
 function printed(made: Plan, settings: PlanSettings): string {
-  switch (settings.output) {
-    case 'json':
-      return asJson(made);
-    case 'yaml':
-      return stringify(made);
-    case 'markdown':
-      return planAsMarkdown(made, settings.maxChars);
-    case 'text':
-    case 'wide':
-      return planAsText(made, { wide: settings.output === 'wide', paint: paintFor(settings.color, process.stdout) });
-  }
+  const { output, maxChars, color } = settings;
+  if (output === 'markdown') return planAsMarkdown(made, maxChars);
+  return asData(output, made) ?? planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
 }
 
 const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {

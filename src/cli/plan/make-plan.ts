@@ -1,7 +1,7 @@
 /** Makes a plan from documents, the state of the cluster if given, and one account of the service. */
 import type { Actor, Scene } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
-import type { AccountReader } from '../account/reader.ts';
+import { itemsRead, type AccountReader } from '../account/reader.ts';
 import type { Documents } from '../documents/load.ts';
 import type { Finding, Plan, PlanRow } from './model.ts';
 import { databasePresetsOf } from '../../hosting/requests.ts';
@@ -208,16 +208,9 @@ function hiddenKnownOf(before: Scene | undefined): ReadonlySet<string> {
 }
 
 function appNameIn(readers: readonly AccountReader[], appId: unknown): string | undefined {
-  for (const reader of readers)
-    for (const [address, reading] of reader.readings()) {
-      if (!address.startsWith('/apps') || reading.is !== 'answered' || !isRecord(reading.body)) continue;
-      const { apps } = reading.body;
-      const found = Array.isArray(apps)
-        ? apps.find((app: unknown) => isRecord(app) && app['appId'] === appId)
-        : undefined;
-      if (isRecord(found)) return String(found['name']);
-    }
-  return undefined;
+  const apps = readers.flatMap((reader) => itemsRead(reader, '/apps', 'apps'));
+  const name = apps.find((app) => app['appId'] === appId)?.['name'];
+  return typeof name === 'string' ? name : undefined;
 }
 
 function isDatabaseIn(readers: readonly AccountReader[], preset: unknown): boolean {

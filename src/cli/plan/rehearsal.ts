@@ -11,7 +11,7 @@ import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engin
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import { openHosting } from '../../hosting/open.ts';
 import { kinds } from '../../kinds/index.ts';
-import { isRecord } from '../../base/json.ts';
+import { isRecord, recordsIn } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import { secretResource } from '../../kube/material/material.ts';
 import type { AccountReader, AccountReading } from '../account/reader.ts';
@@ -142,7 +142,7 @@ class Stage {
       selector: undefined,
       secretWatch: 'on',
       readOnly: false,
-      powers: { sinceMs: this.#clock.wall(), activation: true, accountReset: true },
+      powers: { sinceMs: 0, activation: true, accountReset: true },
       horizonMs: 1_000,
       workers: 32,
     });
@@ -223,11 +223,8 @@ class Stage {
   /** True when every object says something final of its newest generation. */
   #isConcluded(): boolean {
     return this.objects().every(({ metadata, status }) => {
-      const conditions =
-        isRecord(status) && Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : [];
-      return conditions.some(
+      return recordsIn(status, 'conditions').some(
         (condition) =>
-          isRecord(condition) &&
           condition['observedGeneration'] === metadata.generation &&
           condition['status'] === 'True' &&
           (condition['type'] === 'Ready' || condition['type'] === 'Stalled'),

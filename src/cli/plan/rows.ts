@@ -1,15 +1,16 @@
 /** Turns the recorded calls into the rows of a plan. */
 import type { Actor } from './scene.ts';
-import { isRecord, sameJson, type Json } from '../../base/json.ts';
+import { isRecord, sameJson, type Json, type JsonObject } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import { partsOfKey } from '../../engine/objects/names.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { kinds } from '../../kinds/index.ts';
+import { conditionOf } from '../cluster/objects.ts';
 import { needsOf } from './materials.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
-import { isNewId } from './service-in-memory.ts';
+import { configuredBy, isNewId } from './service-in-memory.ts';
 
 /** Further facts about the resources of a plan. */
 export interface Known {
@@ -39,7 +40,7 @@ export function rowsOf(
 ): { readonly rows: readonly PlanRow[]; readonly drift: readonly PlanRow[] } {
   const names = namesOfIds(played.objects);
   const done = played.calls.filter(({ outcome }) => outcome === 'committed');
-  const isWhole = ({ request }: PlannedCall) => request.effect === 'create' || request.endpoint === 'POST /solutions';
+  const isWhole = ({ request }: PlannedCall) => request.effect === 'create' || actionOf(request) === 'create';
   const made = new Set(done.filter(isWhole).map(({ object }) => object));
   const sent = new Set(done.map(({ object }) => object));
   const rowOf = (call: PlannedCall) => {
@@ -58,10 +59,10 @@ export function stalledOf(played: Played, known: Known): readonly Finding[] {
   return played.objects.flatMap((object) => {
     const { kind, metadata } = object;
     const stalled = conditionOf(object, 'Stalled');
-    if (stalled?.['status'] !== 'True') return [];
+    if (stalled?.status !== 'True') return [];
     const { namespace = '', name } = metadata;
     const place = known.places.get(`${kind}/${namespace}/${name}`);
-    const message = plainText(`${String(stalled['reason'])}: ${String(stalled['message'])}`);
+    const message = plainText(`${stalled.reason}: ${stalled.message}`);
     return [{ code: 'Stalled', incomplete: false, message, kind, namespace, name, ...place } as const];
   });
 }
@@ -75,7 +76,7 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const { object, request, before } = call;
   const { kind, namespace, name } = partsOfKey(object);
   const action = actionOf(request);
-  const isNew = request.effect === 'create' && action === 'create';
+  const isNew = action === 'create';
   const all = [...fieldsOf(request, isNew ? undefined : before, around), ...unknownsOf(call)];
   // A hidden field may already have this value.
   const fields =
@@ -97,14 +98,16 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   ];
 }
 
-function actionOf({ endpoint, method }: Request): PlanAction {
+function actionOf({ endpoint, method, body = {} }: Request): PlanAction {
   if (method === 'DELETE') return 'delete';
   if (endpoint === 'PATCH /member/env-access') return 'access';
   if (endpoint.startsWith('POST /app-env/') && endpoint !== 'POST /app-env/alert') return 'deploy';
-  if (endpoint === 'POST /disaster-readiness/configure') return 'change';
+  if (endpoint === configure) return configuredBy(body)['expectedGeneration'] === 0 ? 'create' : 'change';
   if (endpoint.startsWith('POST /disaster-readiness/')) return 'request';
   return method === 'PATCH' || endpoint === 'POST /alert/toggle' ? 'change' : 'create';
 }
+
+const configure = 'POST /disaster-readiness/configure';
 
 const verbs: Readonly<Record<string, string>> = {
   'POST /app-env/deploy-image': 'deploys, restarts',
@@ -182,7 +185,7 @@ const naming: ReadonlySet<string> = new Set([
 
 function fieldsOf(request: Request, before: PlannedCall['before'], around: Around): readonly PlanField[] {
   const isNew = before === undefined;
-  const rows = Object.entries(request.body ?? {}).flatMap(([name, value]) => flat(name, value));
+  const rows = Object.entries(sentBy(request)).flatMap(([name, value]) => flat(name, value));
   const shown = rows.filter(([name]) => !naming.has(name) || (isNew && name === 'appEnvId'));
   return shown.flatMap(([name, value]): readonly PlanField[] => {
     if (isSecret(value)) return [{ name, secret: true }];
@@ -192,6 +195,12 @@ function fieldsOf(request: Request, before: PlannedCall['before'], around: Aroun
     if (was !== undefined && sameJson(sortedList(was), sortedList(after))) return [];
     return [{ name, ...(was !== undefined && { before: was }), after }];
   });
+}
+
+function sentBy({ endpoint, body = {} }: Request): JsonObject {
+  if (endpoint !== configure) return body;
+  const { sourceAppEnvId: appEnvId, expectedGeneration: _edited, ...settings } = configuredBy(body) as JsonObject;
+  return { ...(appEnvId !== undefined && { appEnvId }), ...settings };
 }
 
 /** Compares objects field by field, lists as a whole. */
@@ -240,12 +249,6 @@ function namesOfIds(objects: readonly KubeObject[]): ReadonlyMap<string, string>
   return new Map(rows);
 }
 
-function conditionOf({ status }: KubeObject, type: string): Readonly<Record<string, unknown>> | undefined {
-  const conditions = isRecord(status) ? status['conditions'] : undefined;
-  const list: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
-  return list.filter(isRecord).find((condition) => condition['type'] === type);
-}
-
 /** What the plan cannot know of an object: what it waits for, and fields that the service never shows. */
 function unknownRow(
   object: KubeObject,
@@ -260,15 +263,13 @@ function unknownRow(
     return [{ action: 'unknown', kind, namespace, name, fields: [...fields], note: plainText(note), ...place }];
   };
   const ready = conditionOf(object, 'Ready');
-  const isStalled = conditionOf(object, 'Stalled')?.['status'] === 'True';
+  const isStalled = conditionOf(object, 'Stalled')?.status === 'True';
   // A request that was sent is under way for longer than a plan looks ahead; its row says so.
-  const isUnderWay = kinds.find((one) => one.kind === kind)?.life === 'request' && wasSent(object, sent.has(key));
+  const isRequest = kinds.find((one) => one.kind === kind)?.life === 'request';
+  const isUnderWay = isRequest ? wasSent(object, sent.has(key)) : ready?.reason === 'Preparing' && sent.has(key);
   if (isStalled || isUnderWay) return [];
-  if (ready?.['status'] !== 'True')
-    return row(
-      [],
-      ready === undefined ? 'nothing is known of it yet' : `${String(ready['reason'])}: ${String(ready['message'])}`,
-    );
+  if (ready?.status !== 'True')
+    return row([], ready === undefined ? 'nothing is known of it yet' : `${ready.reason}: ${ready.message}`);
   const unverified = isRecord(status) && Array.isArray(status['unverified']) ? (status['unverified'] as unknown[]) : [];
   if (unverified.length === 0 || known.hiddenKnown.has(key) || made.has(key)) return [];
   if (isOnlyObserved(object)) return [];

@@ -4,6 +4,7 @@ import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
+import { accountKeyOf } from '../cluster/objects.ts';
 import { flawsOf, pathInWords } from '../definitions/check.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
@@ -143,16 +144,6 @@ export function permissive(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) =>
     actor.kind.endsWith('HostingAccount') ? { ...actor, spec: withAdoption(actor.spec) } : actor,
   );
-}
-
-/** The account that an actor belongs to, by its key; undefined for an account. */
-function accountKeyOf({ kind, namespace, spec }: Actor): string | undefined {
-  if (kind.endsWith('HostingAccount')) return undefined;
-  const ref = isRecord(spec['accountRef']) ? spec['accountRef'] : {};
-  const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
-  return ref['kind'] === 'ClusterHostingAccount'
-    ? `ClusterHostingAccount//${name}`
-    : `HostingAccount/${namespace}/${name}`;
 }
 
 /** Accounts that are named and not there, taken to be the one that is read. */

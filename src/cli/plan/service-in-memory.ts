@@ -5,11 +5,11 @@
  * item that is created gets an id that begins with `new-`, a deployment takes a while and succeeds, and what the interface
  * leaves open is not made up. Nothing in here reaches the network.
  */
-import { isRecord } from '../../base/json.ts';
+import { isRecord, recordsIn } from '../../base/json.ts';
 import type { Request } from '../../engine/ports.ts';
 import { databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import type { Wire, WireResponse } from '../../hosting/wire/wire.ts';
-import type { AccountReader, AccountReading } from '../account/reader.ts';
+import { itemsRead, type AccountReader, type AccountReading } from '../account/reader.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 type Query = Readonly<Record<string, string>>;
@@ -124,6 +124,7 @@ export class ServiceInMemory {
   /** The item that a call is about, as the service shows it at this moment. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
     const named = { ...query, ...body } as Readonly<Record<string, unknown>>;
+    if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
     const shelf = shelfOf(endpoint);
     if (shelf === undefined) return undefined;
     const id = named[shelves[shelf].id];
@@ -223,11 +224,11 @@ export class ServiceInMemory {
         : [shelf.single, { [shelf.id]: id, ...(name === 'member' && { accountId }) }];
     const reading = await this.#ask(path, query);
     const body = reading.is === 'answered' && reading.status === 200 ? reading.body : undefined;
-    const list = isRecord(body) && shelf.single === undefined ? body[shelf.field] : undefined;
-    const found = Array.isArray(list)
-      ? list.find((entry: unknown) => isRecord(entry) && entry[shelf.id] === id)
-      : unwrapped(body);
-    return isRecord(found) ? { ...found, ...kept?.item } : (kept?.item ?? (named['appEnvId'] === id ? {} : undefined));
+    const listedIn = recordsIn(body, shelf.field).find((entry) => entry[shelf.id] === id);
+    const found = shelf.single === undefined ? listedIn : unwrapped(body);
+    return found !== undefined
+      ? { ...found, ...kept?.item }
+      : (kept?.item ?? (named['appEnvId'] === id ? {} : undefined));
   }
 
   #create(name: ShelfName, item: Item): Item {
@@ -362,12 +363,8 @@ export class ServiceInMemory {
   }
 
   #lookThroughAlerts(): void {
-    for (const [address, reading] of this.#reader.readings()) {
-      if (!address.startsWith('/app-env/alerts') || reading.is !== 'answered' || !isRecord(reading.body)) continue;
-      const { alerts } = reading.body;
-      for (const alert of Array.isArray(alerts) ? (alerts as unknown[]) : [])
-        if (isRecord(alert)) this.#listedAlerts.set(String(alert['alertId']), alert);
-    }
+    for (const alert of itemsRead(this.#reader, shelves.alert.list, shelves.alert.field))
+      this.#listedAlerts.set(String(alert['alertId']), alert);
   }
 
   #alertsUsing(id: string): number {
@@ -392,8 +389,7 @@ export class ServiceInMemory {
   }
 
   #configure(body: Item): Answer {
-    const items = Array.isArray(body['items']) ? (body['items'] as Item[]) : [];
-    const results = items.map((item) => {
+    const results = recordsIn(body, 'items').map((item) => {
       const { sourceAppEnvId, expectedGeneration, requestId: _request, target, ...own } = item;
       const settings = { ...(body['common'] as Item | undefined), ...own };
       const known = this.#protectionOf(sourceAppEnvId);
@@ -407,19 +403,22 @@ export class ServiceInMemory {
     return done({ results });
   }
 
+  /** The settings of a protection, named as the call that sets them names them. */
+  async #settingsOf({ sourceAppEnvId }: Item): Promise<Item | undefined> {
+    const id = this.#protectionOf(sourceAppEnvId);
+    const known = id === undefined ? undefined : await this.#find('configuration', id, {});
+    const { settings, warmDestination, plannedDestination } = known ?? {};
+    return known && { ...(isRecord(settings) && settings), target: warmDestination ?? plannedDestination };
+  }
+
   #protectionOf(sourceAppEnvId: unknown): string | undefined {
     return [...this.#protections()].find(([, source]) => source === sourceAppEnvId)?.[0];
   }
 
   /** The source of each protection as of now, by the protection's id. */
   #protections(): ReadonlyMap<string, unknown> {
-    const found = new Map<string, unknown>();
-    for (const [address, reading] of this.#reader.readings()) {
-      if (!address.startsWith(shelves.configuration.list) || reading.is !== 'answered') continue;
-      const items = isRecord(reading.body) ? reading.body['items'] : undefined;
-      for (const item of Array.isArray(items) ? (items as unknown[]) : [])
-        if (isRecord(item)) found.set(String(item['configurationId']), item['sourceAppEnvId']);
-    }
+    const listed = itemsRead(this.#reader, shelves.configuration.list, shelves.configuration.field);
+    const found = new Map(listed.map((item) => [String(item['configurationId']), item['sourceAppEnvId']]));
     for (const [key, { item }] of this.#kept) {
       const [shelf, id = ''] = key.split('/');
       if (shelf !== 'configuration') continue;
@@ -440,16 +439,24 @@ export class ServiceInMemory {
     const { configurationId, expectedGeneration: generation } = body;
     const operationId = body['operationId'] ?? `${newPrefix}operation-${(this.#count += 1)}`;
     const id = textOf(configurationId);
-    const { activeOperationId = operationId, activities } = (await this.#find('configuration', id, {})) ?? {};
+    const known = (await this.#find('configuration', id, {})) ?? {};
+    const { activeOperationId = operationId } = known;
     const startedAt = new Date(this.#wallMs()).toISOString();
-    const history: readonly unknown[] = Array.isArray(activities) ? activities : [];
     this.#merge('configuration', id, {
       // A check runs beside the operation of a settled standby.
       activeOperationId: endpoint === 'POST /disaster-readiness/validate' ? activeOperationId : operationId,
-      ...(body['operationId'] === undefined && { activities: [{ operationId, startedAt }, ...history] }),
+      ...(body['operationId'] === undefined && {
+        activities: [{ operationId, startedAt }, ...recordsIn(known, 'activities')],
+      }),
     });
     return done({ operationId, configurationId, generation, phase: 'queued' });
   }
+}
+
+/** The settings in a request to protect one environment. */
+export function configuredBy(body: Item): Item {
+  const { common } = body;
+  return { ...(isRecord(common) && common), ...recordsIn(body, 'items')[0] };
 }
 
 /** Why a read failed, without what was read. */
@@ -490,8 +497,7 @@ function newApp(body: Item): Item {
 function usesPoint(alert: Item, id: string): boolean {
   const ids = alert['contactPointIds'];
   if (Array.isArray(ids)) return ids.includes(id);
-  const points = alert['contactPoints'];
-  return Array.isArray(points) && points.some((point: unknown) => isRecord(point) && point['contactPointId'] === id);
+  return recordsIn(alert, 'contactPoints').some((point) => point['contactPointId'] === id);
 }
 
 /** The object in a body, which may stand under the one name of an object in it. */

@@ -17,7 +17,7 @@ export function referencePages(read: (path: string) => string): ReadonlyMap<stri
 }
 
 /** A page with this text between the marks of a part. */
-function between(page: string, part: string, text: string): string {
+export function between(page: string, part: string, text: string): string {
   const [begin, end] = [`<!-- ${part}: made from the command -->`, `<!-- /${part} -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`a page lacks ${begin} and ${end}`);

@@ -92,7 +92,7 @@ function stepOf(object: KubeObject): Step | undefined {
 /** The next cause: an object, the key of a missing one, or nothing. */
 function behind(object: KubeObject, { reason }: Step, byKey: ByKey): KubeObject | string | undefined {
   if (reason === 'AccountNotReady') {
-    const key = accountKeyOf(object);
+    const key = accountKeyOf({ ...object, ...object.metadata });
     return key === undefined ? undefined : (byKey.get(key) ?? key);
   }
   if (reason !== 'ReferenceNotReady') return undefined;

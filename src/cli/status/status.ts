@@ -1,5 +1,4 @@
 /** `apphosting status`: the tree of an account on one screen. */
-import { stringify } from 'yaml';
 import { z } from 'zod';
 import { choice, output, type CommandLine, type Flags } from '../../config.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
@@ -8,7 +7,7 @@ import { command } from '../frame.ts';
 import { ageInWords } from '../output/age.ts';
 import { paintFor, type Paint } from '../output/colour.ts';
 import { exitCodes } from '../output/exit-codes.ts';
-import { asJson } from '../output/print.ts';
+import { asData } from '../output/print.ts';
 import { columns } from '../output/table.ts';
 import { treeOf, type Branch } from './tree.ts';
 
@@ -31,9 +30,10 @@ export const status = command(statusCommand, ({ settings, speaks, warn }, given?
     const namespace = settings.allNamespaces ? undefined : (settings.namespace ?? cluster.namespace);
     const { objects, problems } = await readObjects(cluster.api, namespace);
     for (const problem of problems) warn(problem);
+    const isWhole = problems.length === 0;
     const tree = treeOf(objects);
-    speaks.out(printed(tree, settings.output, paintFor(settings.color, process.stdout), namespace));
-    if (problems.length > 0) return exitCodes.unknown;
+    speaks.out(printed(tree, settings.output, paintFor(settings.color, process.stdout), { namespace, isWhole }));
+    if (!isWhole) return exitCodes.unknown;
     return flat(tree).every(({ ready }) => ready === 'True') ? exitCodes.fine : exitCodes.found;
   }),
 );
@@ -42,32 +42,36 @@ function flat(tree: readonly Branch[]): readonly Branch[] {
   return tree.flatMap((branch) => [branch, ...flat(branch.under)]);
 }
 
-function printed(tree: readonly Branch[], output: string, paint: Paint, namespace: string | undefined): string {
-  switch (output) {
-    case 'json':
-      return asJson(tree);
-    case 'yaml':
-      return stringify(tree);
-    case 'name':
-      return flat(tree)
-        .map(({ key }) => `${keyInWords(key)}\n`)
-        .join('');
-    default:
-      return asText(tree, output === 'wide', paint, namespace);
-  }
+/** Where the resources of a tree were looked for, and whether all of them could be read. */
+interface Looked {
+  readonly namespace: string | undefined;
+  readonly isWhole: boolean;
 }
 
-function asText(tree: readonly Branch[], wide: boolean, paint: Paint, namespace: string | undefined): string {
-  if (tree.length === 0)
-    return `there are no resources in ${namespace === undefined ? 'any namespace' : `namespace ${namespace}`}\n`;
+function printed(tree: readonly Branch[], output: string, paint: Paint, looked: Looked): string {
+  if (output === 'name')
+    return flat(tree)
+      .map(({ key }) => `${keyInWords(key)}\n`)
+      .join('');
+  return asData(output, tree) ?? asText(tree, output === 'wide', paint, looked);
+}
+
+function asText(tree: readonly Branch[], wide: boolean, paint: Paint, { namespace, isWhole }: Looked): string {
+  const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
+  if (tree.length === 0) return `${isWhole ? `there are no resources in ${where}` : allReady(0, isWhole)}\n`;
   const rows = tree.flatMap((branch) => rowsOf(branch, '', '', wide, namespace === undefined));
   const lines = columns([['RESOURCE', 'READY', 'STATE', 'AGE', 'REASON'], ...rows.map(({ cells }) => cells)]);
   const all = flat(tree);
   const bad = all.filter(({ ready }) => ready !== 'True').length;
-  const summary =
-    bad === 0 ? `all ${all.length} resources are Ready` : `${bad} of ${all.length} resources are not Ready`;
+  const summary = bad === 0 ? allReady(all.length, isWhole) : `${bad} of ${all.length} resources are not Ready`;
   const painted = lines.map((line, at) => (at > 0 && rows[at - 1]?.isReady === false ? paint('red', line) : line));
   return `${[...painted, '', summary].join('\n')}\n`;
+}
+
+/** That all of so many are Ready, so that a part is not taken for everything, nor what was not read for nothing. */
+export function allReady(count: number, isWhole: boolean): string {
+  if (count === 0 && !isWhole) return 'what is there could not be read';
+  return `all ${count} resources${isWhole ? '' : ' that could be read'} are Ready`;
 }
 
 interface Row {

@@ -22,7 +22,7 @@ export function treeOf(objects: readonly KubeObject[]): readonly Branch[] {
   for (const object of objects) {
     const above = [
       ...referencesOf(object).filter((key) => rankOf(key) < rankOf(keyOfObject(object))),
-      accountKeyOf(object),
+      accountKeyOf({ ...object, ...object.metadata }),
     ];
     const parent = above.filter((key) => key !== undefined).find((key) => byKey.has(key));
     if (parent === undefined) roots.push(object);

@@ -7,6 +7,7 @@ import { command } from '../frame.ts';
 import { ageInWords } from '../output/age.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { asJson } from '../output/print.ts';
+import { allReady } from './status.ts';
 import { storiesOf, type State, type Story } from './causes.ts';
 
 /** The flags of `apphosting why`. */
@@ -44,7 +45,9 @@ export const why = command(whyCommand, async ({ settings, operands: [word], spea
       return { trouble: `there is no ${target.kind.kind} ${target.name} in ${where}` };
     }
     const stories = storiesOf(meant, objects).filter(({ state }) => target !== undefined || state !== 'ready');
-    speaks.out(settings.output === 'json' ? asJson(stories) : textOf(stories, objects.length));
+    speaks.out(
+      settings.output === 'json' ? asJson(stories) : textOf(stories, allReady(objects.length, problems.length === 0)),
+    );
     return problems.length > 0 ? exitCodes.unknown : exitCodeOf(stories);
   });
 });
@@ -62,8 +65,8 @@ function exitCodeOf(stories: readonly Story[]): number {
   return codes[worst ?? 'ready'];
 }
 
-function textOf(stories: readonly Story[], total: number): string {
-  if (stories.length === 0) return `all ${total} resources are Ready\n`;
+function textOf(stories: readonly Story[], none: string): string {
+  if (stories.length === 0) return `${none}\n`;
   return stories.map((story) => `${linesOf(story).join('\n')}\n`).join('\n');
 }
 

@@ -52,8 +52,6 @@ export interface Session {
   admission: Admission | undefined;
   /** Why nothing may be created or deleted, when owned objects stopped showing. */
   frozen: string | undefined;
-  /** Until when (monotonic) the service last asked to wait, where that was long enough to be reported. */
-  throttledUntil: number | undefined;
   /**
    * Objects in the service that carry our mark and have no resource, with the time (monotonic) of the first list that showed
    * it.
@@ -99,7 +97,7 @@ export class Accounts {
 
   /** The account that a service belongs to. */
   keyOf(service: Service): string | undefined {
-    for (const [key, session] of this.#sessions) if (session.service === service) return key;
+    for (const [key, session] of this.#sessions) if (servicesOf(session).includes(service)) return key;
     return undefined;
   }
 
@@ -153,7 +151,6 @@ export class Accounts {
       farewellUntil: farewell?.until,
       admission: undefined,
       frozen: undefined,
-      throttledUntil: known?.throttledUntil === undefined ? undefined : service.health().throttledUntil,
       suspects: new Map(),
       isSuspicious: false,
       acceptedMissing: acceptedMissingOf(stored),
@@ -170,9 +167,8 @@ export class Accounts {
     if (session !== undefined) await this.#end(session);
   }
 
-  #end({ service, dangerous }: Session): Promise<void> {
-    const services = dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
-    const ending = Promise.allSettled(services.map((one) => one.close())).then(() => {
+  #end(session: Session): Promise<void> {
+    const ending = Promise.allSettled(servicesOf(session).map((one) => one.close())).then(() => {
       this.#ending.delete(ending);
     });
     this.#ending.add(ending);
@@ -194,7 +190,6 @@ export class Accounts {
   view(session: Session): AccountView {
     const { spec, service } = session;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
-    const throttledMs = this.throttledMs(session);
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
@@ -203,15 +198,19 @@ export class Accounts {
       pollMs: spec.pollSeconds === undefined ? this.#options.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       budget: { ...allowanceOf(spec), forecastPerHour },
-      ...(throttledMs !== undefined && throttledMs > 0 && { throttledMs }),
+      ...this.slowdown(session),
       frozen: session.frozen,
       acceptedMissing: session.acceptedMissing,
     };
   }
 
-  /** How much longer a reported pause lasts; undefined when there was none. */
-  throttledMs({ throttledUntil }: Session): number | undefined {
-    return throttledUntil === undefined ? undefined : throttledUntil - this.#options.clock.monotonic();
+  /** How much longer the service holds back requests with one of the account's credentials. */
+  slowdown(session: Session): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
+    const now = this.#options.clock.monotonic();
+    const healths = servicesOf(session).map((service) => service.health());
+    const throttledMs = Math.max(...healths.map(({ throttledUntil = now }) => throttledUntil - now));
+    const slowedMs = Math.max(...healths.map(({ slowedUntil = now }) => slowedUntil - now));
+    return { ...(throttledMs > 0 && { throttledMs }), ...(slowedMs > 0 && { slowedMs }) };
   }
 
   /** The view of an account that cannot be used, for an object that was bound in it. */
@@ -245,7 +244,7 @@ export class Accounts {
   #openDangerous(settings: ServiceSettings | Closed | undefined): Service | Closed | undefined {
     if (settings === undefined || 'reason' in settings) return settings;
     const { name: _measuredOnce, ...unnamed } = settings;
-    const service = this.#options.hosting.open(unnamed, () => undefined);
+    const service = this.#options.hosting.open(unnamed, () => undefined, this.#options.onThrottled);
     if (!('refused' in service)) return service;
     return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
   }
@@ -264,4 +263,9 @@ export class Accounts {
     this.#last.set(stored.key, { ...last, goneAt });
     return stored.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
   }
+}
+
+/** The services that are open, one for each credential. */
+function servicesOf({ service, dangerous }: Session): readonly Service[] {
+  return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
 }

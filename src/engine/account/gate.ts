@@ -10,6 +10,7 @@ import type { InProcessStates } from '../objects/in-process.ts';
 import { tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { Accounts } from './accounts.ts';
+import { isWait, standingOf } from './usage.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import { acceptMissingToken, annotations } from '../objects/names.ts';
@@ -18,8 +19,8 @@ import { urgencies, type WorkQueue } from '../queue/work-queue.ts';
 
 /** The delay after which an account recounts its users, once for all changes until then. */
 const recountMs = 30_000;
-/** A longer pause of the service is reported in the account's status; a shorter one is waited out in the queue. */
-const longPauseMs = 10_000;
+/** The same where it changes how many of them wait for the service or for a permission. */
+const waitingMs = 5_000;
 
 /** Reasons for which an account is not Ready while its objects go on with what was read last. */
 const passing: ReadonlySet<string> = new Set<Reason>([
@@ -54,44 +55,42 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues the account of an object to count its users: at once when the account waits to be deleted, else once for many
-   * changes.
+   * Enqueues the account of an object to count its users when one came, went or changed its standing: at once when the
+   * account waits to be deleted, else once for many changes.
    */
-  recount({ kind, account }: Stored): void {
+  recount(before: Stored | undefined, now: Stored | undefined): void {
     const { objects, queue } = this.#parts;
-    if (kind.life === 'account') return;
+    const [was, is] = [standingOf(before), standingOf(now)];
+    const { kind, account = '' } = now ?? before ?? {};
+    if (kind?.life === 'account' || was === is) return;
     const isLeaving = objects.get(account)?.object.metadata.deletionTimestamp !== undefined;
     if (isLeaving) queue.enqueue(account, urgencies.change);
+    else if (isWait(was) || isWait(is)) queue.enqueue(account, urgencies.change, waitingMs);
     else queue.enqueue(account, urgencies.resync, recountMs);
   }
 
-  /** A request with the account's credential got a 429: report a long pause in the account's status. */
+  /**
+   * A request with a credential of the account got a 429: tells it in the account's status, at once when it is news, else
+   * once for many.
+   */
   heldBack(service: Service): void {
-    const account = this.#parts.accounts.keyOf(service);
-    const until = service.health().throttledUntil;
-    if (account !== undefined && until !== undefined) this.throttled(account, until - this.#parts.clock.monotonic());
-  }
-
-  /** Reports a long pause in the account's status, and its end. */
-  throttled(account: string, ms: number): void {
-    const session = this.#parts.accounts.session(account);
-    if (session === undefined || ms <= longPauseMs) return;
-    session.throttledUntil = this.#parts.clock.monotonic() + ms;
-    this.#parts.queue.enqueue(account, urgencies.change);
+    const { accounts, objects, queue } = this.#parts;
+    const account = accounts.keyOf(service);
+    if (account === undefined) return;
+    const told = objects.get(account)?.status.conditions.find(({ type }) => type === 'Throttled');
+    queue.enqueue(account, urgencies.change, told?.status === 'True' ? waitingMs : 0);
   }
 
   /** Freezes an account whose list suddenly lacks objects that we own, and unfreezes it again. */
   listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;
-    const lookers = subscriptions.lookers(service, key);
+    const users = subscriptions.usersOf(service, key);
     const account = accounts.keyOf(service);
     const session = account === undefined ? undefined : accounts.session(account);
-    if (lookers === undefined || account === undefined || session === undefined || lookers.read.absentOn404) return;
-    const items = service.snapshot(lookers.read)?.items;
+    if (users === undefined || account === undefined || session === undefined || users.read.absentOn404) return;
+    const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
-    const owned = [...lookers.byId].flatMap(([id, objects]) =>
-      [...objects].flatMap((object) => this.#owned(object, id, items)),
-    );
+    const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
     const frozen = this.#visibility.listed(service, key, owned, items.size === 0);
     if (frozen === session.frozen) return;
     session.frozen = frozen;
@@ -135,8 +134,8 @@ export class AccountGate {
     const isKnown = session?.admission?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const before = session?.admission;
-    const throttledMs = session && accounts.throttledMs(session);
-    if (throttledMs !== undefined && throttledMs > 0) queue.enqueue(stored.key, urgencies.change, throttledMs + 1);
+    const { slowedMs } = session === undefined ? {} : accounts.slowdown(session);
+    if (slowedMs !== undefined) queue.enqueue(stored.key, urgencies.change, slowedMs + 1);
     if (session?.isSuspicious === true) {
       const afterMs = settings.horizonMs + 2 * session.service.health().pollIntervalMs;
       queue.enqueue(stored.key, urgencies.resync, afterMs);

@@ -50,9 +50,24 @@ function usesOf(objects: ObjectIndex, account: Stored): readonly Use[] {
 
 /** How many resources wait for the end of a pause that the service asked for, as their status says. */
 function throttledOf(objects: ObjectIndex, account: Stored): number {
-  const waits = (key: string): boolean =>
-    objects.get(key)?.status.conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Throttled') === true;
-  return objects.tiedBy(tie.account(account.key)).filter((key) => key !== account.key && waits(key)).length;
+  const waits = (key: string): boolean => key !== account.key && standingOf(objects.get(key)) === 'Throttled';
+  return objects.tiedBy(tie.account(account.key)).filter(waits).length;
+}
+
+/** What a resource counts as for its account; undefined when it is gone. */
+export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
+
+/** What a resource counts as, by its status. */
+export function standingOf(stored: Stored | undefined): Standing | undefined {
+  if (stored === undefined) return undefined;
+  if (isReady(stored)) return 'Ready';
+  const reason = stored.status.conditions.find(({ type }) => type === 'Ready')?.reason;
+  return reason === 'Throttled' || reason === 'Forbidden' ? reason : 'NotReady';
+}
+
+/** True for a resource that waits for the service or for a permission, which the account counts. */
+export function isWait(standing: Standing | undefined): boolean {
+  return standing === 'Throttled' || standing === 'Forbidden';
 }
 
 const mostNamed = 3;

@@ -1,3 +1,4 @@
+import { isoSeconds } from '../../base/time.ts';
 import type { Call, Memory, Refusal, Verdict } from '../kind/contract/step.ts';
 import type { Outcome } from '../ports.ts';
 
@@ -32,17 +33,24 @@ export function interpretOutcome<Facts>(
   call: Call<Facts>,
   answered: Outcome,
   memory: Memory<Facts>,
+  wallMs: number,
   before: Partial<Memory<Facts>> = {},
 ): Interpretation<Facts> {
   const outcome = understood(call, answered);
-  const interpretation = call.resumes === true ? resumed(call, outcome, memory) : judged(call, outcome, memory);
+  const judge = call.resumes === true ? resumed : judged;
+  const interpretation = judge(call, outcome, memory, wallMs);
   if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
   if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
   const { verdict } = interpretation;
   return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
 }
 
-function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
+function judged<Facts>(
+  call: Call<Facts>,
+  outcome: Outcome,
+  memory: Memory<Facts>,
+  wallMs: number,
+): Interpretation<Facts> {
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
@@ -58,7 +66,7 @@ function judged<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts
       retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
     };
   }
-  return refused(call, outcome);
+  return refused(call, outcome, wallMs);
 }
 
 /** Reads an answer with a success status whose body says no as a refusal. */
@@ -72,7 +80,12 @@ function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
  * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
  * after a refusal the kind reads once more, and when nothing was sent the entry stays.
  */
-function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Facts>): Interpretation<Facts> {
+function resumed<Facts>(
+  call: Call<Facts>,
+  outcome: Outcome,
+  memory: Memory<Facts>,
+  wallMs: number,
+): Interpretation<Facts> {
   const kept = { journal: memory.journal };
   switch (outcome.is) {
     case 'committed':
@@ -80,7 +93,7 @@ function resumed<Facts>(call: Call<Facts>, outcome: Outcome, memory: Memory<Fact
     case 'notSent':
       return waiting(call, 'ServiceUnavailable', outcome.message, kept);
     case 'notExecuted':
-      if (outcome.why !== 'forbidden') return notExecuted(call, outcome, kept);
+      if (outcome.why !== 'forbidden') return notExecuted(call, outcome, wallMs, kept);
       return saidNo(call, outcome.message, memory);
     case 'refused':
     case 'conflict':
@@ -115,10 +128,10 @@ function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts
   return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-function refused<Facts>(call: Call<Facts>, outcome: Refusal): Interpretation<Facts> {
+function refused<Facts>(call: Call<Facts>, outcome: Refusal, wallMs: number): Interpretation<Facts> {
   switch (outcome.is) {
     case 'notExecuted':
-      return notExecuted(call, outcome);
+      return notExecuted(call, outcome, wallMs);
     case 'notFound':
       return call.journal === undefined
         ? waiting(call, 'ObjectMissing', outcome.message, undefined)
@@ -136,11 +149,12 @@ function refused<Facts>(call: Call<Facts>, outcome: Refusal): Interpretation<Fac
 function notExecuted<Facts>(
   call: Call<Facts>,
   outcome: Extract<Refusal, { is: 'notExecuted' }>,
+  wallMs: number,
   remember: Partial<Memory<Facts>> = { journal: undefined },
 ): Interpretation<Facts> {
   switch (outcome.why) {
     case 'throttled': {
-      const verdict: Verdict<Facts> = { ...slowedDown(call, outcome.retryInMs), remember };
+      const verdict: Verdict<Facts> = { ...slowedDown(call, outcome.retryInMs ?? 0, wallMs), remember };
       return { is: 'said', verdict, retry: 'backoff' };
     }
     case 'unauthorized': {
@@ -163,9 +177,9 @@ function notExecuted<Facts>(
 }
 
 /** The verdict while the service throttles the account. */
-export function slowedDown<Facts>({ words }: Call<Facts>, retryInMs: number | undefined): Verdict<Facts> {
-  const message = `${words}: the service asked to slow down`;
-  return { is: 'wait', reason: 'Throttled', message, ...(retryInMs !== undefined && { retryInMs }) };
+export function slowedDown<Facts>({ words }: Call<Facts>, retryInMs: number, wallMs: number): Verdict<Facts> {
+  const message = `${words}: the service asked to slow down; requests wait until ${isoSeconds(wallMs + retryInMs + 999)}`;
+  return { is: 'wait', reason: 'Throttled', message, retryInMs };
 }
 
 function waiting<Facts>(

@@ -75,7 +75,8 @@ export class OutgoingCall {
     const held = heldBack(inProcess, this.#digest, monotonicMs);
     const isTooEarly = isSeenTooEarly(inProcess, this.#digest, monotonicMs);
     if (this.#call.resumes === true && (held !== undefined || isTooEarly)) inProcess.notes = this.#pass.notes;
-    if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - monotonicMs };
+    if (held !== undefined)
+      return { is: 'said', verdict: this.#withObstacle(held.verdict, held.at), againInMs: held.until - monotonicMs };
     if (isTooEarly) {
       inProcess.askedAt = monotonicMs;
       return { is: 'on' };
@@ -129,7 +130,11 @@ export class OutgoingCall {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
     if (pauseMs <= longestWaitMs) return { is: 'quiet', againInMs: waitMs / 2 };
-    return { is: 'said', verdict: slowedDown(this.#call, pauseMs), againInMs: undefined };
+    return {
+      is: 'said',
+      verdict: slowedDown(this.#call, pauseMs, this.#context.parts.clock.wall()),
+      againInMs: undefined,
+    };
   }
 
   async #journalAndSend(service: Service, notes: Notes): Promise<Performed> {
@@ -228,7 +233,7 @@ export class OutgoingCall {
     const { generation } = this.#pass.subject;
     publishCall(context, call, outcome);
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
-    const meaning = interpretOutcome(call, told, context.memory, before);
+    const meaning = interpretOutcome(call, told, context.memory, context.parts.clock.wall(), before);
     context.unreserve();
     if (meaning.is === 'done') {
       wentWell(inProcess);
@@ -271,10 +276,20 @@ export class OutgoingCall {
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       refused(inProcess, { digest, at: now, verdict });
-      return { is: 'said', verdict, againInMs: undefined };
+      return { is: 'said', verdict: this.#withObstacle(verdict, now), againInMs: undefined };
     }
     const kept = this.#backOff(verdict, digest);
     return retry === 'looking' ? { is: 'said', verdict, againInMs: undefined } : kept;
+  }
+
+  /** Adds to a rejection of that time why the service rejects the call; asks for a newer list where none shows it. */
+  #withObstacle(verdict: Verdict<unknown>, at: number): Verdict<unknown> {
+    const { obstacle } = this.#call;
+    if (obstacle === undefined || verdict.is !== 'stall' || verdict.reason !== 'Rejected') return verdict;
+    const shown = obstacle.shown();
+    if (shown !== undefined) return { ...verdict, message: `${verdict.message}; ${shown}` };
+    const begunAt = this.#pass.view.all(obstacle.read)?.begunAt ?? Number.NEGATIVE_INFINITY;
+    return begunAt < at ? { ...verdict, awaits: { read: obstacle.read, since: at } } : verdict;
   }
 
   /** The earlier values of what `meanwhile` replaces. */

@@ -77,8 +77,6 @@ export interface EngineParts extends EngineOptions {
   isCrowded(account: string): boolean;
   /** Waits for the service without keeping a worker. */
   away<T>(wait: () => Promise<T>): Promise<T>;
-  /** The service asked for a pause on the credential of an account. */
-  throttled(account: string, ms: number): void;
 }
 
 /** What can be read of the context of a reconcile. */

@@ -86,8 +86,6 @@ export function publishCall(context: ReadableContext, call: Call<unknown>, outco
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint, outcome: outcome.is },
     call.words,
   );
-  if (outcome.is === 'notExecuted' && outcome.why === 'throttled')
-    parts.throttled(context.stored.account, outcome.retryInMs ?? 0);
   if (call.warns !== undefined) tell(context, 'Warning', call.warns);
   if (outcome.is !== 'committed') return;
   const told = call.tells?.(outcome.body);

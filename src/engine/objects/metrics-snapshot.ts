@@ -69,10 +69,12 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number): Metr
 
 /** Counts equal rows. */
 function counted<Row extends object>(rows: readonly Row[]): readonly (Row & { readonly count: number })[] {
-  const counts = new Map<string, Row & { readonly count: number }>();
+  const counts = new Map<string, Row & { count: number }>();
   for (const row of rows) {
     const key = Object.values(row).join('/');
-    counts.set(key, { ...row, count: (counts.get(key)?.count ?? 0) + 1 });
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, { ...row, count: 1 });
+    else known.count += 1;
   }
   return [...counts.values()];
 }

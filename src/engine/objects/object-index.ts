@@ -46,7 +46,8 @@ export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
   readonly #entries = new Map<string, Stored>();
-  readonly #tied = new Map<string, Set<string>>();
+  /** Most ties lead to one object: a set of its own for each is a tenth of the memory. */
+  readonly #tied = new Map<string, string | Set<string>>();
 
   constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
     this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
@@ -72,10 +73,18 @@ export class ObjectIndex {
     this.#untie(key, before?.ties ?? []);
     for (const name of stored.ties) {
       const keys = this.#tied.get(name);
-      if (keys === undefined) this.#tied.set(name, new Set([key]));
+      if (keys === undefined) this.#tied.set(name, key);
+      else if (typeof keys === 'string') this.#tied.set(name, new Set([keys, key]));
       else keys.add(key);
     }
     return stored;
+  }
+
+  /** Keeps the watch's copy of a form that is known as the answer to our own write: one copy of an object is enough. */
+  share(object: KubeObject): void {
+    const key = keyOfObject(object);
+    const stored = this.#entries.get(key);
+    if (stored !== undefined) this.#entries.set(key, { ...stored, object });
   }
 
   remove(key: string): void {
@@ -85,13 +94,16 @@ export class ObjectIndex {
 
   /** The keys of the objects that a tie holds. */
   tiedBy(name: string): readonly string[] {
-    return [...(this.#tied.get(name) ?? [])];
+    const keys = this.#tied.get(name) ?? [];
+    return typeof keys === 'string' ? [keys] : [...keys];
   }
 
   #untie(key: string, names: readonly string[]): void {
     for (const name of names) {
       const keys = this.#tied.get(name);
-      if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
+      if (typeof keys === 'string') {
+        if (keys === key) this.#tied.delete(name);
+      } else if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
     }
   }
 

@@ -8,20 +8,18 @@ import type { View } from '../kind/contract/pass.ts';
 import { groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
 
 /** What one reconcile used of one read: single ids, or everything. */
-interface Look {
-  readonly read: Read;
-  readonly ids: Set<string>;
+interface Use {
+  readonly ids: string[];
   all: boolean;
 }
 
 /** What one reconcile used, by the key of the read. */
-type Looked = Map<string, Look>;
+type Looked = Map<string, Use & { readonly read: Read }>;
 
 interface Followed {
   readonly read: Read;
   readonly unfollow: () => void;
-  readonly all: Set<string>;
-  readonly byId: Map<string, Set<string>>;
+  readonly uses: Map<string, Use>;
 }
 
 /** A view that records which reads and items are used. */
@@ -42,7 +40,8 @@ export class RecordingView implements View {
   }
 
   one<Item>(read: Read<Item>, id: string): { snapshot: Snapshot<Item>; item: Item | undefined } | undefined {
-    this.#look(read).ids.add(id);
+    const { ids } = this.#look(read);
+    if (!ids.includes(id)) ids.push(id);
     const snapshot = this.#snapshot(read);
     return snapshot === undefined ? undefined : { snapshot, item: snapshot.items.get(id) };
   }
@@ -88,8 +87,8 @@ export class RecordingView implements View {
     return this.service.problem(read);
   }
 
-  #look(read: Read): Look {
-    const known = this.looked.get(read.key) ?? { read, ids: new Set<string>(), all: false };
+  #look(read: Read): Use {
+    const known = this.looked.get(read.key) ?? { read, ids: [], all: false };
     this.looked.set(read.key, known);
     return known;
   }
@@ -100,43 +99,41 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
   known?.unfollow();
-  return { read, unfollow, all: known?.all ?? new Set(), byId: known?.byId ?? new Map() };
+  return { read, unfollow, uses: known?.uses ?? new Map() };
 }
 
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
-  readonly #byObject = new Map<string, { readonly service: Service; readonly looked: Looked }>();
+  readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
 
-  /** Subscribes an object to what its newest pass looked at, and to nothing else. */
+  /** Subscribes an object to what its newest reconcile looked at, and to nothing else. */
   replace(object: string, service: Service, looked: Looked): void {
     const before = this.#byObject.get(object);
-    this.#byObject.set(object, { service, looked });
-    for (const [key, look] of looked) this.#add(object, service, key, look);
-    if (before !== undefined) this.#remove(object, before.service, before.looked, service, looked);
+    const reads = [...looked.values()].map(({ read, ids, all }) => this.#add(object, service, read, { ids, all }));
+    this.#byObject.set(object, { service, reads });
+    for (const key of before?.reads ?? [])
+      if (before !== undefined && (before.service !== service || !looked.has(key)))
+        this.#remove(object, before.service, key);
   }
 
   drop(object: string): void {
     const before = this.#byObject.get(object);
     this.#byObject.delete(object);
-    if (before !== undefined) this.#remove(object, before.service, before.looked, undefined, new Map());
+    for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
   }
 
   /** The objects that a finished list concerns; all subscribers when the read turned from working to failing or back. */
-  concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): ReadonlySet<string> {
+  concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): readonly string[] {
     const followed = this.#byService.get(service)?.get(key);
-    const objects = new Set<string>();
-    if (followed === undefined) return objects;
-    if (turned || changed.size > 0) for (const object of followed.all) objects.add(object);
-    if (turned) for (const looking of followed.byId.values()) for (const object of looking) objects.add(object);
-    for (const id of changed) for (const object of followed.byId.get(id) ?? []) objects.add(object);
-    return objects;
+    if (followed === undefined || (!turned && changed.size === 0)) return [];
+    const concerned = [...followed.uses].filter(
+      ([, { ids, all }]) => turned || all || ids.some((id) => changed.has(id)),
+    );
+    return concerned.map(([object]) => object);
   }
 
-  /** The subscribers of a read, by item. */
-  lookers(
-    service: Service,
-    key: string,
-  ): { readonly read: Read; readonly byId: ReadonlyMap<string, ReadonlySet<string>> } | undefined {
+  /** The subscribers of a read, with the ids that they use. */
+  usersOf(service: Service, key: string): Pick<Followed, 'read' | 'uses'> | undefined {
     return this.#byService.get(service)?.get(key);
   }
 
@@ -150,31 +147,22 @@ export class Subscriptions {
     return [...this.#byObject].filter(([, entry]) => entry.service === service).map(([object]) => object);
   }
 
-  #add(object: string, service: Service, key: string, { read, ids, all }: Look): void {
+  /** Returns the key of the read as it was followed first: objects that use one list keep one copy of it. */
+  #add(object: string, service: Service, read: Read, use: Use): string {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);
-    const followed = following(reads.get(key), service, read);
-    reads.set(key, followed);
-    if (all) followed.all.add(object);
-    for (const id of ids) followed.byId.set(id, (followed.byId.get(id) ?? new Set()).add(object));
+    const followed = following(reads.get(read.key), service, read);
+    reads.set(followed.read.key, followed);
+    followed.uses.set(object, use);
+    return followed.read.key;
   }
 
-  #remove(object: string, service: Service, old: Looked, nowService: Service | undefined, now: Looked): void {
+  #remove(object: string, service: Service, key: string): void {
     const reads = this.#byService.get(service);
-    for (const [key, { ids }] of old) {
-      const followed = reads?.get(key);
-      if (followed === undefined) continue;
-      const kept = nowService === service ? now.get(key) : undefined;
-      if (kept?.all !== true) followed.all.delete(object);
-      for (const id of ids) {
-        if (kept?.ids.has(id) === true) continue;
-        const objects = followed.byId.get(id);
-        if (objects?.delete(object) === true && objects.size === 0) followed.byId.delete(id);
-      }
-      if (followed.all.size > 0 || followed.byId.size > 0) continue;
-      followed.unfollow();
-      reads?.delete(key);
-    }
+    const followed = reads?.get(key);
+    if (followed?.uses.delete(object) !== true || followed.uses.size > 0) return;
+    followed.unfollow();
+    reads?.delete(key);
     if (reads?.size === 0) this.#byService.delete(service);
   }
 }

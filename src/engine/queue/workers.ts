@@ -3,6 +3,8 @@
  *
  * Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`)
  * not counted; an object whose reconcile throws is enqueued again; the same failure of an object is logged once.
+ *
+ * p-queue is not this: a task of it keeps its place until it ends, while a reconcile gives up its place when it waits.
  */
 import type { Clock } from '../../base/clock.ts';
 import { KubeError, type Log, type Metrics, type Troubles } from '../ports.ts';

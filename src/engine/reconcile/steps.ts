@@ -88,17 +88,16 @@ export class Steps {
       case 'begin':
         context.remember(step.remember);
         if (isObserving(context.stored.kind, pass)) return this.#observed(context, pass, step.words);
-        return this.#performed(context, pass, await begin(context, pass, step.journal, step.words));
+        return this.#performed(context, pass, await begin(context, pass, step.journal, step.words), view);
       case 'call':
         context.remember(step.remember);
-        return this.#call(context, pass, step);
+        return this.#call(context, pass, step, view);
       case 'ready':
         // The finalizer may be missing: removed by somebody, or the object was only observed before.
         return (await this.#hold(context, pass)) ?? this.#conclude(context, pass, step, view);
       case 'wait':
-        if (step.awaits !== undefined) ask(context, view, step.awaits, 'wait');
-        return this.#conclude(context, pass, step, view);
       case 'stall':
+        if (step.awaits !== undefined) ask(context, view, step.awaits, 'wait');
         return this.#conclude(context, pass, step, view);
     }
   }
@@ -135,17 +134,22 @@ export class Steps {
     return context.conclude(verdict, pass);
   }
 
-  async #call(context: ReconcileContext, pass: AnyPass, step: StepOf<'call'>): Next {
+  async #call(context: ReconcileContext, pass: AnyPass, step: StepOf<'call'>, view: RecordingView): Next {
     if (isObserving(context.stored.kind, pass)) {
       forgetLost(context, step);
       return this.#observed(context, pass, step.call.words);
     }
     const ended = await this.#hold(context, pass);
     if (ended !== undefined) return ended;
-    return this.#performed(context, pass, await new OutgoingCall(context, pass, step.call, this.#locks).perform());
+    return this.#performed(
+      context,
+      pass,
+      await new OutgoingCall(context, pass, step.call, this.#locks).perform(),
+      view,
+    );
   }
 
-  async #performed(context: ReconcileContext, pass: AnyPass, performed: Performed): Next {
+  async #performed(context: ReconcileContext, pass: AnyPass, performed: Performed, view: RecordingView): Next {
     switch (performed.is) {
       case 'on':
         return undefined;
@@ -155,6 +159,7 @@ export class Steps {
       case 'said': {
         const { verdict, againInMs } = performed;
         if (verdict.note !== undefined) context.inProcess.notes = verdict.note;
+        if ('awaits' in verdict) ask(context, view, verdict.awaits, 'wait');
         context.remember(verdict.remember);
         const ended = await context.conclude(verdict, pass);
         return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;

@@ -2,10 +2,11 @@
  * Resolves host names without Node's thread pool.
  *
  * `dns.lookup` runs on four threads that the whole process shares, so two names whose servers stay silent would stop every other
- * connection. Names are asked of the name servers directly instead (`node:dns` `Resolver`), in the order that a pod expects: the
- * loopback names, `/etc/hosts`, the name as it is, and the search domains of `/etc/resolv.conf` once the name as it is does not
- * exist. Each resolution has a deadline, everybody who asks for the same name meanwhile shares it, and its answer is kept as
- * long as the records say. Other sources of `/etc/nsswitch.conf` (mDNS, LDAP) are not asked.
+ * connection. Names are asked of the name servers directly instead (`node:dns` `Resolver`), in the order of every other program
+ * (resolv.conf(5), glibc): the loopback names, `/etc/hosts`, then the name as it is and below the search domains of
+ * `/etc/resolv.conf`; as it is comes first where the name has `ndots` dots. Each resolution has a deadline, everybody who asks
+ * for the same name meanwhile shares it, and its answer is kept as long as the records say. Other sources of
+ * `/etc/nsswitch.conf` (mDNS, LDAP) are not asked.
  */
 import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
@@ -110,14 +111,18 @@ async function find(name: string, settings: NameSettings): Promise<Found> {
   if (settings.servers !== undefined) resolver.setServers(settings.servers);
   const cancel = settings.clock.after(deadlineMs, () => resolver.cancel());
   try {
-    for (const candidate of [name, ...searchDomains(settings.resolvConf).map((domain) => `${name}.${domain}`)]) {
-      const found = await ask(resolver, candidate, settings.clock);
-      if (found !== undefined) return found;
+    let isUnsure = false;
+    for (const candidate of candidatesOf(name, settings.resolvConf)) {
+      const answer = await ask(resolver, candidate, settings.clock);
+      if (typeof answer === 'object') return answer;
+      isUnsure ||= answer !== 'absent';
+      // As in glibc, servers that fail for one name may know the next; servers that do not answer are not asked again.
+      if (answer === 'silent') break;
     }
+    throw new NameNotResolved(isUnsure ? 'EAI_AGAIN' : 'ENOTFOUND');
   } finally {
     cancel();
   }
-  throw new NameNotResolved('ENOTFOUND');
 }
 
 /** Addresses that no name server is asked for. */
@@ -136,10 +141,15 @@ function fixedAddresses(name: string, hostsFile: string): readonly HostAddress[]
     .toSorted((a, b) => a.family - b.family);
 }
 
-/** The domains below which a name is looked for once it does not exist as it is; the last line counts. */
-function searchDomains(resolvConf = '/etc/resolv.conf'): readonly string[] {
-  const [, ...domains] = linesOf(resolvConf).findLast(([word]) => word === 'search' || word === 'domain') ?? [];
-  return domains.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== '');
+/** The names to ask for, in the order of resolv.conf(5); the last line of each option counts. */
+function candidatesOf(name: string, resolvConf = '/etc/resolv.conf'): readonly string[] {
+  const lines = linesOf(resolvConf);
+  const [, ...domains] = lines.findLast(([word]) => word === 'search' || word === 'domain') ?? [];
+  const below = domains.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== '');
+  const options = lines.filter(([word]) => word === 'options').flat();
+  const ndots = Number(options.findLast((option) => /^ndots:\d+$/.test(option))?.slice('ndots:'.length) ?? 1);
+  const searched = below.map((domain) => `${name}.${domain}`);
+  return name.split('.').length > ndots ? [name, ...searched] : [...searched, name];
 }
 
 /** The words of each line of a file, without comments; none where the file cannot be read. */
@@ -157,48 +167,51 @@ function linesOf(file: string): readonly (readonly string[])[] {
   }
 }
 
-/** Both families of one name; undefined where it has no address at all. */
-async function ask(resolver: Resolver, name: string, clock: Clock): Promise<Found | undefined> {
+/** Why a name server gave no address: there is none, it failed for this name, or it did not answer. */
+type NoAddress = 'absent' | 'failed' | 'silent';
+
+/** Asks for both families of one name. */
+async function ask(resolver: Resolver, name: string, clock: Clock): Promise<Found | NoAddress> {
   let cancel = (): void => undefined;
-  const hurry = (found: Found | undefined): Found | undefined => {
-    if (found !== undefined) cancel = clock.after(otherFamilyMs, () => resolver.cancel());
-    return found;
+  const hurry = (answer: Found | NoAddress): Found | NoAddress => {
+    if (typeof answer === 'object') cancel = clock.after(otherFamilyMs, () => resolver.cancel());
+    return answer;
   };
-  const families = await Promise.allSettled([
+  const families = await Promise.all([
     resolver
       .resolve4(name, { ttl: true })
-      .then((records) => foundIn(records, 4), absence)
+      .then((records) => foundIn(records, 4), noAddress)
       .then(hurry),
     resolver
       .resolve6(name, { ttl: true })
-      .then((records) => foundIn(records, 6), absence)
+      .then((records) => foundIn(records, 6), noAddress)
       .then(hurry),
   ]);
   cancel();
-  const found = families.flatMap((family) => (family.status === 'fulfilled' ? (family.value ?? []) : []));
+  const found = families.filter((answer) => typeof answer === 'object');
   if (found.length > 0) {
     return {
       addresses: found.flatMap(({ addresses }) => addresses),
       livesMs: Math.min(...found.map(({ livesMs }) => livesMs)),
     };
   }
-  if (families.every((family) => family.status === 'fulfilled')) return undefined;
-  throw new NameNotResolved('EAI_AGAIN');
+  if (families.includes('silent')) return 'silent';
+  return families.includes('failed') ? 'failed' : 'absent';
 }
 
 function foundIn(
   records: readonly { readonly address: string; readonly ttl: number }[],
   family: 4 | 6,
-): Found | undefined {
-  if (records.length === 0) return undefined;
+): Found | NoAddress {
+  if (records.length === 0) return 'absent';
   return {
     addresses: records.map(({ address }) => ({ address, family })),
     livesMs: 1_000 * Math.min(...records.map(({ ttl }) => ttl)),
   };
 }
 
-/** The name server says that there is nothing; whatever else it says, or does not say, is no answer. */
-function absence(error: unknown): undefined {
+function noAddress(error: unknown): NoAddress {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code !== 'ENOTFOUND' && code !== 'ENODATA') throw new NameNotResolved('EAI_AGAIN');
+  if (code === 'ENOTFOUND' || code === 'ENODATA') return 'absent';
+  return code === 'ESERVFAIL' ? 'failed' : 'silent';
 }

@@ -22,6 +22,8 @@ import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';
 
+const underUpdate = 'the environment is being updated';
+
 function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   if (pass.subject.deleting) return { is: 'release' };
   const lost = lookForLost(pass);
@@ -30,11 +32,14 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   if (located.is === 'gone') return withoutDoubt(pass, located.step);
   if (located.is === 'step') return located.step;
   const { item, snapshot } = located;
-  const since = Math.max(
-    pass.wrote?.at ?? Number.NEGATIVE_INFINITY,
-    pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY,
-  );
-  if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
+  const sentAt = pass.wrote?.at ?? Number.NEGATIVE_INFINITY;
+  const since = Math.max(sentAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
+  if (snapshot.begunAt < since) {
+    const again = readOf(pass, listOf(pass), since);
+    // What was read before a call of ours would still look Ready.
+    const isOurs = again.is === 'read' && snapshot.begunAt < sentAt;
+    return isOurs ? { is: 'wait', reason: 'Updating', message: underUpdate, awaits: again } : again;
+  }
   const state = stateOf(item);
   const note = { ...pass.notes, lookSince: pass.monotonicMs };
   if (isLagging(pass, item)) {
@@ -42,7 +47,7 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
     return { is: 'wait', reason: 'Updating', message, retryInMs: 3_000, note };
   }
   if (state === 'Updating') {
-    return { is: 'wait', reason: 'Updating', message: 'the environment is being updated', note: {} };
+    return { is: 'wait', reason: 'Updating', message: underUpdate, note: {} };
   }
   if (state !== 'Running' && state !== 'Stopped') {
     const message = unknownState(state);

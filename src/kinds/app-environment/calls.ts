@@ -47,10 +47,10 @@ function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
 /** Sends the wanted call unless an earlier lost call did it. After the most allowed lost answers it gives up. */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): Step<AppEnvironmentFacts> {
   const loss = lossOf(pass, action.digest) ?? 0;
-  const at = new Date(pass.wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
-  if (loss === 'carriedOut') return { is: 'again', remember: action.done({ at, attempt: 1 }) };
-  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { at, attempt: loss }) };
-  return send(pass, item, action, { at, attempt: loss + 1 });
+  const { wallMs: atMs } = pass;
+  if (loss === 'carriedOut') return { is: 'again', remember: action.done({ atMs, attempt: 1 }) };
+  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: loss }) };
+  return send(pass, item, action, { atMs, attempt: loss + 1 });
 }
 
 /** Sends the action after a read that began after it was decided. */
@@ -58,7 +58,7 @@ function send(
   pass: EnvironmentPass,
   item: AppEnvItem,
   action: DeploymentAction,
-  { at, attempt }: Pick<Done, 'at' | 'attempt'>,
+  { atMs, attempt }: Pick<Done, 'atMs' | 'attempt'>,
 ): Step<AppEnvironmentFacts> {
   const { operation, words, request, digest, done, carries } = action;
   const list = listOf(pass);
@@ -80,7 +80,7 @@ function send(
       journal: { operation, attempt, digest, before: markOf(item) },
       meanwhile: { applied: appliedMeanwhile(pass, carries) },
       alone: [item.appEnvId],
-      committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, at, attempt })),
+      committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, atMs, attempt })),
       note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => refusedAs(pass, item, action, refusal),
     },
@@ -205,7 +205,11 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
   const { attempt, digest, operation, startedAt } = entry;
   const action = actionOf(pass, entry, item);
   if (action !== undefined) {
-    return { is: 'again', remember: { ...action.done({ at: startedAt, attempt }), journal: undefined }, note: {} };
+    return {
+      is: 'again',
+      remember: { ...action.done({ atMs: Date.parse(startedAt), attempt }), journal: undefined },
+      note: {},
+    };
   }
   const unwanted = isAsked(operation) ? {} : overtaken(pass);
   const applied = appliedAfterLoss(unwanted.applied ?? pass.memory.applied, digest, 'carriedOut', pass);

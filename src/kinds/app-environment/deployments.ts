@@ -6,6 +6,7 @@
  *
  * Why: docs/design/deployments.md#environments
  */
+import { isoSeconds } from '../../base/time.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
@@ -60,7 +61,8 @@ export interface DeploymentAction {
 /** A call that was carried out; without a body if its answer was lost. */
 export interface Done {
   readonly body?: unknown;
-  readonly at: string;
+  /** When it was decided, by our clock. */
+  readonly atMs: number;
   readonly attempt: number;
 }
 
@@ -163,17 +165,17 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
     done: (how) => {
       if (saysFailed(how.body)) return { applied: appliedWithoutAsked(pass, asked, token, 'Failed') };
       const facts = asked === 'redeploy' ? pass.memory.facts : rolledBack(pass, how);
-      return { facts: { ...facts, [handledFields[asked]]: token } };
+      return { facts: { ...facts, ...took(pass, how, false), [handledFields[asked]]: token } };
     },
   };
 }
 
 /** The facts after a roll-back to whatever ran before. */
-function rolledBack(pass: EnvironmentPass, { body, at, attempt }: Done): AppEnvironmentFacts {
+function rolledBack(pass: EnvironmentPass, { body, atMs, attempt }: Done): AppEnvironmentFacts {
   const info = rollbackInfoOf(body);
   const { contentId } = info ?? {};
   const before = pass.memory.facts.history?.find((entry) => contentId !== undefined && entry.contentId === contentId);
-  const entry = { revision: before?.revision ?? contentId, contentId, sentTime: at, outcome: 'Updating' };
+  const entry = { revision: before?.revision ?? contentId, contentId, sentTime: isoSeconds(atMs), outcome: 'Updating' };
   const rollback = { fromVersion: info?.fromVersion, toVersion: info?.toVersion, besideSpec: true };
   return recorded(pass, entry, attempt, { rollback });
 }
@@ -241,34 +243,56 @@ function saysFailed(body: unknown): boolean {
   return lifecycleAnswerOf(body)?.success === false;
 }
 
-function deployed(pass: EnvironmentPass, { body, at, attempt }: Done): Partial<Memory<AppEnvironmentFacts>> {
+function deployed(pass: EnvironmentPass, how: Done): Partial<Memory<AppEnvironmentFacts>> {
   const { spec } = pass;
+  const { body, atMs, attempt } = how;
   const rollback = body === undefined ? undefined : rollbackInfoOf(body);
   const shown = body === undefined ? undefined : deployedContentIdOf(body);
   const failed = saysFailed(body);
   const entry = {
     revision: revisionOf(spec),
     contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.rollbackContentId),
-    sentTime: at,
+    sentTime: isoSeconds(atMs),
     outcome: failed ? 'Failed' : 'Updating',
   };
   const versions = rollback && { rollback: { fromVersion: rollback.fromVersion, toVersion: rollback.toVersion } };
   return {
     applied: failed ? appliedInVain(pass) : appliedBy(pass),
-    facts: { ...recorded(pass, entry, attempt, versions), ...handled(pass) },
+    facts: {
+      ...recorded(pass, entry, attempt, versions),
+      ...(!failed && took(pass, how, isFromApp(spec))),
+      ...handled(pass),
+    },
   };
+}
+
+/** True where a version is made as the app says now: a rebuild repeats an earlier one. */
+function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
+  const { rebuild = false, fromContentId } = deploy?.build ?? {};
+  return deploy?.rollbackContentId === undefined && !rebuild && fromContentId === undefined;
+}
+
+/** Records that the environment takes what was changed in its app; how a version is made, only with a new one. */
+function took({ memory }: EnvironmentPass, how: Done, isNewVersion: boolean): AppEnvironmentFacts {
+  const atMs = Math.floor(how.atMs);
+  return { tookChanges: { ...memory.facts.tookChanges, settingsMs: atMs, ...(isNewVersion && { versionMs: atMs }) } };
 }
 
 /** Gives up a call whose answers were all lost and whose effect does not show. */
 export function givenUp(
   pass: EnvironmentPass,
   { operation }: DeploymentAction,
-  { at, attempt }: Pick<Done, 'at' | 'attempt'>,
+  { atMs, attempt }: Pick<Done, 'atMs' | 'attempt'>,
 ): Partial<Memory<AppEnvironmentFacts>> {
   if (operation === 'redeploy' || operation === 'rollBack') {
     return { applied: appliedWithoutAsked(pass, operation, tokenOf(pass, operation) ?? '', 'InDoubt') };
   }
-  const entry = { revision: revisionOf(pass.spec), contentId: undefined, sentTime: at, outcome: 'InDoubt' };
+  const entry = {
+    revision: revisionOf(pass.spec),
+    contentId: undefined,
+    sentTime: isoSeconds(atMs),
+    outcome: 'InDoubt',
+  };
   return {
     applied: appliedInVain(pass),
     facts: { ...recorded(pass, entry, attempt, undefined), ...handled(pass) },

@@ -229,6 +229,13 @@ export const AppEnvironmentFacts = facts({
       max: 256,
     },
   ).optional(),
+  tookChanges: shown(
+    'When the newest calls by this resource were decided with which the environment takes what was changed in its app, in milliseconds since 1970.',
+    {
+      settingsMs: integer('A call that restarts it.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      versionMs: integer('A call that makes a new version.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+    },
+  ).optional(),
 });
 export type AppEnvironmentFacts = z.output<typeof AppEnvironmentFacts>;
 
@@ -242,6 +249,7 @@ export const identity = {
   life: 'long',
   spec: AppEnvironmentSpec,
   facts: AppEnvironmentFacts,
+  internal: ['tookChanges'],
   idWord: 'appEnvId',
   holds: false,
   columns: [

@@ -1,6 +1,7 @@
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { OwnCondition } from '../../engine/kind/contract/step.ts';
 import { activeOf, endedInVain, isActivation, isSettledStandby, isWarm } from '../recovery/configurations.ts';
+import { codeInWords } from '../recovery/words.ts';
 import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
 import type { Shown } from './facts.ts';
 
@@ -61,14 +62,14 @@ function recoveryReady(shown: Shown): OwnCondition {
   const type = 'RecoveryReady';
   const { state, reason, warnings: shownWarnings = [] } = shown.configuration.readiness ?? {};
   const warned = shownWarnings.map((warning) => warnings[warning.toLowerCase()]).find((known) => known !== undefined);
-  const beside = shownWarnings.length === 0 ? '' : `, with the warning ${shownWarnings.join(', ')}`;
+  const beside = shownWarnings.length === 0 ? '' : `, with the warning: ${shownWarnings.map(codeInWords).join(', ')}`;
   if (isRecoveryReady(shown)) {
     return { type, status: 'True', reason: warned ?? 'RecoveryReady', message: `the service says ready${beside}` };
   }
   if (state === undefined) {
     return { type, status: 'Unknown', reason: 'NotDisclosed', message: 'the service does not show its readiness' };
   }
-  const words = `the service says ${state}${reason === undefined ? '' : ` (${reason})`}${beside}`;
+  const words = `the service says ${state}${reason === undefined ? '' : `: ${codeInWords(reason)}`}${beside}`;
   switch (state.toLowerCase()) {
     case 'needsattention':
       return {
@@ -90,7 +91,7 @@ function standbyCaughtUp({ configuration }: Shown): OwnCondition {
   if (caughtUp === undefined) {
     return { type, status: 'Unknown', reason: 'NotDisclosed', message: 'the service does not show its standby' };
   }
-  const size = shape === undefined ? '' : ` at size ${shape}${reason === undefined ? '' : ` (${reason})`}`;
+  const size = shape === undefined ? '' : ` at size ${shape}${reason === undefined ? '' : `: ${codeInWords(reason)}`}`;
   const special: Readonly<Record<string, Reason>> = { seedboost: 'SeedBoost', sustained: 'SustainedStandby' };
   const sized = special[shape?.toLowerCase() ?? ''];
   return caughtUp

@@ -3,6 +3,7 @@ import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
+import { codeInWords } from '../recovery/words.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { isSameRegionAccepted, type ProtectionPass } from './settings.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
@@ -36,8 +37,10 @@ function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): rea
   if (eligible !== false) return [];
   const ofVolumes = volumes.filter((volume) => volume.eligible === false);
   const all = [
-    ...unsupportedReasons,
-    ...ofVolumes.map(({ name, reason = 'not eligible' }) => `volume ${name}: ${reason}`),
+    ...unsupportedReasons.map(codeInWords),
+    ...ofVolumes.map(
+      ({ name, reason }) => `volume ${name}: ${reason === undefined ? 'not eligible' : codeInWords(reason)}`,
+    ),
   ];
   return all.length === 0 ? ['it shows no reason'] : all;
 }

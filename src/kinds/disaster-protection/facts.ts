@@ -10,6 +10,7 @@ import type {
   SourceItem,
 } from '../../hosting/requests.ts';
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
+import { codeInWords } from '../recovery/words.ts';
 import { stated, type StatedRow } from './stated.ts';
 import { storageShown, type ProtectionPass } from './settings.ts';
 import { pointsShown } from './points.ts';
@@ -170,6 +171,10 @@ function targetFacts(target: SourceItem['target']): NonNullable<DisasterProtecti
   return stated({ environmentId: appEnvId, ...names });
 }
 
+function reasonFact(code: string): string {
+  return codeInWords(code).slice(0, 256);
+}
+
 /** The status fields about the protected environment (the source). */
 export function sourceFacts(source: SourceItem | undefined): DisasterProtectionFacts['source'] {
   if (source === undefined) return undefined;
@@ -180,8 +185,10 @@ export function sourceFacts(source: SourceItem | undefined): DisasterProtectionF
     eligible: source.eligible,
     region: source.region,
     eligibleDestinations: listed(source.eligibleDestinations),
-    unsupportedReasons: listed(source.unsupportedReasons.map((reason) => reason.slice(0, 256))),
-    volumes: listed(source.volumes.map((volume) => stated({ ...volume }) ?? {})),
+    unsupportedReasons: listed(source.unsupportedReasons.map(reasonFact)),
+    volumes: listed(
+      source.volumes.map((volume) => stated({ ...volume, reason: volume.reason && reasonFact(volume.reason) }) ?? {}),
+    ),
     suggestedSettings: suggested(source.suggestedSettings),
     target: targetFacts(source.target),
     pendingCleanup: stated(source.pendingCleanup && { ...source.pendingCleanup }),

@@ -146,13 +146,19 @@ const Source = shown('The environment as a source of recovery.', {
   environmentName: text('The name of the environment.', { max: 256 }).optional(),
   region: word('Where it runs.').optional(),
   eligibleDestinations: listOf('The regions that it can be recovered in.', word('A region.'), { max: 50 }).optional(),
-  unsupportedReasons: listOf('Why it cannot be protected.', text('A reason.', { max: 256 }), { max: 50 }).optional(),
+  unsupportedReasons: listOf(
+    'Why it cannot be protected.',
+    text('A reason in words, with the code of the service; a code that the operator does not know is quoted.', {
+      max: 256,
+    }),
+    { max: 50 },
+  ).optional(),
   volumes: listOf(
     'Its volumes.',
     shown('A volume.', {
       name: word('Its name.'),
       eligible: flag('Whether it can be protected.').optional(),
-      reason: text('Why not.', { max: 256 }).optional(),
+      reason: text('Why not, as in unsupportedReasons.', { max: 256 }).optional(),
     }),
     { max: 50 },
   ).optional(),

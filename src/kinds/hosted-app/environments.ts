@@ -3,7 +3,7 @@ import { adoptionWithin } from '../../engine/kind/planner/binding.ts';
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import { appEnvsOf } from '../../hosting/requests.ts';
 import type { AppEnvItem } from '../../hosting/requests.ts';
-import type { AppEnvironmentSpec } from '../app-environment/schema.ts';
+import type { AppEnvironmentFacts, AppEnvironmentSpec } from '../app-environment/schema.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
 export type AppPass = Pass<HostedAppSpec, HostedAppFacts>;
@@ -22,6 +22,16 @@ export function boundEnvironments(pass: AppPass): readonly Related[] {
   return environmentIds(pass).flatMap((appEnvId) =>
     (pass.related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
   );
+}
+
+/** Whether each environment of the app has been deployed by an AppEnvironment since then, in the way that is asked for. */
+export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceMs: number): boolean {
+  const ids = environmentIds(pass);
+  const taken = boundEnvironments(pass).filter(({ facts }) => {
+    const { tookChanges } = facts as AppEnvironmentFacts;
+    return (tookChanges?.[how] ?? 0) > sinceMs;
+  });
+  return ids.length > 0 && ids.every((appEnvId) => taken.some(({ id }) => id === appEnvId));
 }
 
 /** The AppEnvironments that are bound to environments of the app and deploy an image of their own, in words. */

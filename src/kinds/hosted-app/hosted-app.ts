@@ -37,7 +37,15 @@ import {
   type ShownApp,
 } from './fields.ts';
 import { isAppliedAtOnce, sentFirst } from './at-once.ts';
-import { applyPending, atRest, mustWait, pendingAfter, pendingCondition, pendingMeanwhile } from './pending.ts';
+import {
+  applyPending,
+  atRest,
+  dropTaken,
+  mustWait,
+  pendingAfter,
+  pendingCondition,
+  pendingMeanwhile,
+} from './pending.ts';
 import { nearest } from '../shared/nearest.ts';
 import { isDatabase } from '../shared/presets.ts';
 import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
@@ -173,7 +181,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
     const id = item?.appId ?? pass.memory.id ?? '';
     // Read the environments here, so that their changes wake this object.
     pass.view.group(appEnvsOf(pass.account.accountId), id);
-    return applyPending(pass, id) ?? atRest(pass);
+    return dropTaken(pass) ?? applyPending(pass, id) ?? atRest(pass);
   },
   conditions: ({ memory }) => [pendingCondition(memory.facts)],
   factsOfNext: () => ({}),

@@ -9,6 +9,7 @@ import {
   boundDeployers,
   boundEnvironments,
   environmentIds,
+  haveTaken,
   isDeployedByEnvironment,
   type AppPass,
 } from './environments.ts';
@@ -36,6 +37,7 @@ export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts
   const { spec, memory, subject } = pass;
   return {
     ...withPending(memory.facts, [...(memory.facts.pendingChanges ?? []), ...sentWith(changed, pass)]),
+    pendingSinceMs: Math.floor(pass.wallMs),
     ...(spec.applyImmediately === true && isTakenOver(pass) && { takenOverGeneration: subject.generation }),
   };
 }
@@ -45,7 +47,8 @@ function sentWith(changed: Fields, pass: AppPass): readonly string[] {
 }
 
 function withPending(facts: HostedAppFacts, fields: readonly string[]): HostedAppFacts {
-  if (fields.length === 0) return { ...facts, pendingChanges: undefined, takenOverGeneration: undefined };
+  if (fields.length === 0)
+    return { ...facts, pendingChanges: undefined, pendingSinceMs: undefined, takenOverGeneration: undefined };
   return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
 }
 
@@ -63,6 +66,22 @@ function environmentInDoubt(pass: AppPass): Step<HostedAppFacts> | undefined {
 function noLongerInDoubt(facts: HostedAppFacts): Step<HostedAppFacts> | undefined {
   if (facts.applyInDoubt === undefined) return undefined;
   return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
+}
+
+/** Drops the fields that every environment has taken with a deployment since they were sent; undefined when none has. */
+export function dropTaken(pass: AppPass): Step<HostedAppFacts> | undefined {
+  const { facts } = pass.memory;
+  const { pendingChanges = [], pendingSinceMs = Number.POSITIVE_INFINITY } = facts;
+  const isLeft = (field: string) => !haveTaken(pass, isOfVersion(field) ? 'versionMs' : 'settingsMs', pendingSinceMs);
+  const left = pendingChanges.filter(isLeft);
+  return left.length === pendingChanges.length
+    ? undefined
+    : { is: 'again', remember: { facts: withPending(facts, left) } };
+}
+
+/** True for fields that decide what a version is made of: a restart of the current one does not take them. */
+function isOfVersion(field: string): boolean {
+  return field === 'preset' || isAboutImage(field) || field.startsWith('source.');
 }
 
 /** Sends again what was changed and is still waiting, once it is to be applied at once. */
@@ -106,7 +125,7 @@ export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCo
 }
 
 function waiting(fields: readonly string[]): string {
-  return `${fields.join(', ')} was changed and waits in each environment for its next deployment, which the service does not show`;
+  return `${fields.join(', ')} was changed and waits in each environment for its next deployment; only those by an AppEnvironment are seen`;
 }
 
 /** Ready, with a message on what does not run yet although the spec applies it at once. */

@@ -308,6 +308,10 @@ export const HostedAppFacts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
+  pendingSinceMs: integer('When the newest of these was sent, in milliseconds since 1970.', {
+    min: 0,
+    max: 9_007_199_254_740_991,
+  }).optional(),
   takenOverGeneration: integer(
     'The generation of the spec by which the app was taken over: what it left pending is applied at once from the next one on.',
     { min: 0, max: 9_007_199_254_740_991 },
@@ -333,7 +337,7 @@ export const identity = {
   life: 'long',
   spec: HostedAppSpec,
   facts: HostedAppFacts,
-  internal: ['takenOverGeneration', 'applyInDoubt'],
+  internal: ['pendingSinceMs', 'takenOverGeneration', 'applyInDoubt'],
   idWord: 'appId',
   holds: true,
   columns: [

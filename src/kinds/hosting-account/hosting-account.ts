@@ -58,16 +58,17 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<HostingAccountFacts> 
 }
 
 /** The condition `Throttled`: whether the service holds back requests, until when, and how many resources wait for that. */
-function throttled({ account, view, usage, wallMs }: AccountPass): OwnCondition {
+function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   const type = 'Throttled';
-  const { throttledMs } = account;
-  if (throttledMs === undefined && view.problem(appsOf(account.accountId))?.why !== 'throttled') {
+  const { throttledMs, slowedMs } = account;
+  if (slowedMs === undefined) {
     return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
   }
-  const until = throttledMs === undefined ? 'until it allows them' : `until ${isoSeconds(wallMs + throttledMs + 999)}`;
+  const at = (ms: number) => isoSeconds(wallMs + ms + 999);
+  const pause = throttledMs === undefined ? '' : `requests wait until ${at(throttledMs)}, and `;
   const waiting = usage?.().throttled ?? 0;
   const whoWaits = waiting === 0 ? '' : `; ${waiting} resource${waiting === 1 ? ' waits' : 's wait'} for that`;
-  const message = `the service asked to slow down: requests wait ${until}${whoWaits}`;
+  const message = `the service asked to slow down: ${pause}fewer are sent until ${at(slowedMs)}${whoWaits}`;
   return { type, status: 'True', reason: 'Throttling', message };
 }
 

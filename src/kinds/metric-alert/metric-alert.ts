@@ -173,8 +173,8 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     ...(item?.region !== undefined && { region: item.region }),
     ...liveState(pass, item),
   }),
-  notices: (pass, { item }) => notices(pass, plan.name(pass), item),
-  conditions: (pass, { item }) => [firing(pass, item)],
+  notices: (pass, _seen, facts) => notices(pass, plan.name(pass), facts),
+  conditions: (pass, { item }, facts) => [firing(pass, item, facts)],
 };
 
 /** The fields that creation and change share, with their types back. */

@@ -78,22 +78,20 @@ function isStale(pass: AlertPass, { stateObservedTime = '' }: LiveState): boolea
 }
 
 /** A change of state is told once; the first sight of an alert that is calm is none. */
-export function notices(pass: AlertPass, name: string, item: AlertItem | undefined): Notices {
+export function notices(pass: AlertPass, name: string, { state: now }: LiveState): Notices {
   const before = pass.memory.facts.state;
-  const now = liveState(pass, item).state;
   if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal')) return [];
   const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';
   return [{ type, reason: `Alert${now}`, note: `alert "${name}" went from ${before ?? 'unknown'} to ${now}` }];
 }
 
 /** The condition `Firing`. */
-export function firing(pass: AlertPass, item: AlertItem | undefined): OwnCondition {
+export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveState): OwnCondition {
   const type = 'Firing';
   if (!(item?.enabled ?? pass.spec.enabled ?? true)) {
     const message = 'the alert is not enabled, so it is not evaluated';
     return { type, status: 'Unknown', reason: 'AlertPaused', message };
   }
-  const live = liveState(pass, item);
   if (isStale(pass, live)) {
     const message = `the state ${live.state ?? ''} is of ${live.stateObservedTime ?? ''}, and nothing has shown a newer one since`;
     return { type, status: 'Unknown', reason: 'StateStale', message };

@@ -1,4 +1,4 @@
-/** Translates the service's field names in refusals to the paths of the spec. */
+/** Translates the service's field names to the paths of the spec, and its codes to words. */
 
 /** The fields of the interface, and where they stand in a spec. */
 const fields: Readonly<Record<string, string>> = {
@@ -24,9 +24,34 @@ export function interfaceWords(): Readonly<Record<string, string>> {
   return fields;
 }
 
-/** A sentence of the service with the paths of the spec in the place of the fields of the interface. */
+/** The codes for why an environment cannot be protected, or why a protection needs attention, in words. */
+const codes: Readonly<Record<string, string>> = {
+  presetUnsupported: 'disaster readiness does not support the preset of its app',
+  noPersistentVolume:
+    'it has no persistent volume, which a database gets with spec.atCreation.database.withPersistence of its HostedApp',
+  regionUnsupported: 'its region does not support disaster readiness',
+  noEligibleDestination: 'no region is eligible as spec.destinationRegion',
+  chainRollover: 'a new chain of snapshots has not replaced the old one yet',
+  catchingUp: 'the standby still applies a large copy',
+  rpoExceeded: 'the newest recovery point is older than spec.rpoTargetSeconds',
+  enrollmentFailed: 'it could not be set up',
+  validationFailed: 'the latest validation failed',
+  seedBoost: 'the standby is larger for the time of a large first copy',
+  sustainedStandby: 'the standby keeps its full size',
+  standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
+};
+
+/** A code of the service in words, with the code; one that is not known is quoted. */
+export function codeInWords(code: string): string {
+  const words = codes[code];
+  return words === undefined ? `"${code}"` : `${words} (${code})`;
+}
+
+/** A sentence of the service with paths of the spec in the place of the fields of the interface, and words in that of codes. */
 export function inSpecWords(sentence: string): string {
-  const names = Object.keys(fields).map((wire) => wire.replaceAll('.', String.raw`\.`));
+  const names = [...Object.keys(fields), ...Object.keys(codes)].map((wire) => wire.replaceAll('.', String.raw`\.`));
   const pattern = new RegExp(String.raw`(?<![\w.])(?:items\[\d+\]\.)?(${names.join('|')})(?!\w)`, 'gu');
-  return sentence.replaceAll(pattern, (_all, wire: string) => `spec.${fields[wire]}`);
+  return sentence.replaceAll(pattern, (_all, wire: string) =>
+    fields[wire] === undefined ? codeInWords(wire) : `spec.${fields[wire]}`,
+  );
 }

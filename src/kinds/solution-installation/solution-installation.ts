@@ -147,7 +147,7 @@ function postInstall(pass: SolutionPass): OwnCondition {
   if (postInstallNote === undefined || isDone(pass)) {
     return { type, status: 'False', reason: 'NothingToDo', message: 'nothing is left to be done by you' };
   }
-  const message = `${postInstallNote}; once it is done, annotate this resource with ${doneAnnotation}: "true"`;
+  const message = `${postInstallNote.replace(/\.$/, '')}; once it is done, annotate this resource with ${doneAnnotation}: "true"`;
   return { type, status: 'True', reason: 'ToBeDoneByYou', message };
 }
 
@@ -158,6 +158,12 @@ function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
   return Object.fromEntries(left);
 }
 
+/** How refusals name an input; a name that is one word may stand for anything. */
+function inputWords({ name }: { readonly name: string }): readonly (readonly [string, string])[] {
+  const place = `inputs (${name})`;
+  return [[`inputs.${name}`, place], ...(/[a-z][A-Z]/.test(name) ? [[name, place] as const] : [])];
+}
+
 /** A curated set-up of several components, installed in one step. */
 export const solutionInstallation = defineKind<SolutionInstallationSpec, SolutionInstallationFacts>({
   ...identity,
@@ -166,7 +172,11 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
   made: ({ components = [] }) => components.flatMap(({ appId }) => appId ?? []),
   leaves: leftBehind,
   always: ['PostInstallPending'],
-  interfaceWords: () => ({ solutionSlug: 'solution', installationId: 'externalId' }),
+  interfaceWords: ({ inputs = [] }) => ({
+    solutionSlug: 'solution',
+    installationId: 'externalId',
+    ...Object.fromEntries(inputs.flatMap(inputWords)),
+  }),
   step,
   show: (pass) => ({
     facts: { ...pass.memory.facts, ...statesOf(pass) },

@@ -49,11 +49,12 @@ export function refusalOf(refusal: ApiRefusal, what: string, patched = false): K
   return new KubeError(reasonOf(refusal.status, body, patched), message, retryInMs === undefined ? {} : { retryInMs });
 }
 
-/** The error for a request that got no answer. */
-export function silenceOf(cause: unknown, what: string): KubeError {
+/** The error for a request that got no answer, or for a stream that broke off. */
+export function silenceOf(cause: unknown, what: string, server?: string): KubeError {
   if (cause instanceof KubeError) return cause;
   const code = codeOf(cause);
-  return new KubeError('unavailable', `${what}: no answer${code === undefined ? '' : ` (${code})`}`, { cause });
+  const from = server === undefined ? '' : ` from ${server}`;
+  return new KubeError('unavailable', `${what}: no answer${from}${code === undefined ? '' : ` (${code})`}`, { cause });
 }
 
 /** True when a 404 is from the API server and about exactly this object, not from a proxy or about an unknown kind. */

@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { collect, type Received } from '../../base/collect.ts';
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/access.ts';
 import { silenceOf, TooLargeError } from './failure.ts';
@@ -108,9 +108,10 @@ export class KubeTransport {
     const { access, connections } = await this.#dial(call);
     let status: number | undefined;
     try {
-      const response = await request(new URL(this.#path(call), this.#credentials.server), {
+      const response = await connections.watches.request({
+        origin: this.#credentials.server.origin,
+        path: this.#path(call),
         ...this.#options(call, access),
-        dispatcher: connections.watches,
         signal,
         headersTimeout: this.#limits.requestMs,
         bodyTimeout: this.#limits.silenceMs,
@@ -122,7 +123,7 @@ export class KubeTransport {
       if (status === 401) await this.#renew(access, call);
       return { answer };
     } catch (cause) {
-      throw silenceOf(cause, call.what);
+      throw this.#silenceOf(cause, call);
     } finally {
       const elapsedMs = this.#clock.monotonic() - startedAt;
       this.#onCall?.({ method: 'WATCH', what: call.what, status, elapsedMs });
@@ -156,7 +157,7 @@ export class KubeTransport {
       this.#noteDate(received.headers['date']);
       return { access, answer: answerOf(received) };
     } catch (cause) {
-      throw silenceOf(cause, call.what);
+      throw this.#silenceOf(cause, call);
     } finally {
       cancel();
       this.#onCall?.({
@@ -166,6 +167,11 @@ export class KubeTransport {
         elapsedMs: this.#clock.monotonic() - startedAt,
       });
     }
+  }
+
+  #silenceOf(cause: unknown, { what }: ApiCall): KubeError {
+    const { server, proxy } = this.#credentials;
+    return silenceOf(cause, what, proxy === undefined ? server.host : `${server.host} by proxy-url ${proxy.host}`);
   }
 
   /** The answer of a stream that was refused. */

@@ -23,6 +23,8 @@ export interface KubeAccess {
 export interface KubeCredentials {
   readonly server: URL;
   readonly proxy: URL | undefined;
+  /** How messages call where all this stands, such as `kubeconfig /home/ann/.kube/config`. */
+  readonly title: string;
   /** The namespace that the context or the pod stands in. */
   readonly namespace: string | undefined;
   /** The current credentials; cheap enough to be called before every request. */

@@ -22,6 +22,9 @@ export interface CredentialsOptions {
   readonly kubeconfig?: string;
   /** A context of the kubeconfig other than its current one. */
   readonly context?: string;
+  /** Who is acted as, in place of what the kubeconfig says. */
+  readonly as?: string;
+  readonly asGroups?: readonly string[];
   /** A folder before the path of a pod's service account; only tests set it. */
   readonly podRoot?: string;
 }
@@ -44,6 +47,14 @@ export interface KubeConfiguration {
 
 /** Finds the cluster: the explicit file, `KUBECONFIG`, the pod's service account, the file in the home folder. */
 export async function loadConfiguration(options: CredentialsOptions): Promise<KubeConfiguration> {
+  const { as: user, asGroups = [] } = options;
+  const found = await foundConfiguration(options);
+  if (user === undefined) return found;
+  const groups = asGroups.length === 0 ? {} : { 'impersonate-group': [...asGroups] };
+  return { ...found, impersonation: { 'impersonate-user': user, ...groups } };
+}
+
+async function foundConfiguration(options: CredentialsOptions): Promise<KubeConfiguration> {
   const { env, kubeconfig } = options;
   if (kubeconfig !== undefined) return fromFiles([kubeconfig], options);
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
@@ -147,8 +158,14 @@ function choose(
   // Never send a credential over a network without TLS.
   const shown = mayCarryToken(server) ? bare : { name: bare.name };
   const user = entry === undefined || shown !== bare ? shown : completed(bare, entry, cluster);
+  const of = `users["${user.name}"]`;
+  if (user.exec && typeof user.exec.command !== 'string') throw wrong(`${of}.exec.command`, 'is missing');
   if (user.exec?.interactiveMode === 'Always') {
-    throw wrong(`users["${user.name}"].exec.interactiveMode`, `wants a terminal for ${user.exec.command}`);
+    throw wrong(`${of}.exec.interactiveMode`, `wants a terminal for ${user.exec.command}`);
+  }
+  if (user.authProvider?.config?.['cmd-path'] !== undefined) {
+    // client-node waits for it without doing anything else, and shows what it writes to standard error.
+    throw wrong(`${of}.auth-provider.config.cmd-path:`, 'a program is run from exec only, where it has a deadline');
   }
   config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
   const namespace = context.namespace?.trim();
@@ -210,9 +227,10 @@ function impersonationOf(entry: Entry | undefined): KubeConfiguration['impersona
   };
 }
 
-/** The code of a failure to read, in brackets. */
+/** The code of a failure, or of what caused it, in brackets. */
 export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+  if (!(error instanceof Error)) return '';
+  return codeOf(error.cause) || ('code' in error ? ` (${String(error.code)})` : '');
 }
 
 /** The line that a YAML parser complains of, in brackets. */

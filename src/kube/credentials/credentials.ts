@@ -3,8 +3,9 @@
  * expires (exec plugins), and when the API server refuses it. What cannot be renewed just now stays as it was: the API server
  * says when it is no longer good.
  */
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
+import type { User } from '@kubernetes/client-node';
 import type { Clock } from '../../base/clock.ts';
 import { sameJson } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
@@ -46,11 +47,12 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
     const expiresSoon = (source.expiresAt() ?? Number.POSITIVE_INFINITY) - aheadMs <= clock.wall();
     return age > keepMs || (expiresSoon && age > leastBetweenMs) ? refresh(false) : Promise.resolve(known);
   };
-  const { server, proxy, namespace } = source;
+  const { server, proxy, namespace, title } = source;
   return {
     server,
     proxy,
     namespace,
+    title,
     access,
     renew: async (refused) => {
       if ((await access()) !== refused) return true;
@@ -112,7 +114,10 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
       insecure: cluster.skipTLSVerify,
     },
   };
-  const wrong = emptiness(access, configuration) ?? wrongCertificate(access.tls, configuration, clock.wall());
+  const wrong =
+    emptiness(access, configuration) ??
+    wrongCertificate(access.tls, configuration, clock.wall()) ??
+    wrongKey(access.tls, configuration);
   if (wrong !== undefined) throw new CredentialsError(`${title}: ${wrong}`);
   return access;
 }
@@ -132,18 +137,35 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
       [user.certFile, `${of}.client-certificate`],
       [user.keyFile, `${of}.client-key`],
       [user.authProvider?.config?.tokenFile, `${of}.tokenFile`],
+      [
+        user.authProvider?.config?.['idp-certificate-authority'],
+        `${of}.auth-provider.config.idp-certificate-authority`,
+      ],
     ]);
     return `${fields.get(String(error.path)) ?? of}: ${String(error.path)} cannot be read${codeOf(error)}`;
   }
-  return `${of}.${user.exec ? 'exec' : 'auth-provider'} gave no credential${codeOf(error)}`;
+  const field = askedOf(user);
+  if (field !== undefined) return `${of}.${field} gave no credential${codeOf(error)}`;
+  return `clusters["${cluster.name}"] or ${of} has a value that is no text${codeOf(error)}`;
+}
+
+/** The field that says where the credential comes from, where it does not stand there itself. */
+function askedOf({ exec, authProvider }: User): string | undefined {
+  if (exec) return 'exec';
+  return authProvider?.name === 'tokenFile' ? 'tokenFile' : authProvider && 'auth-provider';
 }
 
 /** A program or an issuer that gives nothing must not make us a stranger. */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
-  if (authorization !== undefined || tls.cert !== undefined) return undefined;
+  const field = askedOf(user);
+  if (authorization !== undefined) {
+    const isSendable = /^[\t\x20-\x7e\x80-\xff]*$/u.test(authorization.reveal());
+    return isSendable ? undefined : `users["${user.name}"].${field ?? 'token'} has a character that no header carries`;
+  }
+  if (tls.cert !== undefined) return undefined;
   if (user.exec)
     return `users["${user.name}"].exec: the program ${user.exec.command} printed neither a token nor a certificate`;
-  return user.authProvider ? `users["${user.name}"].auth-provider gave no token` : undefined;
+  return field && `users["${user.name}"].${field} gave no token`;
 }
 
 /** Names a certificate that cannot be parsed or has expired. Of several authorities one valid is enough. */
@@ -161,6 +183,20 @@ function wrongCertificate({ ca, cert }: Tls, { cluster, user }: KubeConfiguratio
     if (ends.length > 0 && last < nowMs) return `${field}: the certificate expired on ${new Date(last).toISOString()}`;
   }
   return undefined;
+}
+
+/** Names a key that cannot be used with the certificate of the user. */
+function wrongKey({ cert, key }: Tls, { user }: KubeConfiguration): string | undefined {
+  if (cert === undefined) return undefined;
+  const field = `users["${user.name}"].${user.exec ? 'exec: the key' : 'client-key'}`;
+  if (key === undefined) return `${field} is missing`;
+  const of = user.exec || user.keyFile ? field : `${field}-data`;
+  try {
+    const isItsOwn = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()));
+    return isItsOwn ? undefined : `${of} is not the key of the certificate`;
+  } catch {
+    return `${of} is not a private key, or it is encrypted`;
+  }
 }
 
 function certificatesIn(text: string): readonly string[] {

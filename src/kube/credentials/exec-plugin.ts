@@ -45,7 +45,8 @@ export class ExecPlugin extends ExecAuth {
   }
 
   #run(clock: Clock, child: ChildProcess): ChildProcess {
-    this.ending = 'printed something that is not an ExecCredential';
+    const nonsense = 'printed something that is not an ExecCredential';
+    this.ending = nonsense;
     let size = 0;
     const end = (why: string): void => {
       this.ending = why;
@@ -63,8 +64,10 @@ export class ExecPlugin extends ExecAuth {
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
-      if (code !== null && code !== 0) this.ending = `ended with ${code}`;
-      else if (signal !== null && signal !== 'SIGKILL') this.ending = `was ended by ${signal}`;
+      // We have ended it, and said why.
+      if (this.ending !== nonsense) return;
+      if (signal !== null) this.ending = `was ended by ${signal}`;
+      else if (code !== 0) this.ending = `ended with ${code}`;
     });
     return child;
   }

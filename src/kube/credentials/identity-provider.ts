@@ -6,8 +6,7 @@
 import { type User } from '@kubernetes/client-node';
 import { bufferFromFileOrString } from '@kubernetes/client-node/dist/config.js';
 import { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
-import { customFetch, discovery, refreshTokenGrant, type CustomFetch } from 'openid-client';
-import { Agent, fetch } from 'undici';
+import type { CustomFetch } from 'openid-client';
 
 export class IdentityProvider extends OpenIDConnectAuth {
   constructor() {
@@ -33,7 +32,12 @@ function settingsOf({ authProvider }: User): Settings {
   return authProvider?.config ?? {};
 }
 
+/** Few kubeconfigs have such a user: what speaks to an issuer is loaded for them alone. */
 async function refreshed(settings: Settings, token: string) {
+  const [{ customFetch, discovery, refreshTokenGrant }, { Agent, fetch }] = await Promise.all([
+    import('openid-client'),
+    import('undici'),
+  ]);
   const ca = bufferFromFileOrString(
     settings['idp-certificate-authority'],
     settings['idp-certificate-authority-data'],

@@ -1,4 +1,3 @@
-import { request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { join } from 'node:path';
 import type { ControlPlaneCredentials } from './credentials.ts';
@@ -75,7 +74,7 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
     logPath: join(logs, 'kube-apiserver.log'),
     isUp: async () => {
       const trusted = await dispatcher();
-      return trusted !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, trusted);
+      return trusted !== undefined && isReady(trusted, `https://127.0.0.1:${port}`);
     },
     upWithinMs: 90_000,
     // Kill it at once: with open watches it takes up to a minute to end, and etcd already has everything.
@@ -109,10 +108,20 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
   };
 }
 
-async function answersOk(url: string, dispatcher?: Dispatcher): Promise<boolean> {
+async function answersOk(url: string): Promise<boolean> {
+  try {
+    const { ok, body } = await fetch(url, { signal: AbortSignal.timeout(answerMs) });
+    await body?.cancel();
+    return ok;
+  } catch {
+    return false;
+  }
+}
+
+async function isReady(trusted: Dispatcher, origin: string): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(answerMs);
-    const { statusCode, body } = await request(url, { signal, ...(dispatcher === undefined ? {} : { dispatcher }) });
+    const { statusCode, body } = await trusted.request({ origin, path: '/readyz', method: 'GET', signal });
     await body.dump();
     return statusCode === 200;
   } catch {

@@ -1,15 +1,11 @@
 import type { AreaCall, Caller } from '../area.ts';
-import {
-  accounts,
-  type Account,
-  memberships,
-  type MembershipRecord,
-  type Permission,
-  type Scope,
-  tokens,
-} from './records.ts';
-import { forbidden, notFound, RequestRefusal } from '../http/refusal.ts';
+import { accounts, type Account, memberships, type MembershipRecord, type Permission } from './records.ts';
+import { type Scope, tokens } from './records.ts';
+import { forbidden, found, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
+
+/** A call as far as it says who may do what. */
+export type CallerCall = Pick<AreaCall, 'world' | 'caller'>;
 
 /** Authenticates the caller: 401 without a valid token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
@@ -27,13 +23,11 @@ export function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
 
 /** An account that exists: 404 otherwise. */
 export function accountNamed(world: World, accountId: string): Account {
-  const account = world.of(accounts).get(accountId);
-  if (account === undefined) throw notFound('account not found');
-  return account;
+  return found(world.of(accounts).get(accountId), 'account not found');
 }
 
 /** The caller's membership of an account: 404 for an unknown account, 403 for somebody else's. */
-export function memberOf(call: Pick<AreaCall, 'world' | 'caller'>, accountId: string): MembershipRecord {
+export function memberOf(call: CallerCall, accountId: string): MembershipRecord {
   accountNamed(call.world, accountId);
   const membership = call.caller.memberships.find((each) => each.accountId === accountId);
   if (membership === undefined) throw forbidden('you are not a member of this account');
@@ -41,32 +35,25 @@ export function memberOf(call: Pick<AreaCall, 'world' | 'caller'>, accountId: st
 }
 
 /** The caller's membership of an account in which they are an admin: 403 otherwise. */
-export function adminOf(call: Pick<AreaCall, 'world' | 'caller'>, accountId: string): MembershipRecord {
+export function adminOf(call: CallerCall, accountId: string): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (membership.role !== 'admin') throw forbidden('this needs admin permission');
   return membership;
 }
 
 /** The caller's membership of an account, with a permission that the role does not confer: 403 otherwise. */
-export function permittedIn(
-  call: Pick<AreaCall, 'world' | 'caller'>,
-  accountId: string,
-  permission: Permission,
-): MembershipRecord {
+export function permittedIn(call: CallerCall, accountId: string, permission: Permission): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (!membership.permissions.includes(permission)) {
-    throw forbidden(
-      `this needs the permission ${permission === 'manageMembers' ? 'Manage Members' : 'Secrets Access'}`,
-    );
+    const name = { manageMembers: 'Manage Members', secretsAccess: 'Secrets Access' }[permission];
+    throw forbidden(`this needs the permission ${name}`);
   }
   return membership;
 }
 
 /** The account that a request without accountId means: 404 when the caller has none. */
-export function currentAccount(call: Pick<AreaCall, 'world' | 'caller'>): string {
-  const accountId = call.caller.token.currentAccountId;
-  if (accountId === undefined) throw notFound('no current account is set');
-  return accountId;
+export function currentAccount(call: CallerCall): string {
+  return found(call.caller.token.currentAccountId, 'no current account is set');
 }
 
 /** Tells if this member sees only the environments assigned to them. */

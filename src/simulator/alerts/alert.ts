@@ -1,6 +1,6 @@
 import { collection } from '../store/collection.ts';
 import { contactPoints } from '../contact-points/contact-point.ts';
-import { notFound } from '../http/refusal.ts';
+import { found } from '../http/refusal.ts';
 import { date } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { Aggregation, MetricName } from './metrics.ts';
@@ -36,7 +36,7 @@ export interface Alert {
   /** The state that the engine sees. */
   readonly liveState: AlertState;
   /** The moment since which the condition is met without a break. */
-  readonly metSince?: number;
+  readonly metSince?: number | undefined;
   readonly createdAt: number;
 }
 
@@ -51,9 +51,7 @@ export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
 
 /** An alert that exists: 404 otherwise. */
 export function alertNamed(world: World, alertId: string): Alert {
-  const alert = world.of(alerts).get(alertId);
-  if (alert === undefined) throw notFound('alert not found');
-  return alert;
+  return found(world.of(alerts).get(alertId), 'alert not found');
 }
 
 /** The alerts that deliver to a contact point. */
@@ -69,6 +67,11 @@ export function shownContactPoints(world: World, alert: Alert): readonly object[
   });
 }
 
+/** The rule of an alert as responses show it. */
+export function ruleOf({ metric, operator, threshold, duration, aggregation, queryRange }: Alert): object {
+  return { metric, operator, threshold, duration, aggregation, queryRange };
+}
+
 /** An alert as responses show it. */
 export function shownAlert(world: World, alert: Alert): object {
   return {
@@ -77,12 +80,7 @@ export function shownAlert(world: World, alert: Alert): object {
     accountId: alert.accountId,
     name: alert.name,
     description: alert.description,
-    metric: alert.metric,
-    operator: alert.operator,
-    threshold: alert.threshold,
-    duration: alert.duration,
-    aggregation: alert.aggregation,
-    queryRange: alert.queryRange,
+    ...ruleOf(alert),
     contactPointIds: alert.contactPointIds,
     contactPoints: shownContactPoints(world, alert),
     enabled: alert.enabled,

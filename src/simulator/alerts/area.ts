@@ -1,13 +1,19 @@
 import { adminOf } from '../accounts/access.ts';
-import { type AreaAnswer, type Area, type AreaCall, ok, route } from '../area.ts';
-import { environmentFor, environmentForAdmin } from '../environments/environment.ts';
-import { flag, required, text } from '../http/fields.ts';
+import { type AreaAnswer, type Area, type AreaCall, control, ok, route } from '../area.ts';
+import { environmentFor, environmentForAdmin, environmentNamed } from '../environments/environment.ts';
+import { choice, flag, list, number, onlyFields, optional, type Reads, required, text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
 import { alertNamed, alerts, shownAlert } from './alert.ts';
-import { metricRoutes } from './control.ts';
-import { engine, evaluateOnTime, evaluationWorkIn, toggled } from './evaluation.ts';
-import { metricKey, metrics } from './metrics.ts';
+import { engine, evaluateAll, evaluateOnTime, evaluationWorkIn, toggled } from './evaluation.ts';
+import { type Metric, metricKey, metricNames, metrics } from './metrics.ts';
 import { creationFields, patchable, patchAlert, postAlert } from './write.ts';
+
+const metricValue: Reads<Metric['value']> = (value, name) => {
+  if (value === null || value === 'error') return value;
+  if (typeof value !== 'number') throw invalid(`${name} must be a number, null or "error"`);
+  return number()(value, name);
+};
 
 /** Alerts on metrics of environments. */
 export const alertsArea: Area = {
@@ -24,7 +30,26 @@ export const alertsArea: Area = {
   ],
   timers: { 'alerts.evaluates': evaluateOnTime },
   workIn: evaluationWorkIn,
-  control: metricRoutes,
+  control: [
+    control(
+      'POST /metrics',
+      'the value of a metric from now on: {appEnvId, metric, value, pods?}',
+      ({ world, body }) => {
+        onlyFields(body, '', ['appEnvId', 'metric', 'value', 'pods']);
+        const { appEnvId } = environmentNamed(world, required(body, 'appEnvId', text()));
+        const metric = required(body, 'metric', choice(metricNames));
+        const value = required(body, 'value', metricValue);
+        const pods = optional(body, 'pods', list(number(), { max: 1000 })) ?? [];
+        world.of(metrics).put({ appEnvId, metric, value, pods });
+        return ok({ appEnvId, metric });
+      },
+    ),
+    control('POST /alerts/evaluate', 'evaluates every rule now', ({ world, body }) => {
+      onlyFields(body, '', []);
+      evaluateAll(world);
+      return ok({});
+    }),
+  ],
   forgetEnvironment: (world, appEnvId) => {
     for (const alert of world.of(alerts).where('environment', appEnvId)) {
       const { alertId, accountId, name } = alert;

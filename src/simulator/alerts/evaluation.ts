@@ -14,14 +14,7 @@ export const engine = collection<Engine>('alertEngine', (row) => row.engineId);
 
 const evaluationMs = 15_000;
 
-const durationMs: Readonly<Record<Alert['duration'], number>> = {
-  '1m': 60_000,
-  '5m': 300_000,
-  '10m': 600_000,
-  '15m': 900_000,
-  '30m': 1_800_000,
-  '1h': 3_600_000,
-};
+const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 30, '1h': 60 } as const;
 
 /** Sees to it that every rule is evaluated each quarter of a minute, as long as there are alerts. */
 export function keepEvaluating(world: World): void {
@@ -54,9 +47,7 @@ export function evaluateAll(world: World): void {
 /** The alert after a change of its rule: the time a condition has been met counts for that condition only. */
 export function withNewCondition(before: Alert, changed: Alert): Alert {
   const isSame = conditionFields.every((field) => before[field] === changed[field]);
-  if (isSame) return changed;
-  const { metSince: _, ...rest } = changed;
-  return rest;
+  return isSame ? changed : { ...changed, metSince: undefined };
 }
 
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
@@ -64,9 +55,8 @@ const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as co
 /** After a pause the time of the condition starts again. */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;
-  if (!resumes || alert.liveState === 'Firing') return { ...alert, enabled };
-  const { metSince: _, ...rest } = alert;
-  return { ...rest, enabled };
+  const metSince = resumes && alert.liveState !== 'Firing' ? undefined : alert.metSince;
+  return { ...alert, metSince, enabled };
 }
 
 function evaluate(world: World, alert: Alert): void {
@@ -74,14 +64,14 @@ function evaluate(world: World, alert: Alert): void {
   const value = observed(metric, alert.aggregation);
   const isMet =
     typeof value === 'number' && (alert.operator === 'gt' ? value > alert.threshold : value < alert.threshold);
-  const { metSince: before, ...rest } = alert;
+  const { metSince: before } = alert;
   const metSince = isMet ? (before ?? world.now) : undefined;
   const state = stateOf(world, alert, value, metSince);
   const isLive = world.readings['alerts.cache'] === 'live';
   const next: Alert = {
-    ...rest,
+    ...alert,
     liveState: state,
-    ...(metSince === undefined ? {} : { metSince }),
+    metSince,
     ...(isLive ? { lastKnownState: state, lastStateCheck: world.now } : {}),
   };
   if (!isLive && state === alert.liveState && metSince === before) return;
@@ -95,5 +85,5 @@ function stateOf(world: World, alert: Alert, value: number | null | 'error', met
   if (value === null) return 'NoData';
   if (value === 'error') return 'Error';
   if (metSince === undefined) return 'Normal';
-  return world.now - metSince >= durationMs[alert.duration] ? 'Firing' : 'Pending';
+  return world.now - metSince >= durationMinutes[alert.duration] * 60_000 ? 'Firing' : 'Pending';
 }

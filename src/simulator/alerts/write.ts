@@ -4,35 +4,28 @@ import { contactPointNamed, contactPoints, usedIn } from '../contact-points/cont
 import { adminOf } from '../accounts/access.ts';
 import { type Environment, environmentForAdmin, environmentNamed } from '../environments/environment.ts';
 import { environmentMeant } from '../environments/lifecycle.ts';
-import {
-  choice,
-  type BodyFields,
-  flag,
-  list,
-  number,
-  optional,
-  present,
-  required,
-  sent,
-  text,
-} from '../http/fields.ts';
+import { choice, type BodyFields, flag, list, number, optional, present } from '../http/fields.ts';
+import { readFields, required, sent, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { patched, rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { type Alert, alertNamed, alerts, durations, queryRanges, shownAlert, shownContactPoints } from './alert.ts';
+import { type Alert, alertNamed, alerts, durations, queryRanges, ruleOf } from './alert.ts';
+import { shownAlert, shownContactPoints } from './alert.ts';
 import { keepEvaluating, toggled, withNewCondition } from './evaluation.ts';
 import { type MetricName, metricNames } from './metrics.ts';
 
 const alertName = text({ min: 1, max: 100 });
 const description = text({ min: 0, max: 500 });
 const operator = choice(['gt', 'lt']);
+const duration = choice(durations);
 const aggregation = choice(['mean', 'max', 'min', 'last']);
+const queryRange = choice(queryRanges);
 
 /** The fields of POST /app-env/alert. */
-export const creationFields: readonly string[] =
-  'appEnvId envName name description metric operator threshold duration aggregation queryRange contactPointIds contactPointNames'.split(
-    ' ',
-  );
+export const creationFields = (
+  'appEnvId envName name description metric operator threshold duration aggregation queryRange contactPointIds ' +
+  'contactPointNames'
+).split(' ');
 
 /** POST /app-env/alert. */
 export function postAlert(call: AreaCall): AreaAnswer {
@@ -51,9 +44,9 @@ export function postAlert(call: AreaCall): AreaAnswer {
     metric: metricFor(world, environment, required(body, 'metric', choice(metricNames))),
     operator: required(body, 'operator', operator),
     threshold: required(body, 'threshold', number()),
-    duration: required(body, 'duration', choice(durations)),
+    duration: required(body, 'duration', duration),
     aggregation: optional(body, 'aggregation', aggregation) ?? 'mean',
-    queryRange: optional(body, 'queryRange', choice(queryRanges)) ?? '10m',
+    queryRange: optional(body, 'queryRange', queryRange) ?? '10m',
     contactPointIds,
     enabled: true,
     lastKnownState: 'Normal',
@@ -74,22 +67,17 @@ export function patchAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const alert = alertNamed(world, required(body, 'alertId', text()));
   const environment = environmentForAdmin(call, alert.appEnvId);
-  const contactPointIds = sent(body, 'contactPointIds')
-    ? pointsById(world, alert.accountId, body)
-    : alert.contactPointIds;
+  const isSent = sent(body, 'contactPointIds');
+  const contactPointIds = isSent ? pointsById(world, alert.accountId, body) : alert.contactPointIds;
   const name = optional(body, 'name', alertName) ?? alert.name;
   const metric = optional(body, 'metric', choice(metricNames));
   const enabled = optional(body, 'enabled', flag) ?? alert.enabled;
   const changed: Alert = present({
     ...toggled(alert, enabled),
     name,
-    description: optional(body, 'description', description) ?? alert.description,
+    ...readFields(body, { description }),
     metric: metric === undefined ? alert.metric : metricFor(world, environment, metric),
-    operator: optional(body, 'operator', operator) ?? alert.operator,
-    threshold: optional(body, 'threshold', number()) ?? alert.threshold,
-    duration: optional(body, 'duration', choice(durations)) ?? alert.duration,
-    aggregation: optional(body, 'aggregation', aggregation) ?? alert.aggregation,
-    queryRange: optional(body, 'queryRange', choice(queryRanges)) ?? alert.queryRange,
+    ...readFields(body, { operator, threshold: number(), duration, aggregation, queryRange }),
     contactPointIds,
   });
   const next = withNewCondition(alert, changed);
@@ -108,18 +96,8 @@ export const patchable =
   'name description metric operator threshold duration aggregation queryRange contactPointIds enabled'.split(' ');
 
 function createdAlert(world: World, alert: Alert): object {
-  const { alertId, name, metric, operator: compares, threshold, duration, queryRange, enabled, lastKnownState } = alert;
-  const rule = {
-    alertId,
-    name,
-    metric,
-    operator: compares,
-    threshold,
-    duration,
-    aggregation: alert.aggregation,
-    queryRange,
-  };
-  return { ...rule, enabled, lastKnownState, contactPoints: shownContactPoints(world, alert) };
+  const { alertId, name, enabled, lastKnownState } = alert;
+  return { alertId, name, ...ruleOf(alert), enabled, lastKnownState, contactPoints: shownContactPoints(world, alert) };
 }
 
 /** Databases are not reached through ingress. */
@@ -161,12 +139,8 @@ function pointsByName(world: World, accountId: string, body: BodyFields): readon
 
 function requireFreeName(world: World, appEnvId: string, name: string): void {
   if (world.readings['names.alerts'] === 'repeatable') return;
-  if (
-    world
-      .of(alerts)
-      .where('environment', appEnvId)
-      .some((alert) => alert.name === name)
-  ) {
+  const others = world.of(alerts).where('environment', appEnvId);
+  if (others.some((alert) => alert.name === name)) {
     throw rejected(world, 'an alert of this environment has this name already');
   }
 }

@@ -1,6 +1,6 @@
 import { collection } from '../store/collection.ts';
 import { accountNamed } from '../accounts/access.ts';
-import { invalid, notFound } from '../http/refusal.ts';
+import { found, invalid } from '../http/refusal.ts';
 import { isDatabase } from './presets.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -81,9 +81,7 @@ export function createApp(world: World, from: NewApp): App {
 
 /** An app that exists: 404 otherwise. */
 export function appNamed(world: World, appId: string): App {
-  const app = world.of(apps).get(appId);
-  if (app === undefined) throw notFound('app not found');
-  return app;
+  return found(world.of(apps).get(appId), 'app not found');
 }
 
 /** The kind of workload of an app. */

@@ -76,21 +76,14 @@ function deleteApp(call: AreaCall): AreaAnswer {
 /** Some sandbox workloads are left: keep the app, and allocate nothing new for it. */
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
-  const refusal = rejected(
-    world,
-    `the termination of sandbox workloads ${pendingOrFailed[app.sandboxTermination]}: try again`,
-  );
+  const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';
+  const refusal = rejected(world, `the termination of sandbox workloads ${how}: try again`);
   return { status: refusal.status, refusal };
 }
 
-const pendingOrFailed = { done: 'is done', pending: 'is pending', failed: 'has failed' } as const;
-
 function git(app: App): object {
-  return {
-    gitProvider: app.gitRepo === undefined ? undefined : 'GITHUB',
-    gitNamespace: app.gitNamespace,
-    gitRepo: app.gitRepo,
-  };
+  const { gitNamespace, gitRepo } = app;
+  return { gitProvider: gitRepo === undefined ? undefined : 'GITHUB', gitNamespace, gitRepo };
 }
 
 function shownApp(app: App): object {

@@ -1,19 +1,7 @@
 import { memberOf } from '../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
-import {
-  choice,
-  type BodyFields,
-  flag,
-  number,
-  object,
-  optional,
-  present,
-  type Reads,
-  record,
-  required,
-  sent,
-  text,
-} from '../http/fields.ts';
+import { type BodyFields, choice, flag, number, object, optional, present } from '../http/fields.ts';
+import { readFields, type Reads, record, required, sent, text } from '../http/fields.ts';
 import { createEnvironment } from '../environments/environment.ts';
 import { creatablePresets, isDatabase, versionsOf } from './presets.ts';
 import { regions } from '../accounts/records.ts';
@@ -28,30 +16,12 @@ export const port = number({ min: 1, max: 65_535, whole: true });
 export const anyText = text({ min: 0 });
 
 /** The fields of POST /app. */
-export const creationFields: readonly string[] = [
-  'name',
-  'accountId',
-  'port',
-  'dockerPreset',
-  'dockerPresetVersion',
-  'useImage',
-  'image',
-  'gitNamespace',
-  'gitRepo',
-  'gitInstallationId',
-  'buildArgs',
-  'contextDir',
-  'dockerfilePath',
-  'customDockerfileContent',
-  'isCliDeployment',
-  'jobConfig',
-  'startupConfig',
+export const creationFields = (
+  'name accountId port dockerPreset dockerPresetVersion useImage image gitNamespace gitRepo gitInstallationId buildArgs ' +
+  'contextDir dockerfilePath customDockerfileContent isCliDeployment jobConfig startupConfig ' +
   // For Databases & Services.
-  'containers',
-  'disk',
-  'withPersistence',
-  'databaseSettings',
-];
+  'containers disk withPersistence databaseSettings'
+).split(' ');
 
 /** POST /app. */
 export function postApp(call: AreaCall): AreaAnswer {
@@ -131,14 +101,20 @@ const plain: Reads<string | number | boolean> = (value, name) => {
   return typeof value === 'string' ? anyText(value, name) : number()(value, name);
 };
 
+const count = number({ min: 0, whole: true });
+const namedJobSettings = {
+  command: text(),
+  shell: flag,
+  timeoutSeconds: count,
+  ttlSecondsAfterFinished: count,
+  backoffLimit: count,
+};
+
 /** The settings of a job, as far as they were sent. */
 export function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   const given = optional(body, 'jobConfig', object);
   if (given === undefined) return undefined;
   if (preset !== 'JOB') throw invalid('jobConfig is for Job apps only');
-  optional(given, 'command', text());
-  optional(given, 'shell', flag);
-  const count = number({ min: 0, whole: true });
-  for (const name of ['timeoutSeconds', 'ttlSecondsAfterFinished', 'backoffLimit']) optional(given, name, count);
+  readFields(given, namedJobSettings);
   return record(plain)(given, 'jobConfig');
 }

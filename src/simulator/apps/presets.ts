@@ -1,68 +1,62 @@
-import { type Area, ok } from '../area.ts';
+import { type Area, ok, route } from '../area.ts';
 
-interface AppPreset {
-  readonly name: string;
-  readonly label: string;
-  readonly versions: readonly string[];
-  readonly isCustom?: boolean;
-  readonly isFunction?: boolean;
-  readonly isJob?: boolean;
-  readonly requiresDockerfile?: boolean;
+/** A preset of apps as the catalog shows it; the last version is the default. */
+function app(name: string, label: string, versions: readonly string[], marks: readonly string[] = []) {
+  const isMarked = (mark: string) => (marks.includes(mark) ? true : undefined);
+  return {
+    name,
+    label,
+    hasVersions: versions.length > 0,
+    versions,
+    defaultDockerPresetVersion: versions.at(-1),
+    isCustom: isMarked('isCustom'),
+    isFunction: isMarked('isFunction'),
+    isJob: isMarked('isJob'),
+    requiresDockerfile: isMarked('requiresDockerfile'),
+  };
 }
 
-interface DatabasePreset {
-  readonly name: string;
-  readonly label: string;
-  readonly versions: readonly string[];
-  readonly protocols: readonly string[];
-  /** Disk in gigabytes. */
-  readonly limits: { readonly maxDisk: number; readonly maxReplicas: number };
-}
-
-/** The presets of apps, without managed services. The last version is the default. */
-const appPresets: readonly AppPreset[] = [
-  { name: 'NEXT_JS', label: 'Next.js', versions: ['NEXT_JS_NODE_JS_20', 'NEXT_JS_NODE_JS_22'] },
-  { name: 'REMIX', label: 'Remix', versions: ['REMIX_NODE_JS_20', 'REMIX_NODE_JS_22'] },
-  { name: 'VITE', label: 'Vite', versions: ['VITE_NODE_JS_20', 'VITE_NODE_JS_22'] },
-  { name: 'VUE_JS', label: 'Vue.js', versions: ['VUE_JS_NODE_JS_20', 'VUE_JS_NODE_JS_22'] },
-  { name: 'EXPRESS', label: 'Express', versions: ['EXPRESS_NODE_JS_20', 'EXPRESS_NODE_JS_22'] },
-  {
-    name: 'NODE_JS_INSTALL_START',
-    label: 'Node.js (install, start)',
-    versions: ['NODE_JS_INSTALL_START_20', 'NODE_JS_INSTALL_START_22'],
-  },
-  {
-    name: 'NODE_JS_INSTALL_BUILD_START',
-    label: 'Node.js (install, build, start)',
-    versions: ['NODE_JS_INSTALL_BUILD_START_20', 'NODE_JS_INSTALL_BUILD_START_22'],
-  },
-  { name: 'ANGULAR', label: 'Angular', versions: ['ANGULAR_NODE_JS_20', 'ANGULAR_NODE_JS_22'] },
-  { name: 'METEOR_JS', label: 'Meteor', versions: ['METEOR_JS_2_16', 'METEOR_JS_3_5'] },
-  { name: 'CUSTOM', label: 'Custom', versions: [], isCustom: true, requiresDockerfile: true },
-  { name: 'FUNCTION', label: 'Function', versions: [], isFunction: true, requiresDockerfile: true },
-  { name: 'JOB', label: 'Job', versions: [], isJob: true, requiresDockerfile: true },
+/** The presets of apps, without managed services. */
+const appPresets = [
+  app('NEXT_JS', 'Next.js', ['NEXT_JS_NODE_JS_20', 'NEXT_JS_NODE_JS_22']),
+  app('REMIX', 'Remix', ['REMIX_NODE_JS_20', 'REMIX_NODE_JS_22']),
+  app('VITE', 'Vite', ['VITE_NODE_JS_20', 'VITE_NODE_JS_22']),
+  app('VUE_JS', 'Vue.js', ['VUE_JS_NODE_JS_20', 'VUE_JS_NODE_JS_22']),
+  app('EXPRESS', 'Express', ['EXPRESS_NODE_JS_20', 'EXPRESS_NODE_JS_22']),
+  app('NODE_JS_INSTALL_START', 'Node.js (install, start)', ['NODE_JS_INSTALL_START_20', 'NODE_JS_INSTALL_START_22']),
+  app('NODE_JS_INSTALL_BUILD_START', 'Node.js (install, build, start)', [
+    'NODE_JS_INSTALL_BUILD_START_20',
+    'NODE_JS_INSTALL_BUILD_START_22',
+  ]),
+  app('ANGULAR', 'Angular', ['ANGULAR_NODE_JS_20', 'ANGULAR_NODE_JS_22']),
+  app('METEOR_JS', 'Meteor', ['METEOR_JS_2_16', 'METEOR_JS_3_5']),
+  app('CUSTOM', 'Custom', [], ['isCustom', 'requiresDockerfile']),
+  app('FUNCTION', 'Function', [], ['isFunction', 'requiresDockerfile']),
+  app('JOB', 'Job', [], ['isJob', 'requiresDockerfile']),
 ];
 
-/** The managed services. CouchDB is single-node. */
-const databasePresets: readonly DatabasePreset[] = [
-  database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb'], 3),
-  database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql'], 3),
-  database('MYSQL', 'MySQL', ['MYSQL_8_0', 'MYSQL_8_4'], ['mysql'], 3),
-  database('REDIS', 'Redis', ['REDIS_7', 'REDIS_8'], ['redis', 'rediss'], 3),
-  database('COUCHDB', 'CouchDB', ['COUCHDB_3_3', 'COUCHDB_3_4'], ['http'], 1),
-  database('RABBITMQ', 'RabbitMQ', ['RABBITMQ_3_13', 'RABBITMQ_4_0'], ['amqp'], 3),
-  database('CLICKHOUSE', 'ClickHouse', ['CLICKHOUSE_24', 'CLICKHOUSE_25'], ['http', 'clickhouse'], 3),
-];
-
+/** A managed service as the catalog shows it: its limits are the disk in gigabytes and the replicas. */
 function database(
   name: string,
   label: string,
   versions: readonly string[],
   protocols: readonly string[],
-  maxReplicas: number,
-): DatabasePreset {
-  return { name, label, versions, protocols, limits: { maxDisk: 500, maxReplicas } };
+  maxReplicas = 3,
+) {
+  const defaultDockerPresetVersion = versions.at(-1);
+  return { name, label, versions, defaultDockerPresetVersion, protocols, limits: { maxDisk: 500, maxReplicas } };
 }
+
+/** The managed services. CouchDB is single-node. */
+const databasePresets = [
+  database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb']),
+  database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql']),
+  database('MYSQL', 'MySQL', ['MYSQL_8_0', 'MYSQL_8_4'], ['mysql']),
+  database('REDIS', 'Redis', ['REDIS_7', 'REDIS_8'], ['redis', 'rediss']),
+  database('COUCHDB', 'CouchDB', ['COUCHDB_3_3', 'COUCHDB_3_4'], ['http'], 1),
+  database('RABBITMQ', 'RabbitMQ', ['RABBITMQ_3_13', 'RABBITMQ_4_0'], ['amqp']),
+  database('CLICKHOUSE', 'ClickHouse', ['CLICKHOUSE_24', 'CLICKHOUSE_25'], ['http', 'clickhouse']),
+];
 
 /** The values of dockerPreset that POST /app takes. */
 export const creatablePresets: readonly string[] = [...appPresets, ...databasePresets].map((preset) => preset.name);
@@ -85,42 +79,7 @@ export const presets: Area = {
   name: 'presets',
   collections: [],
   routes: [
-    {
-      method: 'GET',
-      path: '/app-presets',
-      scopes: ['svc:read'],
-      takes: [],
-      handle: () =>
-        ok({
-          presets: appPresets.map(({ name, label, versions, isCustom, isFunction, isJob, requiresDockerfile }) => ({
-            name,
-            label,
-            hasVersions: versions.length > 0,
-            versions,
-            defaultDockerPresetVersion: versions.at(-1),
-            isCustom,
-            isFunction,
-            isJob,
-            requiresDockerfile,
-          })),
-        }),
-    },
-    {
-      method: 'GET',
-      path: '/database-presets',
-      scopes: ['svc:read'],
-      takes: [],
-      handle: () =>
-        ok({
-          presets: databasePresets.map(({ name, label, versions, protocols, limits }) => ({
-            name,
-            label,
-            versions,
-            defaultDockerPresetVersion: versions.at(-1),
-            protocols,
-            limits,
-          })),
-        }),
-    },
+    route('GET /app-presets', ['svc:read'], () => ok({ presets: appPresets }), []),
+    route('GET /database-presets', ['svc:read'], () => ok({ presets: databasePresets }), []),
   ],
 };

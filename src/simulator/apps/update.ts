@@ -1,15 +1,11 @@
 import { maySee, memberOf } from '../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
-import {
-  type Environment,
-  environments,
-  environmentsOf,
-  regionNamed,
-  requireRunnable,
-} from '../environments/environment.ts';
+import { type Environment, environments, environmentsOf } from '../environments/environment.ts';
+import { regionNamed, requireRunnable } from '../environments/environment.ts';
 import { begin } from '../environments/deployment.ts';
 import { versionForChanges } from '../environments/versions.ts';
-import { choice, type BodyFields, flag, optional, present, record, required, sent, text } from '../http/fields.ts';
+import { choice, type BodyFields, flag, optional, present, readFields, record } from '../http/fields.ts';
+import { required, sent, text } from '../http/fields.ts';
 import { isDatabase, knownPresets } from './presets.ts';
 import { credentials } from '../accounts/records.ts';
 import { forbidden, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
@@ -19,23 +15,10 @@ import { type App, appNamed, apps } from './app.ts';
 import { anyText, imageReference, jobConfigFor, port, refuseStartup } from './create.ts';
 
 /** Fields of PATCH /app that change the app. */
-const settable = [
-  'dockerfilePath',
-  'customDockerfileContent',
-  'dockerPreset',
-  'port',
-  'builder',
-  'contextDir',
-  'buildArgs',
-  'useImage',
-  'image',
-  'healthCheckPath',
-  'healthCheckPort',
-  'healthCheckHeaders',
-  'imagePullAccountSecretId',
-  'buildPullAccountSecretId',
-  'jobConfig',
-] as const;
+const settable = (
+  'dockerfilePath customDockerfileContent dockerPreset port builder contextDir buildArgs useImage image ' +
+  'healthCheckPath healthCheckPort healthCheckHeaders imagePullAccountSecretId buildPullAccountSecretId jobConfig'
+).split(' ');
 
 /** The fields of PATCH /app. */
 export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
@@ -91,12 +74,8 @@ function changed(world: World, app: App, body: BodyFields): App {
     ...dockerfile(app, dockerPreset, custom, path),
     dockerPreset,
     dockerPresetVersion: dockerPreset === app.dockerPreset ? app.dockerPresetVersion : undefined,
-    port: optional(body, 'port', port) ?? app.port,
-    builder: optional(body, 'builder', text()) ?? app.builder,
-    contextDir: optional(body, 'contextDir', text()) ?? app.contextDir,
-    buildArgs: optional(body, 'buildArgs', anyText) ?? app.buildArgs,
-    useImage: optional(body, 'useImage', flag) ?? app.useImage,
-    image: optional(body, 'image', imageReference) ?? app.image,
+    ...readFields(body, { port, builder: text(), contextDir: text(), buildArgs: anyText, useImage: flag }),
+    ...readFields(body, { image: imageReference }),
     ...healthCheck(app, body),
     imagePullAccountSecretId: secretFor(world, app, body, 'imagePullAccountSecretId'),
     buildPullAccountSecretId: secretFor(world, app, body, 'buildPullAccountSecretId'),
@@ -139,8 +118,7 @@ function secretFor(
   const credentialId = optional(body, field, anyText) ?? app[field];
   if (credentialId === undefined || credentialId === '') return undefined;
   const credential = world.of(credentials).get(credentialId);
-  if (credential === undefined || credential.accountId !== app.accountId)
-    throw notFound(`${field}: credential not found`);
+  if (credential?.accountId !== app.accountId) throw notFound(`${field}: credential not found`);
   if (credential.kind !== 'registry') throw invalid(`${field} must name a registry credential`);
   return credentialId;
 }
@@ -165,18 +143,10 @@ function requireConvertible(world: World, app: App, next: App, body: BodyFields)
   if (app.useImage !== next.useImage) throw rejected(world, 'the source mode of a Function cannot be changed');
   if (!isConversion) return;
   for (const { region, volumes, resources } of environmentsOf(world, app.appId)) {
-    requireConvertibleAt(world, next, {
-      region: regionNamed(world, region),
-      volumes,
-      containers: resources.containers,
-    });
-  }
-}
-
-function requireConvertibleAt(world: World, next: App, at: Parameters<typeof requireRunnable>[1]): void {
-  try {
-    requireRunnable(next, at);
-  } catch (error) {
-    throw error instanceof RequestRefusal ? rejected(world, error.message) : error;
+    try {
+      requireRunnable(next, { region: regionNamed(world, region), volumes, containers: resources.containers });
+    } catch (error) {
+      throw error instanceof RequestRefusal ? rejected(world, error.message) : error;
+    }
   }
 }

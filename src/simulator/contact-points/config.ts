@@ -1,12 +1,14 @@
-import { type BodyFields, list, onlyFields, optional, type Reads, required, sent, text } from '../http/fields.ts';
+import { type BodyFields, list, onlyFields, type Reads, required, sent, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
 
 /** The configuration of a destination: addresses, keys, channels. */
 export type Config = Readonly<Record<string, string | readonly string[]>>;
 
+type ConfigReads = Readonly<Record<string, Reads<Config[string]>>>;
+
 interface Shape {
-  readonly required: Readonly<Record<string, Reads<string | readonly string[]>>>;
-  readonly optional: Readonly<Record<string, Reads<string | readonly string[]>>>;
+  readonly required: ConfigReads;
+  readonly optional: ConfigReads;
   /** Kept when a change omits it, leaves it empty or sends it masked. */
   readonly sensitive: readonly string[];
 }
@@ -78,37 +80,30 @@ export type ConfigType = keyof typeof shapes;
 /** Every kind of destination. */
 export const contactPointTypes = Object.keys(shapes) as ConfigType[];
 
-/** A whole config as it comes with a new contact point. */
-export function newConfig(type: ConfigType, given: BodyFields): Config {
-  return checked(type, given);
-}
-
 /** The saved config with the fields that changed; secrets stay when they are omitted, empty or masked. */
 export function changedConfig(type: ConfigType, saved: Config, given: BodyFields): Config {
   const shape: Shape = shapes[type];
-  const changes = Object.entries(given).filter(([name, value]) => {
-    if (typeof value !== 'string') return true;
-    if (isMasked(value)) return false;
-    return !(value === '' && shape.sensitive.includes(name));
-  });
+  const changes = Object.entries(given).filter(
+    ([name, value]) =>
+      typeof value !== 'string' || !(isMasked(value) || (value === '' && shape.sensitive.includes(name))),
+  );
   onlyFields(given, 'config', [...Object.keys(shape.required), ...Object.keys(shape.optional)]);
-  return checked(type, { ...saved, ...Object.fromEntries(changes) });
+  return newConfig(type, { ...saved, ...Object.fromEntries(changes) });
 }
 
 function isMasked(value: string): boolean {
   return value.includes(mask) || /^[•*]+$/.test(value);
 }
 
-function checked(type: ConfigType, given: BodyFields): Config {
+/** A whole config as it comes with a new contact point. */
+export function newConfig(type: ConfigType, given: BodyFields): Config {
   const shape: Shape = shapes[type];
   onlyFields(given, 'config', [...Object.keys(shape.required), ...Object.keys(shape.optional)]);
-  const config: Record<string, string | readonly string[]> = {};
+  const config: Record<string, Config[string]> = {};
   for (const [name, reads] of Object.entries(shape.required)) config[name] = required(given, name, inConfig(reads));
   for (const [name, reads] of Object.entries(shape.optional)) {
     // An empty text takes an optional field away.
-    if (!sent(given, name) || given[name] === '') continue;
-    const value = optional(given, name, inConfig(reads));
-    if (value !== undefined) config[name] = value;
+    if (sent(given, name) && given[name] !== '') config[name] = required(given, name, inConfig(reads));
   }
   return config;
 }

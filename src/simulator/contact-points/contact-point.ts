@@ -1,13 +1,7 @@
 import { collection } from '../store/collection.ts';
-import { notFound } from '../http/refusal.ts';
+import { found } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 import type { Config, ConfigType } from './config.ts';
-
-/** A region in which a contact point is deployed. */
-interface DashboardDeployment {
-  readonly region: string;
-  readonly dashboardContactPointUid: string;
-}
 
 /** A destination of alerts. */
 export interface ContactPoint {
@@ -16,7 +10,8 @@ export interface ContactPoint {
   readonly name: string;
   readonly type: ConfigType;
   readonly config: Config;
-  readonly dashboardDeployments: readonly DashboardDeployment[];
+  /** The regions in which it is deployed. */
+  readonly dashboardDeployments: readonly { readonly region: string; readonly dashboardContactPointUid: string }[];
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -32,18 +27,15 @@ export const contactPoints = collection<ContactPoint>('contactPoints', (point) =
 
 /** A contact point that exists: 404 otherwise. */
 export function contactPointNamed(world: World, contactPointId: string): ContactPoint {
-  const point = world.of(contactPoints).get(contactPointId);
-  if (point === undefined) throw notFound('contact point not found');
-  return point;
+  return found(world.of(contactPoints).get(contactPointId), 'contact point not found');
 }
 
 /** The same contact point, deployed in these regions; what is deployed already stays as it is. */
 export function deployedTo(world: World, point: ContactPoint, regions: readonly string[]): ContactPoint {
   const dashboardDeployments = [...new Set(regions)].map((region) => {
     const known = point.dashboardDeployments.find((deployment) => deployment.region === region);
-    return (
-      known ?? { region, dashboardContactPointUid: `dcp_${world.hash(point.contactPointId, region).slice(0, 12)}` }
-    );
+    const dashboardContactPointUid = `dcp_${world.hash(point.contactPointId, region).slice(0, 12)}`;
+    return known ?? { region, dashboardContactPointUid };
   });
   return { ...point, dashboardDeployments };
 }

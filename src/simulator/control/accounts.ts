@@ -1,20 +1,9 @@
 import { accountNamed } from '../accounts/access.ts';
 import { type ControlRoute, ok, control } from '../area.ts';
-import {
-  choice,
-  type BodyFields,
-  flag,
-  object,
-  onlyFields,
-  optional,
-  present,
-  required,
-  text,
-} from '../http/fields.ts';
-import { accounts, type Account, credentials, type Region, regions } from '../accounts/records.ts';
+import { choice, fields, flag, onlyFields, optional, readFields, required, text } from '../http/fields.ts';
+import { accounts, credentials, regions } from '../accounts/records.ts';
 import { taken } from '../http/refusal.ts';
 import { regionNamed } from '../environments/environment.ts';
-import type { World } from '../store/store.ts';
 
 /** Accounts, regions and what the Credentials API keeps. */
 export const accountRoutes: readonly ControlRoute[] = [
@@ -22,23 +11,19 @@ export const accountRoutes: readonly ControlRoute[] = [
     'POST /accounts',
     'creates an account: {accountId?, name, memberEnvAccess?, sandboxEntitlement?}',
     ({ world, body }) => {
-      onlyFields(body, '', ['accountId', ...settable]);
+      onlyFields(body, '', ['accountId', ...Object.keys(settable)]);
       const name = required(body, 'name', text());
-      const accountId = freeId(world, optional(body, 'accountId', text()));
-      const account: Account = {
-        accountId,
-        memberEnvAccess: false,
-        sandboxEntitlement: false,
-        ...settings(body),
-        name,
-      };
-      world.of(accounts).put(account);
+      const given = optional(body, 'accountId', text());
+      if (given !== undefined && world.of(accounts).has(given)) throw taken(`${given} exists already`);
+      const accountId = given ?? world.id('acc');
+      const { memberEnvAccess = false, sandboxEntitlement = false } = readFields(body, settable);
+      world.of(accounts).put({ accountId, memberEnvAccess, sandboxEntitlement, name });
       return ok({ accountId });
     },
   ),
   control('PATCH /accounts/:id', 'changes an account', ({ world, id, body }) => {
-    onlyFields(body, '', settable);
-    world.of(accounts).put({ ...accountNamed(world, id), ...settings(body) });
+    onlyFields(body, '', Object.keys(settable));
+    world.of(accounts).put({ ...accountNamed(world, id), ...readFields(body, settable) });
     return ok({ accountId: id });
   }),
   control(
@@ -61,34 +46,13 @@ export const accountRoutes: readonly ControlRoute[] = [
       onlyFields(body, '', ['up', 'supports']);
       const region = regionNamed(world, id);
       const up = optional(body, 'up', flag) ?? region.up;
-      const supports = supported(region, optional(body, 'supports', object) ?? {});
+      const supports = { ...region.supports, ...optional(body, 'supports', supported) };
       world.of(regions).put({ ...region, up, supports });
       return ok({ name: id, up, supports });
     },
   ),
 ];
 
-const settable = ['name', 'memberEnvAccess', 'sandboxEntitlement'];
+const settable = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag };
 
-function settings(body: BodyFields): Partial<Account> {
-  return present({
-    name: optional(body, 'name', text()),
-    memberEnvAccess: optional(body, 'memberEnvAccess', flag),
-    sandboxEntitlement: optional(body, 'sandboxEntitlement', flag),
-  });
-}
-
-function freeId(world: World, accountId: string | undefined): string {
-  if (accountId !== undefined && world.of(accounts).has(accountId)) throw taken(`${accountId} exists already`);
-  return accountId ?? world.id('acc');
-}
-
-function supported(region: Region, given: BodyFields): Region['supports'] {
-  onlyFields(given, 'supports', ['functions', 'sandbox', 'disasterReadiness']);
-  const { functions, sandbox, disasterReadiness } = region.supports;
-  return {
-    functions: optional(given, 'functions', flag) ?? functions,
-    sandbox: optional(given, 'sandbox', flag) ?? sandbox,
-    disasterReadiness: optional(given, 'disasterReadiness', flag) ?? disasterReadiness,
-  };
-}
+const supported = fields({ functions: flag, sandbox: flag, disasterReadiness: flag });

@@ -1,6 +1,6 @@
 import { type ControlRoute, ok, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import type { Answered, Stream } from '../http/exchange.ts';
+import { answered, type Answered, type Stream } from '../http/exchange.ts';
 import { effects } from '../public/faults.ts';
 import { type BodyFields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
 import type { Commit } from '../store/ledger.ts';
@@ -10,7 +10,8 @@ import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest, RequestLog } from '../store/requests.ts';
 import { savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
-import { pageRoutes } from '../page/routes.ts';
+import { fill, shownForms } from '../page/forms/fill.ts';
+import { viewOf } from '../page/view.ts';
 import { type OwnRoute, own } from './surface.ts';
 
 interface Parts {
@@ -99,16 +100,12 @@ function linesAfter<T extends { readonly seq: number }>(
   if (seq < gone)
     throw new RequestRefusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
   const pieces = () => itemsText(log.partsAfter(seq), show);
-  const headers = { 'content-type': 'application/json' };
   return {
-    kind: 'answered',
-    status: 200,
-    headers,
+    ...answered(200, '', { 'content-type': 'application/json' }),
     get body() {
       return [...pieces()].join('');
     },
     pieces,
-    committed: false,
   };
 }
 
@@ -137,16 +134,32 @@ function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
   ];
 }
 
+/** The routes that only the page uses. */
+function pageRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
+  return [
+    own(
+      'GET /view',
+      'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
+      ({ query }) => ok(viewOf(clockwork, requests, query)),
+    ),
+    own('GET /forms', 'every request with its fields, as the page offers them', () => ok({ items: shownForms() })),
+    own(
+      'POST /forms',
+      'a request filled in from the world: {method, path, token?, given?: {FIELD: VALUE}}',
+      ({ body }) => {
+        const filled = clockwork.transact(undefined, (world) => fill(world, body, requests.log.lastSeq));
+        return ok(filled.result);
+      },
+    ),
+  ];
+}
+
 function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
-  const control = [...own, ...parts.controlRoutes].map(({ method, path, does }) => ({
-    method,
-    path: `/_sim${path}`,
-    does,
-  }));
+  const routes = [...own, ...parts.controlRoutes];
   return {
-    routes: control,
+    routes: routes.map(({ method, path, does }) => ({ method, path: `/_sim${path}`, does })),
     publicRoutes: parts.publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),
-    effects: Object.entries(effects).map(([name, does]) => ({ name, does })),
+    effects,
     readings: Object.entries(registry).map(([name, { does }]) => ({
       name,
       does,

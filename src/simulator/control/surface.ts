@@ -2,11 +2,11 @@
  * The control surface under /_sim. It answers only to loopback hosts, so that a page elsewhere cannot reach it by giving its own name
  * the address 127.0.0.1, and never to a request that a page of another origin makes.
  */
-import { type AreaAnswer, type ControlRoute, addressed } from '../area.ts';
+import { type AreaAnswer, addressed, carriesBody, type ControlRoute } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { addressOf, type Answered, type Reply, type HttpRequest, type Stream } from '../http/exchange.ts';
+import { addressOf, answered, type Answered, type Reply, type HttpRequest, type Stream } from '../http/exchange.ts';
 import { bodyOf, queryOf } from '../http/input.ts';
-import { RequestRefusal } from '../http/refusal.ts';
+import { refusalFor, RequestRefusal } from '../http/refusal.ts';
 import { Router } from '../http/router.ts';
 
 /** A route that acts on the simulator itself, outside of any transaction. */
@@ -30,26 +30,21 @@ export const controlPrefix = '/_sim';
 /** The longest body of a control request: a whole saved world fits. */
 export const longestControlBody = 64 * 1024 * 1024;
 
-interface Parts {
-  readonly clockwork: Clockwork;
-  readonly routes: readonly (ControlRoute | OwnRoute)[];
-  readonly log: (line: string) => void;
-}
-
 /** Serves everything under /_sim. */
 export class ControlSurface {
-  readonly #parts: Parts;
+  readonly #clockwork: Clockwork;
   readonly #router: Router<ControlRoute | OwnRoute>;
+  readonly #log: (line: string) => void;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#router = new Router(parts.routes);
+  constructor(clockwork: Clockwork, routes: readonly (ControlRoute | OwnRoute)[], log: (line: string) => void) {
+    this.#clockwork = clockwork;
+    this.#router = new Router(routes);
+    this.#log = log;
   }
 
   async handle(request: HttpRequest): Promise<Reply> {
     const reply = await this.#perform(request);
-    const durable = this.#parts.clockwork.durable();
-    if (durable !== undefined) await durable;
+    await this.#clockwork.durable();
     return reply;
   }
 
@@ -58,20 +53,17 @@ export class ControlSurface {
       requireLoopback(request);
       const { path, query } = addressOf(request.url);
       const { route, id } = this.#router.find(request.method, path.slice(controlPrefix.length));
-      const carries = route.method === 'POST' || route.method === 'PATCH';
-      const body = carries ? bodyOf(request, { type: false, empty: true }) : {};
-      this.#parts.clockwork.catchUp();
+      const body = carriesBody(route.method) ? bodyOf(request, { type: false, empty: true }) : {};
+      this.#clockwork.catchUp();
       if ('own' in route) {
         const isGivenUp = request.isGivenUp ?? (() => false);
         const answer = await route.own({ query: queryOf(query), body, isGivenUp });
         return 'kind' in answer ? answer : json(answer);
       }
       const call = { id, query: queryOf(query), body };
-      return json(this.#parts.clockwork.transact('control', (world) => route.handle({ ...call, world })).result);
+      return json(this.#clockwork.transact('control', (world) => route.handle({ ...call, world })).result);
     } catch (error) {
-      if (error instanceof RequestRefusal) return refused(error);
-      this.#parts.log(`${request.method} ${request.url}: ${String(error instanceof Error ? error.stack : error)}`);
-      return refused(new RequestRefusal(500, 'the simulator has a bug: see its log'));
+      return refused(refusalFor(error, `${request.method} ${request.url}`, this.#log));
     }
   }
 }
@@ -89,19 +81,12 @@ export function requireLoopback(request: HttpRequest): void {
   }
 }
 
-function json(answer: AreaAnswer): Answered {
-  const body = JSON.stringify(answer.body ?? {});
-  return {
-    kind: 'answered',
-    status: answer.status,
-    headers: { 'content-type': 'application/json' },
-    body,
-    committed: false,
-  };
+function json({ status, body = {} }: AreaAnswer): Answered {
+  return answered(status, JSON.stringify(body), { 'content-type': 'application/json' });
 }
 
 /** A refusal as the control surface answers it. */
 export function refused(refusal: RequestRefusal): Answered {
-  const answered = json({ status: refusal.status, body: { error: refusal.message, ...refusal.kept } });
-  return { ...answered, headers: { ...answered.headers, ...refusal.headers } };
+  const answer = json({ status: refusal.status, body: { error: refusal.message, ...refusal.kept } });
+  return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
 }

@@ -2,7 +2,7 @@ import { accountNamed } from '../accounts/access.ts';
 import { type ControlCall, type ControlRoute, ok, control } from '../area.ts';
 import { choice, type BodyFields, list, object, onlyFields, optional, required, sent, text } from '../http/fields.ts';
 import { everyScope, memberships, type MembershipRecord, type Token, tokens } from '../accounts/records.ts';
-import { invalid, notFound, taken } from '../http/refusal.ts';
+import { found, invalid, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
 /** Tokens, with their role in each account. */
@@ -49,9 +49,7 @@ function remove({ world, id }: ControlCall) {
 }
 
 function tokenNamed(world: World, token: string): Token {
-  const known = world.of(tokens).get(token);
-  if (known === undefined) throw notFound('there is no such token');
-  return known;
+  return found(world.of(tokens).get(token), 'there is no such token');
 }
 
 function membershipsOf(world: World, token: string): readonly MembershipRecord[] {

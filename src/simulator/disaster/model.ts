@@ -2,7 +2,7 @@
 // everything a client sees (readiness, hints, receipts) is computed from this at request time.
 
 /** The mode of a protection: cold is restored on demand, warm is received all the time by a standby. */
-export type Mode = 'cold' | 'warm';
+type Mode = 'cold' | 'warm';
 
 /** The kind of an operation. The enrollment of a warm configuration stays on as the receiver of its changes. */
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
@@ -51,7 +51,7 @@ export interface ConfigurationSettings {
 }
 
 /** Sizes of a source, frozen when a point is taken: a preview of what a recovery allocates. */
-export interface Sizing {
+interface Sizing {
   readonly replicas: number;
   readonly zClouds?: number;
   readonly cpu: number;
@@ -79,7 +79,7 @@ export interface RecoveryPoint {
   readonly sequence: number;
   readonly cutoffAt: number;
   readonly bytes: number;
-  readonly sizing?: Sizing;
+  readonly sizing?: Sizing | undefined;
 }
 
 /** The point and the target of an activation: pinned, never substituted. */
@@ -92,10 +92,10 @@ export interface Pinned {
 }
 
 /** The result of an isolated check; cleanupUnverifiable when its remains are not proved to be gone. */
-export type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
+type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
 /** Advisory progress of the retirement of a check's temporary target. */
-export interface ValidationCleanup {
+interface ValidationCleanup {
   readonly observedAt: number;
   readonly retentionUntil?: number;
   readonly retentionPending: boolean;
@@ -107,39 +107,34 @@ export interface Operation {
   readonly kind: OperationKind;
   readonly phase: Phase;
   readonly startedAt: number;
-  readonly endedAt?: number;
-  readonly outcome?: 'succeeded' | 'failed' | 'discarded' | 'superseded';
+  readonly endedAt?: number | undefined;
+  readonly outcome?: 'succeeded' | 'failed' | 'discarded' | 'superseded' | undefined;
   /** Steps that failed in a row in this phase. */
   readonly failedSteps: number;
-  readonly stepDueAt?: number;
-  readonly pinned?: Pinned;
-  readonly check?: CheckResult;
-  readonly validationCleanup?: ValidationCleanup;
-  readonly discardedAt?: number;
+  readonly stepDueAt?: number | undefined;
+  readonly pinned?: Pinned | undefined;
+  readonly check?: CheckResult | undefined;
+  readonly validationCleanup?: ValidationCleanup | undefined;
+  readonly discardedAt?: number | undefined;
 }
 
 /** The shape of a warm standby's machine. */
 export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
-
-/** A change on its way into the standby. */
-interface Change {
-  readonly pointId: string;
-  readonly bytes: number;
-}
 
 /** The receiving side of a warm configuration. */
 export interface Standby {
   readonly targetAppEnvId: string;
   readonly targetAppId: string;
   readonly shape: StandbyShape;
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   readonly firstCopyDone: boolean;
-  readonly backlog: readonly Change[];
-  readonly applying?: { readonly startedAt: number; readonly doneAt: number; readonly firstCopy: boolean };
+  /** The changes on their way into it. */
+  readonly backlog: readonly Pick<RecoveryPoint, 'pointId' | 'bytes'>[];
+  readonly applying?: { readonly startedAt: number; readonly doneAt: number; readonly firstCopy: boolean } | undefined;
   readonly restartedUntil: number;
-  readonly appliedPointId?: string;
-  readonly lastApplySeconds?: number;
-  readonly lastApplyBytes?: number;
+  readonly appliedPointId?: string | undefined;
+  readonly lastApplySeconds?: number | undefined;
+  readonly lastApplyBytes?: number | undefined;
   readonly quickChanges: number;
   readonly progressAt: number;
   /** Set by the control surface: the standby has fallen behind and applies nothing until this is cleared. */
@@ -147,18 +142,14 @@ export interface Standby {
 }
 
 /** The result of a completed activation. */
-export interface ActivationResult {
+export interface ActivationResult extends Omit<Pinned, 'target'> {
   readonly operationId: string;
-  readonly targetAppEnvId: string;
-  readonly targetAppId: string;
-  readonly pointId: string;
-  readonly cutoffAt: number;
   readonly completedAt: number;
   readonly engine?: 'postgresql' | 'redis';
 }
 
 /** The readiness that the control surface set. */
-export interface ToldReadiness {
+interface ToldReadiness {
   readonly state: string;
   readonly reason?: string;
   readonly warnings?: readonly string[];
@@ -174,48 +165,48 @@ export interface CleanupRecord {
 
 /** Everything that the control surface set on this configuration. */
 export interface DisclosedRecord {
-  readonly readiness?: ToldReadiness;
+  readonly readiness?: ToldReadiness | undefined;
   readonly failSteps: number;
   /** The operation under way when failSteps was set: its steps fail in every phase. */
-  readonly failingOperationId?: string;
+  readonly failingOperationId?: string | undefined;
   readonly hold: boolean;
-  readonly engineUnavailableReason?: string;
-  readonly nextValidation?: CheckResult;
-  readonly pendingCleanup?: CleanupRecord;
+  readonly engineUnavailableReason?: string | undefined;
+  readonly nextValidation?: CheckResult | undefined;
+  readonly pendingCleanup?: CleanupRecord | undefined;
   /** Shown with the active operation until an operation ends. */
-  readonly validationCleanup?: ValidationCleanup;
+  readonly validationCleanup?: ValidationCleanup | undefined;
   readonly applySeconds: number;
   readonly firstCopyBytes: number;
 }
 
 /** The protection of one environment. */
-export interface ConfigurationRecord {
+export interface Configuration {
   readonly configurationId: string;
   readonly accountId: string;
   readonly sourceAppEnvId: string;
   readonly createdAt: number;
   readonly generation: number;
   readonly settings: ConfigurationSettings;
-  readonly target?: TargetNames;
+  readonly target?: TargetNames | undefined;
   readonly source: RetainedSource;
   readonly enrolled: boolean;
   readonly operations: readonly Operation[];
-  readonly activeOperationId?: string;
+  readonly activeOperationId?: string | undefined;
   /** The enrollment whose journal a warm configuration's point comes from. */
-  readonly receiverOperationId?: string;
+  readonly receiverOperationId?: string | undefined;
   /** The isolated check that runs beside the receiver. */
-  readonly checkOperationId?: string;
-  readonly lastCheck?: { readonly at: number; readonly result: CheckResult };
+  readonly checkOperationId?: string | undefined;
+  readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];
   readonly pointsTaken: number;
   /** The full copy that replaces a broken chain of snapshots: its beginning and its end. */
-  readonly rollover?: { readonly startedAt: number; readonly doneAt: number };
-  readonly nextSnapshotAt?: number;
-  readonly nextValidationAt?: number;
-  readonly standby?: Standby;
-  readonly activationResult?: ActivationResult;
+  readonly rollover?: { readonly startedAt: number; readonly doneAt: number } | undefined;
+  readonly nextSnapshotAt?: number | undefined;
+  readonly nextValidationAt?: number | undefined;
+  readonly standby?: Standby | undefined;
+  readonly activationResult?: ActivationResult | undefined;
   /** A reset has begun: no protection work any more, the records stay until the provider has cleaned up. */
-  readonly fencedAt?: number;
+  readonly fencedAt?: number | undefined;
   readonly told: DisclosedRecord;
 }
 
@@ -228,14 +219,11 @@ export interface RetainedDisk {
   readonly retentionUntil: number;
 }
 
-/** The calls that carry a requestId. */
-type JournaledCall = 'configure' | 'validate' | 'activate' | 'discard';
-
 /** A stored call by requestId: the same payload gets the same receipt, any other is rejected. */
 export interface CallRecord {
   readonly accountId: string;
   readonly requestId: string;
-  readonly call: JournaledCall;
+  readonly call: 'configure' | 'validate' | 'activate' | 'discard';
   readonly payload: string;
   readonly receipt: ReceiptRecord;
 }
@@ -248,9 +236,9 @@ export interface ReceiptRecord {
   readonly phase: Phase;
 }
 
-/** A refusal: the request is malformed, it names an unknown thing, or a rule forbids it. */
+/** A refusal: the request names an unknown thing, or a rule forbids it. */
 export interface Refused {
-  readonly refused: 'invalid' | 'unknown' | 'rule';
+  readonly refused: 'unknown' | 'rule';
   readonly message: string;
 }
 

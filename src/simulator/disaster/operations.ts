@@ -1,6 +1,6 @@
 // The journal of a configuration's operations: which one runs, which one holds the lock, how one begins and ends.
 import { SECOND, stepLengthMs } from './durations.ts';
-import type { ConfigurationRecord, Operation, OperationKind, Phase, Pinned } from './model.ts';
+import type { Configuration, Operation, OperationKind, Phase, Pinned } from './model.ts';
 
 /** The number of operations that a configuration remembers. Activations and running operations are never forgotten. */
 const REMEMBERED = 50;
@@ -9,7 +9,7 @@ const REMEMBERED = 50;
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
-  readonly detail?: Readonly<Record<string, string | number | boolean>>;
+  readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** A disk stays behind under its retention policy. */
   readonly retainsDisk?: true;
   /** A recovered environment became live. */
@@ -18,12 +18,12 @@ export interface Happening {
 
 /** A configuration after something happened to it. */
 export interface OperationOutcome {
-  readonly configuration: ConfigurationRecord;
+  readonly configuration: Configuration;
   readonly happenings: readonly Happening[];
 }
 
 /** The circumstances outside of a configuration when something happens to it. */
-export interface OperationMoment {
+export interface Moment {
   readonly now: number;
   readonly newId: (prefix: string) => string;
   /** The source environment exists and its region is up and takes snapshots. */
@@ -32,47 +32,49 @@ export interface OperationMoment {
   /** The account can take the environment that a running activation would bring to life. */
   readonly handoffPossible: boolean;
   /** The source as it is now; absent when it is gone. */
-  readonly source?: ConfigurationRecord['source'];
+  readonly source: Configuration['source'] | undefined;
 }
 
 /** An outcome without changes. */
-export function unchanged(configuration: ConfigurationRecord): OperationOutcome {
+export function unchanged(configuration: Configuration): OperationOutcome {
   return { configuration, happenings: [] };
+}
+
+/** A configuration after these things happened to it. */
+export function happened(configuration: Configuration, ...happenings: readonly Happening[]): OperationOutcome {
+  return { configuration, happenings };
 }
 
 /** Goes on from an outcome, keeping what happened before. */
 export function andThen(
   outcome: OperationOutcome,
-  next: (configuration: ConfigurationRecord) => OperationOutcome,
+  next: (configuration: Configuration) => OperationOutcome,
 ): OperationOutcome {
   const after = next(outcome.configuration);
   return { configuration: after.configuration, happenings: [...outcome.happenings, ...after.happenings] };
 }
 
 /** An operation by its id. */
-export function operationOf(
-  configuration: ConfigurationRecord,
-  operationId: string | undefined,
-): Operation | undefined {
+export function operationOf(configuration: Configuration, operationId: string | undefined): Operation | undefined {
   if (operationId === undefined) return undefined;
   return configuration.operations.find((operation) => operation.operationId === operationId);
 }
 
 /** The operation with work to do: not ended, and not a receiver that has settled. */
-export function busyOperation(configuration: ConfigurationRecord): Operation | undefined {
+export function busyOperation(configuration: Configuration): Operation | undefined {
   return configuration.operations.find(
     (operation) => operation.endedAt === undefined && operation.stepDueAt !== undefined,
   );
 }
 
 /** The activation that is running, its clean-up after a discard included. */
-export function runningActivation(configuration: ConfigurationRecord): Operation | undefined {
+export function runningActivation(configuration: Configuration): Operation | undefined {
   const active = operationOf(configuration, configuration.activeOperationId);
   return active?.kind === 'activation' ? active : undefined;
 }
 
 /** Replaces an operation with its new version. */
-export function withOperation(configuration: ConfigurationRecord, changed: Operation): ConfigurationRecord {
+export function withOperation(configuration: Configuration, changed: Operation): Configuration {
   const operations = configuration.operations.map((operation) =>
     operation.operationId === changed.operationId ? changed : operation,
   );
@@ -86,9 +88,9 @@ export function countsFailedSteps(phase: Phase): boolean {
 
 /** Adds a new operation to the journal; the caller decides whether it takes the lock. */
 export function begin(
-  configuration: ConfigurationRecord,
+  configuration: Configuration,
   begun: { readonly operationId: string; readonly kind: OperationKind; readonly now: number; readonly pinned?: Pinned },
-): ConfigurationRecord {
+): Configuration {
   const operation: Operation = {
     operationId: begun.operationId,
     kind: begun.kind,
@@ -96,7 +98,7 @@ export function begin(
     startedAt: begun.now,
     failedSteps: 0,
     stepDueAt: begun.now + stepLengthMs(begun.kind, 'queued'),
-    ...(begun.pinned === undefined ? {} : { pinned: begun.pinned }),
+    pinned: begun.pinned,
   };
   return { ...configuration, operations: remembered([...configuration.operations, operation]) };
 }
@@ -110,22 +112,18 @@ function remembered(operations: readonly Operation[]): readonly Operation[] {
 }
 
 /** Moves an operation into a phase and schedules its next step. */
-export function enter(
-  configuration: ConfigurationRecord,
-  operation: Operation,
-  phase: Phase,
-  now: number,
-): OperationOutcome {
+export function enter(configuration: Configuration, operation: Operation, phase: Phase, now: number): OperationOutcome {
   const moved = { ...operation, phase, failedSteps: 0, stepDueAt: now + stepLengthMs(operation.kind, phase) };
-  return {
-    configuration: withOperation(configuration, moved),
-    happenings: [{ kind: `${operation.kind}.phase`, operationId: operation.operationId, detail: { phase } }],
-  };
+  return happened(withOperation(configuration, moved), {
+    kind: `${operation.kind}.phase`,
+    operationId: operation.operationId,
+    detail: { phase },
+  });
 }
 
 /** Schedules another try of an operation's phase. */
 export function waitUntil(
-  configuration: ConfigurationRecord,
+  configuration: Configuration,
   operation: Operation,
   at: number,
   now: number,
@@ -135,30 +133,26 @@ export function waitUntil(
 
 /** Ends an operation and releases its lock; a receiver that goes on receiving becomes the active operation again. */
 export function end(
-  configuration: ConfigurationRecord,
+  configuration: Configuration,
   operation: Operation,
   outcome: NonNullable<Operation['outcome']>,
   now: number,
 ): OperationOutcome {
-  const { stepDueAt: _done, ...rest } = operation;
   const phase: Phase = outcome === 'succeeded' ? 'succeeded' : 'failed';
-  const ended = withOperation(configuration, { ...rest, phase, outcome, endedAt: now });
-  return {
-    configuration: withoutLock(ended, operation.operationId),
-    happenings: [{ kind: `${operation.kind}.${outcome}`, operationId: operation.operationId }],
-  };
+  const ended = withOperation(configuration, { ...operation, stepDueAt: undefined, phase, outcome, endedAt: now });
+  return happened(withoutLock(ended, operation.operationId), {
+    kind: `${operation.kind}.${outcome}`,
+    operationId: operation.operationId,
+  });
 }
 
-function withoutLock(configuration: ConfigurationRecord, operationId: string): ConfigurationRecord {
-  const { activeOperationId, checkOperationId, ...rest } = configuration;
-  const receiver = rest.receiverOperationId === operationId ? undefined : rest.receiverOperationId;
-  const active = activeOperationId === operationId ? receiver : activeOperationId;
-  const check = checkOperationId === operationId ? undefined : checkOperationId;
-  const { validationCleanup: _shown, ...told } = rest.told;
+function withoutLock(configuration: Configuration, operationId: string): Configuration {
+  const { activeOperationId, checkOperationId, receiverOperationId, told } = configuration;
+  const receiver = receiverOperationId === operationId ? undefined : receiverOperationId;
   return {
-    ...rest,
-    ...(active === undefined ? {} : { activeOperationId: active }),
-    ...(check === undefined ? {} : { checkOperationId: check }),
-    told: { ...told, failSteps: 0 },
+    ...configuration,
+    activeOperationId: activeOperationId === operationId ? receiver : activeOperationId,
+    checkOperationId: checkOperationId === operationId ? undefined : checkOperationId,
+    told: { ...told, validationCleanup: undefined, failSteps: 0 },
   };
 }

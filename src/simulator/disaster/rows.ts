@@ -4,13 +4,13 @@ import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 import { nextDueAt } from './progress/schedule.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
-import type { ConfigurationRecord, CallRecord, RecoveryPoint, RetainedDisk } from './model.ts';
+import type { Configuration, CallRecord, RecoveryPoint, RetainedDisk } from './model.ts';
 import type { Happening, OperationOutcome } from './operations.ts';
 import { bringToLife } from './surroundings.ts';
 
 /** A configuration as it is kept: without its points, with the timer that will wake it. */
-export interface StoredConfiguration extends Omit<ConfigurationRecord, 'points'> {
-  readonly timer?: { readonly timerId: string; readonly at: number };
+export interface StoredConfiguration extends Omit<Configuration, 'points'> {
+  readonly timer?: { readonly timerId: string; readonly at: number } | undefined;
 }
 
 /** A point as it is kept. */
@@ -49,19 +49,19 @@ export function callId(accountId: string, requestId: string): string {
 export const DUE = 'disaster.due';
 
 /** A configuration by its id. */
-export function configurationOf(world: World, configurationId: string): ConfigurationRecord | undefined {
+export function configurationOf(world: World, configurationId: string): Configuration | undefined {
   const row = world.of(configurations).get(configurationId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, configurationId));
 }
 
 /** The configuration that protects an environment. */
-export function protectionOf(world: World, sourceAppEnvId: string): ConfigurationRecord | undefined {
+export function protectionOf(world: World, sourceAppEnvId: string): Configuration | undefined {
   const [row] = world.of(configurations).where('source', sourceAppEnvId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
 /** A configuration out of its rows; the points come in the order of their sequence. */
-export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): ConfigurationRecord {
+export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): Configuration {
   const { timer: _timer, ...configuration } = row;
   return { ...configuration, points };
 }
@@ -71,7 +71,7 @@ function pointsOf(world: World, configurationId: string): readonly StoredPoint[]
 }
 
 /** Stores the result of a timer; recovery points are touched only if they changed. */
-export function keepTicked(world: World, before: ConfigurationRecord, outcome: OperationOutcome): void {
+export function keepTicked(world: World, before: Configuration, outcome: OperationOutcome): void {
   if (outcome.configuration.points !== before.points) keepPoints(world, before.points, outcome.configuration);
   keepRow(world, outcome);
 }
@@ -84,13 +84,12 @@ export function keep(world: World, outcome: OperationOutcome, requestId?: string
 
 function keepRow(world: World, { configuration, happenings }: OperationOutcome, requestId?: string): void {
   const { points: _points, ...row } = configuration;
-  const timer = wokenAt(world, configuration);
-  world.of(configurations).put(timer === undefined ? row : { ...row, timer });
+  world.of(configurations).put({ ...row, timer: wokenAt(world, configuration) });
   for (const happening of happenings) note(world, configuration, happening, requestId);
 }
 
 /** Removes a configuration with everything that belongs to it; `happenings` say what stays behind. */
-export function wipe(world: World, configuration: ConfigurationRecord, happenings: readonly Happening[]): void {
+export function wipe(world: World, configuration: Configuration, happenings: readonly Happening[]): void {
   const { configurationId } = configuration;
   const timer = world.of(configurations).get(configurationId)?.timer;
   if (timer !== undefined) world.cancel(timer.timerId);
@@ -100,11 +99,7 @@ export function wipe(world: World, configuration: ConfigurationRecord, happening
 }
 
 /** Points are a sequence: old ones are dropped at its beginning, new ones are added at its end. */
-function keepPoints(
-  world: World,
-  before: readonly RecoveryPoint[],
-  { configurationId, points }: ConfigurationRecord,
-): void {
+function keepPoints(world: World, before: readonly RecoveryPoint[], { configurationId, points }: Configuration): void {
   const rows = world.of(recoveryPoints);
   const oldest = points[0]?.sequence ?? Infinity;
   for (const { pointId, sequence } of before) if (sequence < oldest) rows.remove(pointId);
@@ -112,7 +107,7 @@ function keepPoints(
   for (const point of points.slice(newest + 1)) rows.put({ ...point, configurationId, createdAt: point.cutoffAt });
 }
 
-function wokenAt(world: World, configuration: ConfigurationRecord): StoredConfiguration['timer'] {
+function wokenAt(world: World, configuration: Configuration): StoredConfiguration['timer'] {
   const before = world.of(configurations).get(configuration.configurationId)?.timer;
   const dueAt = nextDueAt(configuration);
   const at = dueAt === undefined ? undefined : Math.max(dueAt, world.now);
@@ -122,7 +117,7 @@ function wokenAt(world: World, configuration: ConfigurationRecord): StoredConfig
   return { timerId: world.schedule(DUE, at, { configurationId: configuration.configurationId }), at };
 }
 
-function note(world: World, configuration: ConfigurationRecord, happening: Happening, requestId?: string): void {
+function note(world: World, configuration: Configuration, happening: Happening, requestId?: string): void {
   const { configurationId, accountId, sourceAppEnvId, generation } = configuration;
   const { kind, operationId, detail, retainsDisk, recovers } = happening;
   const reference = requestId === undefined ? {} : { requestId };

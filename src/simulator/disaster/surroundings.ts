@@ -4,15 +4,14 @@ import { type App, apps, createApp } from '../apps/app.ts';
 import type { AreaCall } from '../area.ts';
 import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
 import { isDatabase } from '../apps/presets.ts';
+import { present } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
 import { date, listed } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { ActivationFacts } from './activation/admission.ts';
 import type { RegionFacts, SourceFacts } from './protection/eligibility.ts';
-import type { TargetEnvironment } from './lists/items.ts';
-import type { ConfigurationRecord, Pinned, RetainedSource, Sizing, TargetNames } from './model.ts';
-import type { OperationMoment } from './operations.ts';
-import { runningActivation } from './operations.ts';
+import type { Configuration, Pinned, RetainedSource, TargetNames } from './model.ts';
+import { type Moment, runningActivation } from './operations.ts';
 import { nativeEngine } from './activation/promotion.ts';
 
 const VOLUME_CAPACITY = '10Gi';
@@ -45,7 +44,7 @@ export function factsOf(world: World, environment: Environment): SourceFacts {
   return { appEnvId, source, volumes };
 }
 
-function sizingOf({ resources, volumes }: Environment): Sizing {
+function sizingOf({ resources, volumes }: Environment): NonNullable<RetainedSource['sizing']> {
   const { containers, zClouds, cpu, memory } = resources;
   return {
     replicas: containers,
@@ -71,7 +70,7 @@ function isUp(world: World, region: string): boolean {
 }
 
 /** The circumstances of a configuration at this moment. */
-export function momentOf(world: World, configuration: ConfigurationRecord): OperationMoment {
+export function momentOf(world: World, configuration: Configuration): Moment {
   const { accountId, sourceAppEnvId, settings } = configuration;
   const facts = sourceFacts(world, accountId, sourceAppEnvId);
   const region = world.of(regions).get(facts?.source.region ?? '');
@@ -82,26 +81,21 @@ export function momentOf(world: World, configuration: ConfigurationRecord): Oper
     sourceReachable: region?.up === true && region.supports.disasterReadiness,
     destinationUp: isUp(world, settings.destinationRegion),
     handoffPossible: target === undefined || obstacleTo(world, configuration, target) === undefined,
-    ...(facts === undefined ? {} : { source: facts.source }),
+    source: facts?.source,
   };
 }
 
 /** The facts by which an activation into this target is judged. */
-export function activationFacts(
-  world: World,
-  configuration: ConfigurationRecord,
-  target: TargetNames,
-): ActivationFacts {
-  const obstacle = obstacleTo(world, configuration, target);
+export function activationFacts(world: World, configuration: Configuration, target: TargetNames): ActivationFacts {
   return {
     sourceRegionUp: isUp(world, configuration.source.region),
     sameInstant: (one, other) => date(world, one) === date(world, other),
-    ...(obstacle === undefined ? {} : { obstacle }),
+    obstacle: obstacleTo(world, configuration, target),
   };
 }
 
 /** The reason why no recovered environment can have these names, if any. */
-function obstacleTo(world: World, { accountId, source }: ConfigurationRecord, target: TargetNames): string | undefined {
+function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames): string | undefined {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app is gone';
   const unique = world.readings['names.apps'] === 'unique';
   const taken = unique && world.of(apps).where('name', `${accountId}/${target.appName ?? ''}`).length > 0;
@@ -109,7 +103,7 @@ function obstacleTo(world: World, { accountId, source }: ConfigurationRecord, ta
 }
 
 /** The target environment of a protection: its warm standby, or what an activation brought to life. */
-export function targetOf(world: World, configuration: ConfigurationRecord): TargetEnvironment | undefined {
+export function targetOf(world: World, configuration: Configuration) {
   const { standby, target, source, activationResult } = configuration;
   if (standby !== undefined && target !== undefined) {
     const { targetAppEnvId: appEnvId, targetAppId: appId } = standby;
@@ -125,13 +119,19 @@ export function targetOf(world: World, configuration: ConfigurationRecord): Targ
  * The recovered environment, with its app where it gets a new one. It keeps sizes and volumes of its source; image,
  * secrets, variables and hosts are not copied. A native database runs at once, everything else waits to be deployed.
  */
-export function bringToLife(world: World, configuration: ConfigurationRecord, pinned: Pinned): void {
+export function bringToLife(world: World, configuration: Configuration, pinned: Pinned): void {
   const { accountId, source, settings, sourceAppEnvId } = configuration;
   const { target, targetAppId, targetAppEnvId } = pinned;
   const from = world.of(environments).get(sourceAppEnvId);
   if (target.createNewApp) {
     const app = world.of(apps).get(source.appId);
-    createApp(world, { ...(app === undefined ? {} : settingsOf(app)), ...named(source, accountId, pinned) });
+    createApp(world, {
+      ...(app && settingsOf(app)),
+      appId: targetAppId,
+      accountId,
+      name: target.appName ?? source.appName,
+      dockerPreset: source.dockerPreset,
+    });
   }
   createEnvironment(world, {
     appEnvId: targetAppEnvId,
@@ -140,23 +140,12 @@ export function bringToLife(world: World, configuration: ConfigurationRecord, pi
     region: settings.destinationRegion,
     status: nativeEngine(source) === undefined ? 'stopped' : 'running',
     volumes: from?.volumes ?? source.sizing?.volumeCapacities.length ?? 1,
-    ...(from === undefined ? {} : { resources: from.resources }),
+    ...(from && { resources: from.resources }),
   });
-}
-
-function named(source: RetainedSource, accountId: string, { targetAppId, target }: Pinned) {
-  return { appId: targetAppId, accountId, name: target.appName ?? source.appName, dockerPreset: source.dockerPreset };
 }
 
 /** The settings that a new app takes over from the source app. */
 function settingsOf(app: App): Partial<App> {
   const { dockerPresetVersion, contextDir, dockerfilePath, useImage, port, builder } = app;
-  return {
-    contextDir,
-    useImage,
-    builder,
-    ...(dockerPresetVersion === undefined ? {} : { dockerPresetVersion }),
-    ...(dockerfilePath === undefined ? {} : { dockerfilePath }),
-    ...(port === undefined ? {} : { port }),
-  };
+  return present({ contextDir, useImage, builder, dockerPresetVersion, dockerfilePath, port });
 }

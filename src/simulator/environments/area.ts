@@ -49,19 +49,8 @@ function listEnvironments(call: AreaCall): AreaAnswer {
 
 function shown(world: World, environment: Environment): object {
   const { appEnvId, appId, name, slug, region, gitBranch, deploymentName, cliEnvName, hosts } = environment;
-  return {
-    appEnvId,
-    appId,
-    name,
-    slug,
-    region,
-    gitBranch,
-    deploymentName,
-    cliEnvName,
-    hosts,
-    status: statusWord(world, environment.status, 'list'),
-    resources: environment.resources,
-    createdAt: date(world, environment.createdAt),
-    updatedAt: date(world, environment.updatedAt),
-  };
+  const status = statusWord(world, environment.status, 'list');
+  const named = { appEnvId, appId, name, slug, region, gitBranch, deploymentName, cliEnvName, hosts, status };
+  const [createdAt, updatedAt] = [date(world, environment.createdAt), date(world, environment.updatedAt)];
+  return { ...named, resources: environment.resources, createdAt, updatedAt };
 }

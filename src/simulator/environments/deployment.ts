@@ -8,27 +8,12 @@ import { needsNewVersion } from './versions.ts';
 export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
 
 /** The end of a deployment: the interface says it for stop and start, and leaves it open for the others. */
-type Settles = 'deployment' | 'running' | 'stopped';
+const settlesTo = { newVersion: 'deployment', restart: 'deployment', start: 'running', stop: 'stopped' } as const;
 
-const settlesTo: Readonly<Record<DeploymentKind, Settles>> = {
-  newVersion: 'deployment',
-  restart: 'deployment',
-  start: 'running',
-  stop: 'stopped',
-};
+type Settles = (typeof settlesTo)[DeploymentKind];
 
 /** Words that no text shows; a client must live with them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
-
-interface Passing {
-  readonly appEnvId: string;
-  readonly status: string;
-}
-
-interface Settling {
-  readonly appEnvId: string;
-  readonly settlesTo: Settles;
-}
 
 /** Refuses a second deployment on top of one that runs, when that is not accepted. */
 export function requireIdle(world: World, environment: Environment): void {
@@ -57,10 +42,9 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
   for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
   const takesChanges = kind !== 'stop';
   const app = appNamed(world, environment.appId);
-  const jobConfig = takesChanges ? app.jobConfig : environment.jobConfig;
   const next: Environment = {
     ...environment,
-    ...(jobConfig === undefined ? {} : { jobConfig }),
+    jobConfig: takesChanges ? (app.jobConfig ?? environment.jobConfig) : environment.jobConfig,
     status: 'updating',
     deployed: environment.deployed || takesChanges,
     pendingChanges: stillPending(app, environment.pendingChanges, kind),
@@ -76,15 +60,8 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
 
 /** The changes of the app that this deployment does not bring into effect. */
 function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
-  switch (kind) {
-    case 'newVersion':
-      return [];
-    case 'restart':
-    case 'start':
-      return needsNewVersion(app, pendingChanges);
-    case 'stop':
-      return pendingChanges;
-  }
+  if (kind === 'newVersion') return [];
+  return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
 }
 
 function timersFor(world: World, appEnvId: string, settles: Settles): readonly string[] {
@@ -101,38 +78,36 @@ function timersFor(world: World, appEnvId: string, settles: Settles): readonly s
 }
 
 /** A deployment changes its status on the way. */
-export function pass(world: World, { appEnvId, status }: Passing): void {
+export function pass(world: World, { appEnvId, status }: Pick<Environment, 'appEnvId' | 'status'>): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });
 }
 
+interface Due {
+  readonly appEnvId: string;
+  readonly settlesTo: Settles;
+}
+
 /** A deployment is done. */
-export function settle(world: World, { appEnvId, settlesTo: settles }: Settling): void {
+export function settle(world: World, { appEnvId, settlesTo: settles }: Due): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment === undefined) return;
-  const { deployment, ...rest } = environment;
+  const { accountId, deployment } = environment;
   const lastKnown = world.readings['deploy.settles'] === 'lastKnown' ? deployment?.before : undefined;
   const status = settles === 'deployment' ? (lastKnown ?? 'running') : settles;
-  world.of(environments).put({ ...rest, status, updatedAt: world.now });
-  world.record({ kind: 'environment.settled', id: appEnvId, accountId: environment.accountId, detail: { status } });
+  world.of(environments).put({ ...environment, deployment: undefined, status, updatedAt: world.now });
+  world.record({ kind: 'environment.settled', id: appEnvId, accountId, detail: { status } });
 }
 
 /** The environment with a status from the control surface: it ends a deployment under way. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
-  const { deployment, ...rest } = environment;
-  for (const timerId of deployment?.timerIds ?? []) world.cancel(timerId);
-  return { ...rest, status };
+  for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
+  return { ...environment, deployment: undefined, status };
 }
 
 /** A status as responses spell it: lists in lower case and the lifecycle in upper case, unless the readings differ. */
 export function statusWord(world: World, status: string, where: 'list' | 'lifecycle'): string {
-  switch (world.readings['status.words']) {
-    case 'upper':
-      return status.toUpperCase();
-    case 'lower':
-      return status.toLowerCase();
-    case 'asShown':
-    case 'unknownWords':
-      return where === 'lifecycle' ? status.toUpperCase() : status;
-  }
+  const words = world.readings['status.words'];
+  if (words === 'lower') return status.toLowerCase();
+  return words === 'upper' || where === 'lifecycle' ? status.toUpperCase() : status;
 }

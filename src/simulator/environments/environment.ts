@@ -1,9 +1,8 @@
-import { adminOf, maySee, memberOf } from '../accounts/access.ts';
+import { adminOf, type CallerCall, maySee, memberOf } from '../accounts/access.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
-import type { AreaCall } from '../area.ts';
 import { collection } from '../store/collection.ts';
 import { memberships, type Region, regions } from '../accounts/records.ts';
-import { forbidden, invalid, notFound } from '../http/refusal.ts';
+import { forbidden, found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
 /** The startup override: starts the container otherwise than its image says. */
@@ -46,7 +45,7 @@ export interface Environment {
   readonly cliEnvName: string;
   readonly deploymentName: string;
   readonly region: string;
-  readonly gitBranch?: string;
+  readonly gitBranch?: string | undefined;
   readonly hosts: readonly string[];
   /** In lower case: running, stopped, updating. */
   readonly status: string;
@@ -57,19 +56,19 @@ export interface Environment {
   readonly deployed: boolean;
   readonly volumes: number;
   readonly preventDestroy: boolean;
-  readonly startupConfig?: StartupSettings;
+  readonly startupConfig?: StartupSettings | undefined;
   readonly functionConfig?: Readonly<Record<string, number>>;
   readonly envVars: Readonly<Record<string, EnvVar>>;
   /** Changes of the app that wait for the next deployment. */
   readonly pendingChanges: readonly string[];
   /** The job settings that runs use until pending changes are applied. */
-  readonly jobConfig?: JobConfig;
+  readonly jobConfig?: JobConfig | undefined;
   readonly currentContentId?: string;
   /** The version of the newest content. */
   readonly versions: number;
   /** The contents that were deployed, oldest first. */
   readonly deployments: readonly string[];
-  readonly deployment?: Deployment;
+  readonly deployment?: Deployment | undefined;
 }
 
 /** All environments. */
@@ -89,6 +88,12 @@ export interface DeployedContent {
   readonly version: number;
   readonly image: string;
   readonly buildHash: string;
+}
+
+/** An environment with the content that was just made for it. */
+export interface Versioned {
+  readonly environment: Environment;
+  readonly content: DeployedContent;
 }
 
 /** All versions of all environments. */
@@ -122,7 +127,7 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
     versions: 0,
     deployments: [],
     ...(app.useImage || kindOf(app) === 'database' ? {} : { gitBranch: 'main' }),
-    ...(app.jobConfig === undefined ? {} : { jobConfig: app.jobConfig }),
+    jobConfig: app.jobConfig,
     hosts: kindOf(app) === 'job' ? [] : [`${slug}.${from.region}.svc.example`],
     ...given,
     appEnvId: from.appEnvId ?? world.id('env'),
@@ -146,20 +151,16 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
 
 /** A region that exists: 404 otherwise. */
 export function regionNamed(world: World, name: string): Region {
-  const region = world.of(regions).get(name);
-  if (region === undefined) throw notFound('region not found');
-  return region;
+  return found(world.of(regions).get(name), 'region not found');
 }
 
 /** An environment that exists: 404 otherwise. */
 export function environmentNamed(world: World, appEnvId: string): Environment {
-  const environment = world.of(environments).get(appEnvId);
-  if (environment === undefined) throw notFound('app environment not found');
-  return environment;
+  return found(world.of(environments).get(appEnvId), 'app environment not found');
 }
 
 /** An environment the caller may touch: 404 unknown, 403 not theirs or restricted. */
-export function environmentFor(call: Pick<AreaCall, 'world' | 'caller'>, appEnvId: string): Environment {
+export function environmentFor(call: CallerCall, appEnvId: string): Environment {
   const environment = environmentNamed(call.world, appEnvId);
   const membership = memberOf(call, environment.accountId);
   if (!maySee(call.world, membership, appEnvId)) throw forbidden('you have no access to this environment');
@@ -167,7 +168,7 @@ export function environmentFor(call: Pick<AreaCall, 'world' | 'caller'>, appEnvI
 }
 
 /** An environment in whose account the caller is an admin: 404, 403 otherwise. */
-export function environmentForAdmin(call: Pick<AreaCall, 'world' | 'caller'>, appEnvId: string): Environment {
+export function environmentForAdmin(call: CallerCall, appEnvId: string): Environment {
   const environment = environmentFor(call, appEnvId);
   adminOf(call, environment.accountId);
   return environment;
@@ -176,17 +177,11 @@ export function environmentForAdmin(call: Pick<AreaCall, 'world' | 'caller'>, ap
 /** The environment of an account with this cliEnvName: 404 otherwise. */
 export function environmentCalled(world: World, accountId: string, envName: string): Environment {
   const [environment] = world.of(environments).where('cliEnvName', `${accountId}/${envName}`);
-  if (environment === undefined) throw notFound('no app environment has this envName');
-  return environment;
+  return found(environment, 'no app environment has this envName');
 }
 
 /** Gives an environment a new version and makes it the current one. */
-export function addContent(
-  world: World,
-  environment: Environment,
-  image: string,
-  buildHash: string,
-): { readonly environment: Environment; readonly content: DeployedContent } {
+export function addContent(world: World, environment: Environment, image: string, buildHash: string): Versioned {
   const { appEnvId } = environment;
   const content = { contentId: world.id('content'), appEnvId, version: environment.versions + 1, image, buildHash };
   world.of(contents).put(content);

@@ -1,26 +1,20 @@
-import { currentAccount } from '../accounts/access.ts';
+import { type CallerCall, currentAccount } from '../accounts/access.ts';
 import { appNamed, kindOf } from '../apps/app.ts';
 import { imageReference } from '../apps/create.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
-import { type BodyFields, flag, optional, required, sent, text } from '../http/fields.ts';
+import { type BodyFields, flag, optional, required, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { begin, requireIdle, statusWord } from './deployment.ts';
-import {
-  type DeployedContent,
-  contents,
-  type Environment,
-  environmentCalled,
-  environmentFor,
-  withCurrent,
-} from './environment.ts';
+import { type DeployedContent, contents, type Environment } from './environment.ts';
+import { environmentCalled, environmentFor, withCurrent } from './environment.ts';
 import { addBuild, addImage, isBuiltFromGit } from './versions.ts';
 import { withStartup } from './startup.ts';
 import { withEnvVars, withFunctionConfig } from './variables.ts';
 
 /** The environment that appEnvId, envName or both name. */
-export function environmentMeant(call: Pick<AreaCall, 'world' | 'caller' | 'body'>): Environment {
+export function environmentMeant(call: CallerCall & Pick<AreaCall, 'body'>): Environment {
   const appEnvId = optional(call.body, 'appEnvId', text());
   const envName = optional(call.body, 'envName', text());
   if (appEnvId === undefined && envName === undefined) throw invalid('appEnvId or envName is required');
@@ -63,7 +57,7 @@ export function build(call: AreaCall): AreaAnswer {
   const saved = withStartup(environment, app, body);
   if (!isBuiltFromGit(app, environment)) throw rejected(world, 'the app is not built from a git branch');
   requireIdle(world, environment);
-  const built = addBuild(world, saved, app, { forced, from });
+  const built = addBuild(world, saved, app, forced, from);
   return accepted(world, begin(world, built.environment, 'newVersion', 'build', built.content), 'Build started');
 }
 
@@ -75,11 +69,8 @@ export function redeploy(call: AreaCall): AreaAnswer {
   if (contentId === undefined) throw rejected(world, 'the environment was never deployed');
   const content = contentOf(world, environment, contentId);
   requireIdle(world, environment);
-  return accepted(
-    world,
-    begin(world, withCurrent(environment, content), 'restart', 'redeploy', content),
-    'Redeployment started',
-  );
+  const done = begin(world, withCurrent(environment, content), 'restart', 'redeploy', content);
+  return accepted(world, done, 'Redeployment started');
 }
 
 /** POST /app-env/rollback. */
@@ -134,11 +125,8 @@ function contentOf(world: World, environment: Environment, contentId: string): D
 /** The version that a rebuild starts from. */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
-  if (!sent(body, 'fromContentId')) {
-    const { currentContentId } = environment;
-    return isRebuild && currentContentId !== undefined ? contentOf(world, environment, currentContentId) : undefined;
-  }
-  const fromContentId = required(body, 'fromContentId', text());
-  if (!isRebuild) throw invalid('fromContentId needs isRebuild true');
-  return contentOf(world, environment, fromContentId);
+  const fromContentId = optional(body, 'fromContentId', text());
+  if (fromContentId !== undefined && !isRebuild) throw invalid('fromContentId needs isRebuild true');
+  const contentId = fromContentId ?? environment.currentContentId;
+  return isRebuild && contentId !== undefined ? contentOf(world, environment, contentId) : undefined;
 }

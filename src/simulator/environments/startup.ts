@@ -1,5 +1,5 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type BodyFields, flag, list, object, onlyFields, optional, present, text } from '../http/fields.ts';
+import { type BodyFields, fields, flag, list, object, optional, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
 import type { Environment, StartupSettings } from './environment.ts';
 
@@ -15,27 +15,21 @@ export function withStartup(environment: Environment, app: App, body: BodyFields
   }
   if (clears && given !== undefined) throw invalid('clearStartupConfig excludes startupConfig');
   if (clears && replaces) throw invalid('clearStartupConfig excludes replaceStartupConfig');
-  const { startupConfig: saved, ...rest } = environment;
-  if (clears) return rest;
+  if (clears) return { ...environment, startupConfig: undefined };
   if (given === undefined) throw invalid('replaceStartupConfig needs startupConfig');
-  const startupConfig = merged(replaces ? {} : (saved ?? {}), partFrom(given));
-  return Object.keys(startupConfig).length === 0 ? rest : { ...rest, startupConfig };
+  const startupConfig = merged(
+    replaces ? {} : (environment.startupConfig ?? {}),
+    startupFields(given, 'startupConfig'),
+  );
+  return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
 }
 
-function partFrom(given: BodyFields): StartupSettings {
-  onlyFields(given, 'startupConfig', ['command', 'args', 'shell', 'workingDir']);
-  return present({
-    command: optional(given, 'command', text()),
-    args: optional(given, 'args', list(text({ min: 0 }))),
-    shell: optional(given, 'shell', flag),
-    workingDir: optional(given, 'workingDir', text()),
-  });
-}
+const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
 
 /** Omitted fields keep their value; a new command means a shell unless the request says otherwise. */
 function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
   const shell = part.shell ?? (part.command === undefined ? saved.shell : true);
-  const next: StartupSettings = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
+  const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
   if (next.shell !== undefined && next.command === undefined) throw invalid('startupConfig.shell needs a command');
   if (next.shell === false && /\s/.test(next.command ?? '')) {
     throw invalid('startupConfig: without a shell, command is one exact executable and args are a list of their own');

@@ -1,12 +1,6 @@
 import { type App, kindOf } from '../apps/app.ts';
 import type { World } from '../store/store.ts';
-import { addContent, type DeployedContent, contents, type Environment } from './environment.ts';
-
-/** An environment with the content that was just made for it. */
-export interface Versioned {
-  readonly environment: Environment;
-  readonly content: DeployedContent;
-}
+import { addContent, contents, type DeployedContent, type Environment, type Versioned } from './environment.ts';
 
 /** Gives an environment a new version that runs an image as it is. */
 export function addImage(world: World, environment: Environment, image: string): Versioned {
@@ -21,10 +15,11 @@ export function addBuild(
   world: World,
   environment: Environment,
   app: App,
-  options: { readonly forced: boolean; readonly from?: DeployedContent | undefined } = { forced: false },
+  forced = false,
+  from?: DeployedContent,
 ): Versioned {
-  const buildHash = options.from?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch ?? ''));
-  const earlier = options.forced ? undefined : imageBuiltAs(world, environment, buildHash);
+  const buildHash = from?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch ?? ''));
+  const earlier = forced ? undefined : imageBuiltAs(world, environment, buildHash);
   const image = earlier ?? `registry.svc.example/${app.slug}:${buildHash.slice(0, 12)}-${environment.versions + 1}`;
   return addContent(world, environment, image, buildHash);
 }

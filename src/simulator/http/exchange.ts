@@ -5,7 +5,7 @@ export interface HttpRequest {
   readonly url: string;
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body?: Uint8Array | string;
+  readonly body?: Uint8Array | string | undefined;
   /** The body was longer than allowed and was not kept. */
   readonly tooLarge?: boolean;
   /** Tells if the client went away. */
@@ -13,7 +13,7 @@ export interface HttpRequest {
 }
 
 /** The reply to a client: an answer, a connection that breaks, silence, or a stream. */
-export type Reply = Answered | Reset | Silent | Stream;
+export type Reply = Answered | Unanswered | Stream;
 
 /** An answer and its way of delivery. */
 export interface Answered {
@@ -32,15 +32,19 @@ export interface Answered {
   readonly hugeBody?: number;
 }
 
-/** The connection is reset without an answer. */
-interface Reset {
-  readonly kind: 'reset';
-  readonly committed: boolean;
+/** An answer without peculiarities. */
+export function answered(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  committed = false,
+): Answered {
+  return { kind: 'answered', status, headers, body, committed };
 }
 
-/** The connection stays open and nothing ever comes. */
-interface Silent {
-  readonly kind: 'silent';
+/** The connection is reset without an answer, or stays open and nothing ever comes. */
+interface Unanswered {
+  readonly kind: 'reset' | 'silent';
   readonly committed: boolean;
 }
 
@@ -74,17 +78,10 @@ export function originForm(target: string): { readonly url: string; readonly hos
   return { url: rest.startsWith('/') ? rest : `/${rest}`, host };
 }
 
-/** Path and query of a request, apart. */
-export interface PeerAddress {
-  readonly path: string;
-  readonly query: URLSearchParams;
-}
-
-/** Takes an address apart. */
-export function addressOf(url: string): PeerAddress {
-  const mark = url.indexOf('?');
-  if (mark < 0) return { path: url, query: new URLSearchParams() };
-  return { path: url.slice(0, mark), query: new URLSearchParams(url.slice(mark + 1)) };
+/** Takes an address apart into its path and its query. */
+export function addressOf(url: string): { readonly path: string; readonly query: URLSearchParams } {
+  const [path = ''] = url.split('?', 1);
+  return { path, query: new URLSearchParams(url.slice(path.length + 1)) };
 }
 
 /** The bytes of a body. */

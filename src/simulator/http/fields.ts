@@ -96,6 +96,48 @@ export const object: Reads<BodyFields> = (value, name) => {
   return value as BodyFields;
 };
 
+/** What `reads` makes of a value; null stays null. */
+export function orNull<T>(reads: Reads<T>): Reads<T | null> {
+  return (value, name) => (value === null ? null : reads(value, name));
+}
+
+interface Must<T> {
+  readonly must: Reads<T>;
+}
+
+/** A field of a shape that must be sent. */
+export function must<T>(reads: Reads<T>): Must<T> {
+  return { must: reads };
+}
+
+/** The fields of an object and how each is read; those without `must` may be left out. */
+type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
+
+/** An object that was read by its shape; fields that were not sent are not in it. */
+export type ReadFields<S> = {
+  readonly [K in keyof S as S[K] extends Must<unknown> ? K : never]: S[K] extends Must<infer T> ? T : never;
+} & {
+  readonly [K in keyof S as S[K] extends Must<unknown> ? never : K]?: S[K] extends Reads<infer T> ? T : never;
+};
+
+/** Reads the fields of a shape, in its order. */
+export function readFields<const S extends FieldShape>(from: BodyFields, shape: S): ReadFields<S> {
+  const read = Object.entries(shape).map(([name, reads]) => [
+    name,
+    typeof reads === 'function' ? optional(from, name, reads) : required(from, name, reads.must),
+  ]);
+  return present(Object.fromEntries(read)) as ReadFields<S>;
+}
+
+/** An object with the fields of a shape and no others but those in `beside`, which are read elsewhere. */
+export function fields<const S extends FieldShape>(shape: S, beside: readonly string[] = []): Reads<ReadFields<S>> {
+  return (value, name) => {
+    const from = object(value, name);
+    onlyFields(from, name, [...Object.keys(shape), ...beside]);
+    return readFields(from, shape);
+  };
+}
+
 /** An object whose values are all of one kind, under any name. */
 export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
   return (value, name) => {

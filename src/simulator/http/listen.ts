@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type Answered, originForm, type Reply, type HttpRequest, type Served, type Stream } from './exchange.ts';
+import { type Answered, originForm, type Reply, type Served, type Stream } from './exchange.ts';
 import { BadOption } from '../bad-option.ts';
 
 /** The address to listen on. */
@@ -91,35 +91,21 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
   // answered by a second request.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
-    const { url, host } = originForm(incoming.url ?? '/');
+    const { host: named, origin, authorization, 'content-type': type } = incoming.headers;
+    const { url, host = named } = originForm(incoming.url ?? '/');
     const body = await bodyWithin(incoming, simulator.longestBody(url));
-    const hasHost = incoming.headers.host !== undefined || incoming.httpVersion === '1.0';
+    const tooLarge = body === undefined;
+    const headers = { host, origin, authorization, 'content-type': type };
+    const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge };
+    const hasHost = named !== undefined || incoming.httpVersion === '1.0';
     const reply = hasHost
-      ? await simulator.handle(requestOf(incoming, url, host, body, () => outgoing.destroyed))
+      ? await simulator.handle({ ...request, isGivenUp: () => outgoing.destroyed })
       : simulator.broken(400, 'the request needs a Host');
-    await deliver(reply, incoming, outgoing, body === undefined);
+    await deliver(reply, incoming, outgoing, tooLarge);
   } catch {
     // The client is gone, or the state could not be written: do not answer with success.
     outgoing.destroy();
   }
-}
-
-function requestOf(
-  incoming: IncomingMessage,
-  url: string,
-  host: string | undefined,
-  body: Buffer | undefined,
-  isGivenUp: () => boolean,
-): HttpRequest {
-  const { origin, authorization } = incoming.headers;
-  const headers = {
-    host: host ?? incoming.headers.host,
-    origin,
-    authorization,
-    'content-type': incoming.headers['content-type'],
-  };
-  const request = { method: incoming.method ?? 'GET', url, headers, isGivenUp };
-  return body === undefined ? { ...request, tooLarge: true } : { ...request, body };
 }
 
 /** The body; undefined as soon as it is longer than allowed. */
@@ -220,17 +206,12 @@ function* hugeBody(length: number): Iterable<string> {
 }
 
 async function drained(outgoing: ServerResponse): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => outgoing.destroy(), stalledMs).unref();
-    const done = () => {
-      clearTimeout(timer);
-      outgoing.off('drain', done);
-      outgoing.off('close', done);
-      resolve();
-    };
-    outgoing.on('drain', done);
-    outgoing.on('close', done);
-  });
+  const timer = setTimeout(() => outgoing.destroy(), stalledMs).unref();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  outgoing.on('drain', resolve).on('close', resolve);
+  await promise;
+  outgoing.off('drain', resolve).off('close', resolve);
+  clearTimeout(timer);
 }
 
 /** Reads on for a while after an early answer, so that the client gets to see it. */
@@ -241,10 +222,8 @@ async function drain(incoming: IncomingMessage): Promise<void> {
     if (left < 0) incoming.destroy();
   });
   incoming.resume();
-  const ended = new Promise<void>((resolve) => {
-    incoming.once('end', resolve);
-    incoming.once('close', resolve);
-  });
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  incoming.once('end', resolve).once('close', resolve);
   await Promise.race([ended, sleep(2000, undefined, { ref: false })]);
   incoming.destroy();
 }

@@ -34,6 +34,19 @@ export function notFound(message: string): RequestRefusal {
   return new RequestRefusal(404, message);
 }
 
+/** The refusal that an error comes to; one that is not meant for the client is a bug, and is logged. */
+export function refusalFor(error: unknown, request: string, log: (line: string) => void): RequestRefusal {
+  if (error instanceof RequestRefusal) return error;
+  log(`${request}: ${String(error instanceof Error ? error.stack : error)}`);
+  return new RequestRefusal(500, 'the simulator has a bug: see its log');
+}
+
+/** The thing that a request names; refuses when it is unknown. */
+export function found<T>(thing: T | undefined, message: string): T {
+  if (thing === undefined) throw notFound(message);
+  return thing;
+}
+
 /** Refuses an id that exists already: 409, on the control surface only. */
 export function taken(message: string): RequestRefusal {
   return new RequestRefusal(409, message);

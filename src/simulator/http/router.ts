@@ -14,13 +14,14 @@ interface Found<R> {
 /** Finds the route for a method and a path; refuses with 404 or 405. */
 export class Router<R extends Routed> {
   readonly #exact = new Map<string, Map<string, R>>();
-  readonly #patterns: { readonly before: string; readonly after: string; readonly methods: Map<string, R> }[] = [];
+  readonly #patterns = new Map<string, Map<string, R>>();
 
   constructor(routes: readonly R[]) {
     for (const route of routes) {
-      const methods = this.#methodsFor(route.path);
+      const paths = route.path.includes(':id') ? this.#patterns : this.#exact;
+      const methods = paths.get(route.path) ?? new Map<string, R>();
       if (methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
-      methods.set(route.method, route);
+      paths.set(route.path, methods.set(route.method, route));
     }
   }
 
@@ -35,24 +36,11 @@ export class Router<R extends Routed> {
     return { route, id };
   }
 
-  #methodsFor(path: string): Map<string, R> {
-    const [before = '', after] = path.split(':id');
-    if (after === undefined) {
-      const methods = this.#exact.get(path) ?? new Map<string, R>();
-      this.#exact.set(path, methods);
-      return methods;
-    }
-    const known = this.#patterns.find((pattern) => pattern.before === before && pattern.after === after);
-    if (known !== undefined) return known.methods;
-    const methods = new Map<string, R>();
-    this.#patterns.push({ before, after, methods });
-    return methods;
-  }
-
   #lookUp(path: string): [Map<string, R> | undefined, string] {
     const exact = this.#exact.get(path);
     if (exact !== undefined) return [exact, ''];
-    for (const { before, after, methods } of this.#patterns) {
+    for (const [pattern, methods] of this.#patterns) {
+      const [before = '', after = ''] = pattern.split(':id');
       if (!path.startsWith(before) || !path.endsWith(after)) continue;
       const segment = path.slice(before.length, path.length - after.length);
       const id = segment.includes('/') ? undefined : decoded(segment);

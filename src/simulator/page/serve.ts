@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { refused, requireLoopback } from '../control/surface.ts';
-import type { Answered, HttpRequest } from '../http/exchange.ts';
+import { answered, type Answered, type HttpRequest } from '../http/exchange.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import { assemblePage } from './assemble.ts';
 
@@ -13,7 +13,7 @@ export function servePage(request: HttpRequest): Answered {
       throw new RequestRefusal(405, 'this path knows GET only', {}, { allow: 'GET, HEAD' });
     }
     const body = assemblePage();
-    return { kind: 'answered', status: 200, headers: headersFor(body), body, committed: false };
+    return answered(200, body, headersFor(body));
   } catch (error) {
     if (error instanceof RequestRefusal) return refused(error);
     throw error;

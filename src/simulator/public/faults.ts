@@ -1,75 +1,79 @@
-import { type ControlRoute, control } from '../area.ts';
-import { ok } from '../area.ts';
+import { type ControlRoute, control, ok } from '../area.ts';
 import { collection } from '../store/collection.ts';
-import {
-  choice,
-  type BodyFields,
-  number,
-  object,
-  onlyFields,
-  optional,
-  present,
-  record,
-  required,
-  text,
-} from '../http/fields.ts';
-import { invalid, notFound } from '../http/refusal.ts';
+import { type BodyFields, choice, fields, number, object, onlyFields, optional, present } from '../http/fields.ts';
+import { type Reads, record, required, text } from '../http/fields.ts';
+import { found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** The effect of a fault on a request: exactly one of these fields (and `then` beside delayMs). */
-export interface FaultEffect {
-  readonly status?: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly commitThen?: { readonly status: number; readonly body?: unknown };
-  readonly dropBefore?: boolean;
-  readonly dropAfter?: boolean;
-  readonly delayMs?: number;
-  readonly then?: FaultEffect;
-  readonly hang?: boolean;
-  readonly hangAfterCommit?: boolean;
-  readonly truncate?: number;
-  readonly failAfterComponents?: number;
-  readonly garbage?: boolean;
-  readonly emptyBody?: boolean;
-  readonly redirect?: string;
-  readonly slowBodyMsPerByte?: number;
-  readonly hugeBody?: number;
-  readonly staleList?: number;
-}
+const status = number({ min: 200, max: 599, whole: true });
+const milliseconds = number({ min: 0, max: 3_600_000 });
+const bytes = number({ min: 0, max: 1_000_000_000, whole: true });
+
+/** `{dropAfter: true}`; `false` would be a fault that does nothing. */
+const on: Reads<true> = (value, name) => {
+  if (value !== true) throw invalid(`${name} is true or left out`);
+  return true;
+};
+
+const answer: Reads<{ readonly status: number; readonly body?: unknown }> = (value, name) => {
+  const given = object(value, name);
+  return { status: required(given, 'status', status), body: given['body'] };
+};
+
+const headerValue: Reads<string> = (value, name) => {
+  const given = text({ min: 0, max: 8000 })(typeof value === 'number' ? String(value) : value, name);
+  if (/[^\t\x20-\x7e]/.test(given)) throw invalid(`${name} is not a header value`);
+  return given;
+};
+
+const headers: Reads<Readonly<Record<string, string>>> = (value, name) => {
+  const given = record(headerValue)(value, name);
+  const bad = Object.keys(given).find((key) => !/^[A-Za-z0-9_-]+$/.test(key));
+  if (bad !== undefined) throw invalid(`${name}.${bad} is not a header name`);
+  return given;
+};
+
+const table = {
+  status: ['answers {status, body?, headers?}; nothing is committed', status],
+  commitThen: ['commits, then answers {status, body?} instead', answer],
+  dropBefore: ['resets the connection; nothing is committed', on],
+  dropAfter: ['commits, then resets the connection', on],
+  delayMs: [
+    'waits so long on wall time, then handles the request, under the effect `then` if there is one',
+    milliseconds,
+  ],
+  hang: ['never answers; nothing is committed', on],
+  hangAfterCommit: ['commits and never answers', on],
+  truncate: ['commits, announces the whole body, sends so many bytes of it and resets the connection', bytes],
+  failAfterComponents: [
+    'POST /solutions fails after so many components, with the installationId',
+    number({ min: 0, max: 100, whole: true }),
+  ],
+  garbage: ['commits, then answers 200 with a body that is not JSON', on],
+  emptyBody: ['commits, then answers with the right status and no body', on],
+  redirect: ['answers 307 to this address; nothing is committed', headerValue],
+  slowBodyMsPerByte: ['commits, then sends the body byte by byte', milliseconds],
+  hugeBody: ['commits, then answers 200 with a JSON body of so many bytes', bytes],
+  staleList: ['lists show the world as it was so many milliseconds ago', number({ min: 0 })],
+} as const satisfies Readonly<Record<string, readonly [does: string, reads: Reads<unknown>]>>;
+
+type Table = typeof table;
 
 /** Every effect with one line. */
-export const effects = {
-  status: 'answers {status, body?, headers?}; nothing is committed',
-  commitThen: 'commits, then answers {status, body?} instead',
-  dropBefore: 'resets the connection; nothing is committed',
-  dropAfter: 'commits, then resets the connection',
-  delayMs: 'waits so long on wall time, then handles the request, under the effect `then` if there is one',
-  hang: 'never answers; nothing is committed',
-  hangAfterCommit: 'commits and never answers',
-  truncate: 'commits, announces the whole body, sends so many bytes of it and resets the connection',
-  failAfterComponents: 'POST /solutions fails after so many components, with the installationId',
-  garbage: 'commits, then answers 200 with a body that is not JSON',
-  emptyBody: 'commits, then answers with the right status and no body',
-  redirect: 'answers 307 to this address; nothing is committed',
-  slowBodyMsPerByte: 'commits, then sends the body byte by byte',
-  hugeBody: 'commits, then answers 200 with a JSON body of so many bytes',
-  staleList: 'lists show the world as it was so many milliseconds ago',
-} as const;
+export const effects = Object.entries(table).map(([name, [does]]) => ({ name, does }));
 
-/** Which requests a fault waits for. */
-interface Match {
-  readonly method?: string;
-  readonly path?: string;
-  readonly bodyContains?: string;
-  readonly skip: number;
-  readonly count: number;
-}
+/** The effect of a fault on a request: exactly one of these, with `body` and `headers` beside status and `then` beside delayMs. */
+export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Name][1]> } & {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly then?: FaultEffect;
+};
 
 /** A fault that waits; skip and count go down as requests match. */
 export interface Fault {
   readonly faultId: string;
-  readonly match: Match;
+  /** Which requests it waits for. */
+  readonly match: ReturnType<typeof match> & { readonly skip: number; readonly count: number };
   readonly effect: FaultEffect;
 }
 
@@ -101,11 +105,11 @@ export function takeFault(world: World, request: Matched): FaultEffect | undefin
 
 /** The name of an effect, for the request log. */
 export function nameOf(effect: FaultEffect): string {
-  const own = Object.keys(effects).find((name) => Object.hasOwn(effect, name)) ?? 'unknown';
+  const own = Object.keys(table).find((name) => Object.hasOwn(effect, name)) ?? 'unknown';
   return effect.then === undefined ? own : `${own}, ${nameOf(effect.then)}`;
 }
 
-function matches(match: Match, request: Matched): boolean {
+function matches(match: Fault['match'], request: Matched): boolean {
   if (match.method !== undefined && match.method !== request.method) return false;
   if (match.path !== undefined && !pathMatches(match.path, request.path)) return false;
   return match.bodyContains === undefined || request.body.includes(match.bodyContains);
@@ -126,70 +130,31 @@ function pathMatches(pattern: string, path: string): boolean {
   return path.length - tail.length >= at && path.endsWith(tail);
 }
 
-const status = number({ min: 200, max: 599, whole: true });
-const milliseconds = number({ min: 0, max: 3_600_000 });
-const longestBody = 1_000_000_000;
-
-/** `{dropAfter: true}`; `false` would be a fault that does nothing. */
-function on(value: unknown, name: string): true {
-  if (value !== true) throw invalid(`${name} is true or left out`);
-  return true;
-}
-
 function effectFrom(fields: BodyFields, name: string): FaultEffect {
-  const beside: readonly string[] = Object.hasOwn(fields, 'status') ? ['body', 'headers'] : ['then'];
-  onlyFields(fields, name, [...Object.keys(effects), ...beside]);
-  const own = Object.keys(effects).filter((key) => Object.hasOwn(fields, key));
-  if (own.length !== 1) throw invalid(`${name} must name exactly one of ${Object.keys(effects).join(', ')}`);
-  if (Object.hasOwn(fields, 'then') && own[0] !== 'delayMs') throw invalid(`${name}.then belongs to delayMs`);
+  const names = Object.keys(table);
+  const beside = Object.hasOwn(fields, 'status') ? ['body', 'headers'] : ['then'];
+  onlyFields(fields, name, [...names, ...beside]);
+  const [own, ...others] = Object.entries(table).filter(([key]) => Object.hasOwn(fields, key));
+  if (own === undefined || others.length > 0) throw invalid(`${name} must name exactly one of ${names.join(', ')}`);
+  const [key, [, reads]] = own;
+  if (Object.hasOwn(fields, 'then') && key !== 'delayMs') throw invalid(`${name}.then belongs to delayMs`);
   const then = optional(fields, 'then', object);
-  const commitThen = optional(fields, 'commitThen', object);
   return present({
-    status: optional(fields, 'status', status),
+    [key]: reads(fields[key], key),
     body: fields['body'],
     headers: optional(fields, 'headers', headers),
-    commitThen: commitThen && { status: required(commitThen, 'status', status), body: commitThen['body'] },
-    dropBefore: optional(fields, 'dropBefore', on),
-    dropAfter: optional(fields, 'dropAfter', on),
-    delayMs: optional(fields, 'delayMs', milliseconds),
     // oxlint-disable-next-line unicorn/no-thenable -- the name is fixed, and the value is never a function
     then: then && effectFrom(then, `${name}.then`),
-    hang: optional(fields, 'hang', on),
-    hangAfterCommit: optional(fields, 'hangAfterCommit', on),
-    truncate: optional(fields, 'truncate', number({ min: 0, max: longestBody, whole: true })),
-    failAfterComponents: optional(fields, 'failAfterComponents', number({ min: 0, max: 100, whole: true })),
-    garbage: optional(fields, 'garbage', on),
-    emptyBody: optional(fields, 'emptyBody', on),
-    redirect: optional(fields, 'redirect', headerValue),
-    slowBodyMsPerByte: optional(fields, 'slowBodyMsPerByte', milliseconds),
-    hugeBody: optional(fields, 'hugeBody', number({ min: 0, max: longestBody, whole: true })),
-    staleList: optional(fields, 'staleList', number({ min: 0 })),
   });
 }
 
-function headerValue(value: unknown, name: string): string {
-  const given = text({ min: 0, max: 8000 })(typeof value === 'number' ? String(value) : value, name);
-  if (/[^\t\x20-\x7e]/.test(given)) throw invalid(`${name} is not a header value`);
-  return given;
-}
-
-function headers(value: unknown, name: string): Readonly<Record<string, string>> {
-  const given = record(headerValue)(value, name);
-  const bad = Object.keys(given).find((key) => !/^[A-Za-z0-9_-]+$/.test(key));
-  if (bad !== undefined) throw invalid(`${name}.${bad} is not a header name`);
-  return given;
-}
-
-function matchFrom(fields: BodyFields): Match {
-  onlyFields(fields, 'match', ['method', 'path', 'bodyContains', 'skip', 'count']);
-  return present({
-    method: optional(fields, 'method', choice(['GET', 'POST', 'PATCH', 'DELETE', 'PUT'])),
-    path: optional(fields, 'path', text()),
-    bodyContains: optional(fields, 'bodyContains', text()),
-    skip: optional(fields, 'skip', number({ min: 0, whole: true })) ?? 0,
-    count: optional(fields, 'count', number({ min: 1, whole: true })) ?? 1,
-  });
-}
+const match = fields({
+  method: choice(['GET', 'POST', 'PATCH', 'DELETE', 'PUT']),
+  path: text(),
+  bodyContains: text(),
+  skip: number({ min: 0, whole: true }),
+  count: number({ min: 1, whole: true }),
+});
 
 /** The routes of the control surface about faults. */
 export const faultRoutes: readonly ControlRoute[] = [
@@ -198,10 +163,10 @@ export const faultRoutes: readonly ControlRoute[] = [
     'a fault for the requests that match {method?, path?, bodyContains?, skip?, count?}',
     ({ world, body }) => {
       onlyFields(body, '', ['match', 'effect']);
-      const match = matchFrom(optional(body, 'match', object) ?? {});
+      const { skip = 0, count = 1, ...which } = optional(body, 'match', match) ?? {};
       const effect = effectFrom(required(body, 'effect', object), 'effect');
       const faultId = world.id('fault');
-      world.of(faults).put({ faultId, match, effect });
+      world.of(faults).put({ faultId, match: { ...which, skip, count }, effect });
       return ok({ faultId });
     },
   ),
@@ -211,8 +176,7 @@ export const faultRoutes: readonly ControlRoute[] = [
     return ok({});
   }),
   control('DELETE /faults/:id', 'forgets one fault', ({ world, id }) => {
-    if (!world.of(faults).has(id)) throw notFound(`there is no fault "${id}"`);
-    world.of(faults).remove(id);
+    world.of(faults).remove(found(world.of(faults).get(id), `there is no fault "${id}"`).faultId);
     return ok({});
   }),
 ];

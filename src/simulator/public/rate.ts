@@ -1,16 +1,11 @@
 import type { Readings } from '../readings.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 
-interface Window {
-  readonly since: number;
-  readonly taken: number;
-}
-
 const windowMs = 1000;
 
 /** Counts the requests of each token in windows of one second of wall time. */
 export class RateLimit {
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new Map<string, { readonly since: number; readonly taken: number }>();
 
   /** Refuses with 429 when this token has had its share of this second. */
   take(token: string, readings: Readings, wallNow: number): void {
@@ -18,17 +13,15 @@ export class RateLimit {
     if (limit === 0) return;
     const known = this.#windows.get(token);
     const window = known !== undefined && wallNow - known.since < windowMs ? known : { since: wallNow, taken: 0 };
-    if (window.taken >= limit) throw tooMany(readings, window.since + windowMs, wallNow);
+    if (window.taken >= limit) {
+      throw new RequestRefusal(429, 'too many requests', {}, retryAfter(readings, window.since + windowMs, wallNow));
+    }
     this.#windows.set(token, { since: window.since, taken: window.taken + 1 });
   }
 
   clear(): void {
     this.#windows.clear();
   }
-}
-
-function tooMany(readings: Readings, again: number, wallNow: number): RequestRefusal {
-  return new RequestRefusal(429, 'too many requests', {}, retryAfter(readings, again, wallNow));
 }
 
 function retryAfter(readings: Readings, again: number, wallNow: number): Readonly<Record<string, string>> {

@@ -11,16 +11,12 @@ export const solutionsArea: Area = {
   collections: [installations],
   routes: [
     route('GET /solutions', ['svc:read'], listSolutions, ['accountId']),
-    {
-      method: 'POST',
-      path: '/solutions',
-      scopes: ['svc:write:config', 'svc:write:deploy'],
-      takes: ['accountId', 'solutionSlug', 'appName', 'region', 'installationId', 'inputs'],
-      handle: (call) => {
-        const accountId = required(call.body, 'accountId', text());
-        return postSolution(call, adminOf(call, accountId));
-      },
-    },
+    route(
+      'POST /solutions',
+      ['svc:write:config', 'svc:write:deploy'],
+      (call) => postSolution(call, adminOf(call, required(call.body, 'accountId', text()))),
+      ['accountId', 'solutionSlug', 'appName', 'region', 'installationId', 'inputs'],
+    ),
   ],
 };
 

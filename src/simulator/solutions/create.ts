@@ -5,7 +5,7 @@ import { addImage } from '../environments/versions.ts';
 import { createEnvironment, environmentNamed, environments, regionNamed } from '../environments/environment.ts';
 import { type BodyFields, optional, required, text } from '../http/fields.ts';
 import { accounts, type MembershipRecord, type Region } from '../accounts/records.ts';
-import { notFound, RequestRefusal } from '../http/refusal.ts';
+import { found, notFound, RequestRefusal } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { agentRepository, catalog, type Component, type Solution } from './catalog.ts';
@@ -18,48 +18,43 @@ export function postSolution(call: AreaCall, owner: MembershipRecord): AreaAnswe
   const { accountId, membershipId } = owner;
   const solution = solutionNamed(required(body, 'solutionSlug', text()));
   const region = regionNamed(world, required(body, 'region', text()));
-  const before = installationFor(world, accountId, optional(body, 'installationId', text()));
+  const installationId = optional(body, 'installationId', text());
+  const before = installationId === undefined ? undefined : installationNamed(world, accountId, installationId);
   requireProviderKey(world, accountId, body);
   const appName = required(body, 'appName', text({ max: 200 }));
   const given = sentInputs(solution, body);
   const inputs = before?.inputs ?? newInputs(solution, given);
   requireAvailable(world, solution, accountId, region);
   if (before === undefined) {
-    const installationId = world.id('inst');
-    const what = {
-      installationId,
+    return install(call, solution, {
+      installationId: world.id('inst'),
       accountId,
       solutionSlug: solution.solutionSlug,
       appName,
       region: region.name,
       inputs,
-    };
-    return install(call, solution, { ...what, ownerMembershipId: membershipId, components: [], createdAt: world.now });
+      ownerMembershipId: membershipId,
+      components: [],
+      createdAt: world.now,
+    });
   }
   requireSame(world, before, { ...owner, body, given });
   const alive = before.components.filter(({ appEnvId }) => world.of(environments).has(appEnvId));
   requireNotBeingDeleted(world, before);
-  const isComplete = alive.length === solution.components.length;
-  if (isComplete)
-    return given.agentImage === undefined
-      ? done(world, solution, before)
-      : upgrade(world, solution, before, given.agentImage);
-  const agentImage = given.agentImage === undefined ? {} : { agentImage: given.agentImage };
-  return install(call, solution, { ...before, components: alive, inputs: { ...inputs, ...agentImage } });
+  const { agentImage } = given;
+  if (alive.length < solution.components.length) {
+    const image = agentImage === undefined ? {} : { agentImage };
+    return install(call, solution, { ...before, components: alive, inputs: { ...inputs, ...image } });
+  }
+  return agentImage === undefined ? done(world, solution, before) : upgrade(world, solution, before, agentImage);
 }
 
 function solutionNamed(solutionSlug: string): Solution {
   const solution = catalog.find((each) => each.solutionSlug === solutionSlug);
-  if (solution === undefined) throw notFound('the catalog has no such solution');
-  return solution;
+  return found(solution, 'the catalog has no such solution');
 }
 
-function installationFor(
-  world: World,
-  accountId: string,
-  installationId: string | undefined,
-): Installation | undefined {
-  if (installationId === undefined) return undefined;
+function installationNamed(world: World, accountId: string, installationId: string): Installation {
   const installation = world.of(installations).get(installationId);
   if (installation?.accountId !== accountId) throw notFound('the account has no such installation');
   return installation;
@@ -175,12 +170,8 @@ function componentsOf(world: World, components: readonly Installed[]): object {
         appEnvs: components.map(({ name, appEnvId }) => ({ name, appEnvId })),
       };
     case 'flat': {
-      const [first] = components;
-      const lists = {
-        appIds: components.map(({ appId }) => appId),
-        appEnvIds: components.map(({ appEnvId }) => appEnvId),
-      };
-      return { appId: first?.appId, appEnvId: first?.appEnvId, ...lists };
+      const [appIds, appEnvIds] = [components.map(({ appId }) => appId), components.map(({ appEnvId }) => appEnvId)];
+      return { appId: appIds[0], appEnvId: appEnvIds[0], appIds, appEnvIds };
     }
   }
 }

@@ -1,5 +1,5 @@
-import type { BodyFields } from '../http/fields.ts';
-import { choice, object, optional, present, type Reads, required, sent, text } from '../http/fields.ts';
+import { type BodyFields, choice, object, optional, present } from '../http/fields.ts';
+import { type Reads, required, sent, text } from '../http/fields.ts';
 import { credentials } from '../accounts/records.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
@@ -53,8 +53,7 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
   const { llmProviderKeyId, agentAuthenticationMode } = inputs as Record<string, unknown>;
   if (agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION' || typeof llmProviderKeyId !== 'string') return;
   const credential = world.of(credentials).get(llmProviderKeyId);
-  if (credential === undefined || credential.accountId !== accountId)
-    throw notFound('llmProviderKeyId: credential not found');
+  if (credential?.accountId !== accountId) throw notFound('llmProviderKeyId: credential not found');
   if (credential.kind !== 'llm') throw invalid('llmProviderKeyId must name a key of a model provider');
 }
 

@@ -38,14 +38,16 @@ export interface Rows<T extends object> {
 /** The rows under one key of an index: a single id, which most keys have, or several, with their rows until one of them changes. */
 type Filing<T> = string | { readonly ids: Set<string>; rows: readonly T[] | undefined };
 
-/** The Map and the indexes behind one collection; knows nothing of transactions. */
-export class Table<T extends object> {
+/** The Map and the indexes behind one collection; what is put and removed goes through `changes`, which knows the transaction. */
+export class Table<T extends object> implements Rows<T> {
   readonly collection: Collection<T>;
+  readonly #changes: (table: Table<T>, id: string, row: T | undefined) => void;
   readonly #rows = new Map<string, T>();
   readonly #indexes = new Map<string, Map<string, Filing<T>>>();
 
-  constructor(of: Collection<T>) {
+  constructor(of: Collection<T>, changes: (table: Table<T>, id: string, row: T | undefined) => void) {
     this.collection = of;
+    this.#changes = changes;
     for (const name of Object.keys(of.indexes)) this.#indexes.set(name, new Map());
   }
 
@@ -55,6 +57,18 @@ export class Table<T extends object> {
 
   get(id: string): T | undefined {
     return this.#rows.get(id);
+  }
+
+  has(id: string): boolean {
+    return this.#rows.has(id);
+  }
+
+  put(row: T): void {
+    this.#changes(this, this.collection.id(row), withoutUndefined(row));
+  }
+
+  remove(id: string): void {
+    this.#changes(this, id, undefined);
   }
 
   all(): T[] {
@@ -85,21 +99,21 @@ export class Table<T extends object> {
   }
 
   #rowsOf(ids: Iterable<string>): readonly T[] {
-    const found: T[] = [];
-    for (const id of ids) {
-      const row = this.#rows.get(id);
-      if (row !== undefined) found.push(row);
-    }
+    const found = Array.from(ids, (id) => this.#rows.get(id)).filter((row) => row !== undefined);
     const { order } = this.collection;
     return order === undefined ? found : found.sort((one, other) => order(one) - order(other));
   }
 }
 
+/** A row as it is kept: a field whose value is undefined is no field. */
+function withoutUndefined<T extends object>(row: T): T {
+  const isWhole = !Object.values(row).includes(undefined);
+  return isWhole ? row : (Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as T);
+}
+
 /** The keys a row is filed under in one index. */
 export function keysOf<T>(filed: Filed<T>, row: T | undefined): readonly string[] {
-  if (row === undefined) return [];
-  const keys = filed(row);
-  if (keys === undefined) return [];
+  const keys = row === undefined ? [] : (filed(row) ?? []);
   return typeof keys === 'string' ? [keys] : keys;
 }
 

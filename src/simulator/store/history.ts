@@ -28,12 +28,6 @@ export class History {
     if (this.#undos.length > longest) this.#undos = this.#undos.slice(-longest / 2);
   }
 
-  /** Tells if a collection has changed after a moment: only then is a copy needed. */
-  changedAfter(collection: string, at: number): boolean {
-    const last = this.#undos.findLast((undo) => undo.collection === collection);
-    return last !== undefined && last.at > at;
-  }
-
   /** Takes back, in a copy of the rows, everything after a moment. */
   rewind<T extends object>(rows: Map<string, T>, collection: string, at: number): Map<string, T> {
     for (let i = this.#undos.length - 1; i >= 0; i -= 1) {

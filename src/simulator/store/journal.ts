@@ -28,8 +28,6 @@ const syncTo = promisify(fdatasync);
 export interface Kept {
   readonly state: unknown;
   readonly lines: readonly (SavedStep | RequestLine)[];
-  /** The end of the last whole line. */
-  readonly bytes: number;
 }
 
 /** The state file cannot be used; it is left as it is. */
@@ -50,7 +48,7 @@ export function readState(path: string): Kept | undefined {
   const [head, ...rest] = texts;
   if (head === undefined) throw new Unreadable('it does not begin with a world');
   const lines = rest.map((line, i) => parse(line, i + 2) as SavedStep | RequestLine);
-  return { state: parse(head, 1), lines, bytes: start };
+  return { state: parse(head, 1), lines };
 }
 
 function contentOf(path: string): Buffer | undefined {

@@ -25,8 +25,10 @@ export class PackedLog<T extends { readonly seq: number }> {
   readonly #mostSealed: number;
   #sealed: Sealed[] = [];
   #open: T[] = [];
-  #lastSeq = 0;
-  #gone = 0;
+  /** The number of the newest line; 0 before the first one. */
+  lastSeq = 0;
+  /** The number of the newest line that was dropped; 0 when none was. */
+  gone = 0;
 
   constructor(most = mostLines) {
     this.#mostSealed = Math.max(1, Math.floor(most / linesSealed));
@@ -34,7 +36,7 @@ export class PackedLog<T extends { readonly seq: number }> {
 
   push(line: T): void {
     this.#open.push(line);
-    this.#lastSeq = line.seq;
+    this.lastSeq = line.seq;
     if (this.#open.length >= 2 * linesSealed) this.#seal();
   }
 
@@ -50,32 +52,22 @@ export class PackedLog<T extends { readonly seq: number }> {
     yield open.filter((line) => line.seq > seq);
   }
 
-  /** The number of the newest line that was dropped; 0 when none was. */
-  get gone(): number {
-    return this.#gone;
-  }
-
-  /** The number of the newest line; 0 before the first one. */
-  get lastSeq(): number {
-    return this.#lastSeq;
-  }
-
   /** Begins anew; the lines up to `gone` were there once. */
   clear(gone = 0): void {
     this.#sealed = [];
     this.#open = [];
-    this.#lastSeq = gone;
-    this.#gone = gone;
+    this.lastSeq = gone;
+    this.gone = gone;
   }
 
   packed(): PackedLines {
-    return { gone: this.#gone, sealed: this.#sealed.map(({ data }) => data.toString('base64')), open: this.#open };
+    return { gone: this.gone, sealed: this.#sealed.map(({ data }) => data.toString('base64')), open: this.#open };
   }
 
   #seal(): void {
     const lines = this.#open.splice(0, linesSealed);
     this.#sealed.push({ last: lines.at(-1)?.seq ?? 0, data: deflateRawSync(JSON.stringify(lines), { level: 3 }) });
-    if (this.#sealed.length > this.#mostSealed) this.#gone = this.#sealed.shift()?.last ?? this.#gone;
+    if (this.#sealed.length > this.#mostSealed) this.gone = this.#sealed.shift()?.last ?? this.gone;
   }
 }
 

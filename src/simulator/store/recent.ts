@@ -13,12 +13,8 @@ const longest = 20_000;
 export class RecentChanges {
   #changes: ChangedRow[] = [];
   #seq = 0;
-  #epoch: string = randomUUID();
-
   /** Another value for every world that was loaded: what was read before is of no use then. */
-  get epoch(): string {
-    return this.#epoch;
-  }
+  epoch: string = randomUUID();
 
   /** The number of the newest change. */
   get seq(): number {
@@ -41,6 +37,6 @@ export class RecentChanges {
   startAgain(): void {
     this.#changes = [];
     this.#seq = 0;
-    this.#epoch = randomUUID();
+    this.epoch = randomUUID();
   }
 }

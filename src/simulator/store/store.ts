@@ -49,7 +49,6 @@ interface Open {
 /** Holds the tables, the ledger and the timer queue, and passes each commit on. */
 export class Store implements World {
   readonly #tables = new Map<string, Table<object>>();
-  readonly #facades = new Map<string, Rows<object>>();
   readonly #collections: readonly Collection<object>[];
   #history = new History();
   #queue = new TimerQueue();
@@ -82,7 +81,6 @@ export class Store implements World {
   /** Replaces the whole world. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
-    this.#facades.clear();
     this.#history = new History();
     this.#queue = new TimerQueue();
     this.#seed = saved.seed;
@@ -92,7 +90,7 @@ export class Store implements World {
     this.ledger.clear((saved.ledger[0]?.seq ?? saved.ledgerSeq + 1) - 1);
     for (const commit of saved.ledger) this.ledger.push(commit);
     for (const collection of this.#collections) {
-      const table = new Table(collection);
+      const table = new Table(collection, (of, id, row) => this.#change(of, id, row));
       for (const row of saved.collections[collection.name] ?? []) table.set(collection.id(row), row);
       this.#tables.set(collection.name, table);
     }
@@ -107,14 +105,8 @@ export class Store implements World {
   /** The world without its ledger. */
   head(): Omit<SavedWorld, 'ledger'> {
     const collections = Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.all()]));
-    return {
-      format: 'apphosting-simulator',
-      version: 1,
-      seed: this.#seed,
-      now: this.#now,
-      ledgerSeq: this.#seq,
-      collections,
-    };
+    const head = { format: 'apphosting-simulator', version: 1, seed: this.#seed, now: this.#now } as const;
+    return { ...head, ledgerSeq: this.#seq, collections };
   }
 
   /** Applies one commit that was written to disk earlier. */
@@ -138,8 +130,7 @@ export class Store implements World {
     this.#now = Math.max(this.#now, now);
     try {
       const result = work(this);
-      const committed = this.#commit(open, cause);
-      return { result, committed };
+      return { result, committed: this.#commit(open, cause) };
     } catch (error) {
       for (const change of [...open.changes.values()].toReversed()) {
         this.#tables.get(change.collection.name)?.set(change.id, change.before);
@@ -158,29 +149,14 @@ export class Store implements World {
   }
 
   of<T extends object>(collection: Collection<T>): Rows<T> {
-    const known = this.#facades.get(collection.name);
-    if (known !== undefined) return known as Rows<T>;
-    const table = this.#tables.get(collection.name) as Table<T> | undefined;
+    const table = this.#tables.get(collection.name);
     if (table === undefined) throw new Error(`no area has registered the collection "${collection.name}"`);
-    const facade: Rows<T> = {
-      get size() {
-        return table.size;
-      },
-      get: (id) => table.get(id),
-      has: (id) => table.get(id) !== undefined,
-      all: () => table.all(),
-      where: (index, key) => table.where(index, key),
-      put: (row) => this.#change(table, collection.id(row), row),
-      remove: (id) => this.#change(table, id, undefined),
-    };
-    this.#facades.set(collection.name, facade);
-    return facade;
+    return table as unknown as Rows<T>;
   }
 
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
     const table = this.#tables.get(collection.name) as Table<T> | undefined;
     if (table === undefined) return [];
-    if (!this.#history.changedAfter(collection.name, at)) return table.all();
     return [...this.#history.rewind(table.entries(), collection.name, at).values()];
   }
 
@@ -222,20 +198,17 @@ export class Store implements World {
     return value;
   }
 
-  #change<T extends object>(table: Table<T>, id: string, row: T | undefined): void {
+  #change(table: Table<object>, id: string, row: object | undefined): void {
     if (this.#open === undefined) throw new Error('the world changes inside a transaction');
-    const key = `${table.collection.name}/${id}`;
+    const { collection } = table;
+    const key = `${collection.name}/${id}`;
     const before = table.get(id);
     if (before === undefined && row === undefined) return;
     const change = this.#open.changes.get(key);
-    if (change === undefined) {
-      const collection = table.collection as unknown as Collection<object>;
-      this.#open.changes.set(key, { collection, id, before, after: row });
-    } else {
-      change.after = row;
-    }
+    if (change === undefined) this.#open.changes.set(key, { collection, id, before, after: row });
+    else change.after = row;
     table.set(id, row);
-    if (table.collection.name === timers.name && row !== undefined) this.#queue.push(row as unknown as Timer);
+    if (collection.name === timers.name && row !== undefined) this.#queue.push(row as Timer);
   }
 
   #commit(open: Open, cause: Cause | undefined): boolean {

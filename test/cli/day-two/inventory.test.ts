@@ -12,14 +12,23 @@ describe('an inventory', () => {
     await world.start();
     world.account();
     world.apply('HostedApp', 'web', { externalId: 'app_web', port: 3000 });
+    world.apply('SolutionInstallation', 'jobs', { solution: 'queue-worker', appName: 'jobs', region: 'eu-west' });
     await world.run(100_000);
+    // The service of the world, where the solution was installed, and the one at the socket know the same environment.
+    world.tamper('SolutionInstallation', 'jobs', (status) => ({
+      ...status,
+      components: [{ name: 'queue', environmentId: 'env_fn_prod' }],
+    }));
 
     const { code, out } = await ran((given, speaks) => inventory(given, speaks, clusterOf(world)), service.flags);
 
     const lines = out.split('\n');
     expect(lines).toContainEqual(expect.stringMatching(/^app +app_web +web +HostedApp\/team\/web$/));
-    expect(lines.findIndex((line) => line.includes('HostedApp/team/web'))).toBe(9);
-    expect(out).toContain('8 of 9 are managed by no resource');
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^environment +env_fn_prod .*SolutionInstallation\/team\/jobs$/),
+    );
+    expect(lines.findIndex((line) => line.includes('HostedApp/team/web'))).toBe(8);
+    expect(out).toContain('7 of 9 are managed by no resource');
     expect(code).toBe(0);
   });
 

@@ -41,6 +41,21 @@ describe('a command for one resource', () => {
     expect(sent(world)).toEqual(calls);
   });
 
+  it.each(['redeploy', 'stop'] as const)('%s waits until the service is done with it', async (name) => {
+    const world = await worldOf();
+    const statusOf = async () => {
+      const { body } = await world.request('GET', '/app-envs?accountId=acc_demo');
+      const { appEnvs } = body as {
+        readonly appEnvs: readonly { readonly appEnvId: string; readonly status: string }[];
+      };
+      return appEnvs.find(({ appEnvId }) => appEnvId === 'env_web_prod')?.status;
+    };
+
+    await run(world, name, 'web', '--wait');
+
+    expect(await statusOf()).toBe(name === 'stop' ? 'stopped' : 'running');
+  });
+
   it('pauses and resumes', async () => {
     const world = await worldOf();
 
@@ -84,6 +99,17 @@ describe('a command for one resource', () => {
 
     expect(err).toContain('ContactPoint/lost is stalled: NotFound');
     expect(code).toBe(2);
+  });
+
+  it('ends with 2 as soon as the service refuses what was asked for', async () => {
+    const world = await worldOf();
+    const began = world.clock.monotonic();
+
+    const { code, err } = await run(world, 'rollback', 'web', '--wait');
+
+    expect(err).toContain('AppEnvironment/web is stalled: RollbackRefused');
+    expect(code).toBe(2);
+    expect(world.clock.monotonic() - began).toBeLessThan(60_000);
   });
 
   it('ends with 1 when time is up', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -15,6 +15,12 @@ import { ran } from '../support/spoken.ts';
 
 const point = 'kind: ContactPoint\nmetadata: {name: x}\nspec: {}\n';
 const secretUrl = 'https://hooks.example.com/s3cr3t-part';
+
+interface Point {
+  readonly selectedOperationId: string;
+  readonly pointId: string;
+  readonly cutoffAt: string;
+}
 
 interface Poster {
   post(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
@@ -49,6 +55,24 @@ async function clicked(service: Poster): Promise<void> {
   });
 }
 
+/** The demo database, protected, with a recovery point; the id of its configuration. */
+async function protectedIn(service: ServiceAtSocket): Promise<string> {
+  const { items } = await service.post('/disaster-readiness/configure', {
+    accountId: 'acc_demo',
+    common: { destinationRegion: 'us-east', mode: 'cold', snapshotIntervalMs: 3_600_000 },
+    items: [
+      {
+        sourceAppEnvId: 'env_db_prod',
+        requestId: 'made-up',
+        expectedGeneration: 0,
+        target: { envName: 'recovered', appName: 'orders-db-recovered', createNewApp: true },
+      },
+    ],
+  });
+  await service.advance(900_000);
+  return (items as readonly { readonly configurationId: string }[])[0]?.configurationId ?? '';
+}
+
 function readyOf(status: unknown): string | undefined {
   const { conditions } = status as {
     readonly conditions: readonly { readonly type: string; readonly status: string }[];
@@ -67,6 +91,74 @@ async function imported(service: ServiceAtSocket, ...flags: readonly string[]) {
   return { folder, ...result };
 }
 
+/** A document of the folder that a plan is made of. */
+function resource(kind: string, name: string, spec: object): string {
+  return JSON.stringify({ apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name }, spec });
+}
+
+describe('a snapshot of an import', () => {
+  it('lets an activation of a recovery point be planned without a credential', async () => {
+    const service = await serviceAtSocket('demo-admin', 'virtual');
+    const configurationId = await protectedIn(service);
+    const snapshot = join(folderOf({}), 'prod.json');
+    const { folder } = await imported(service, '--snapshot', snapshot);
+    const { answers, takenAt } = JSON.parse(readFileSync(snapshot, 'utf8')) as {
+      readonly takenAt: string;
+      readonly answers: readonly { readonly address: string; readonly body: { readonly items: readonly Point[] } }[];
+    };
+    const [point] = answers.find(({ address }) => address.includes('/points?'))?.body.items ?? [];
+    const spec = {
+      protectionRef: { name: 'orders-db-prod' },
+      configurationId,
+      recoveryPoint: {
+        selectedOperationId: point?.selectedOperationId,
+        pointId: point?.pointId,
+        cutoffTime: point?.cutoffAt,
+        configurationGeneration: 1,
+      },
+      target: { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true },
+      acknowledgements: ['WriterSafety'],
+      confirmation: 'orders-db/production',
+      validUntil: new Date(Date.parse(takenAt) + 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z'),
+    };
+    writeFileSync(join(folder, 'activation.yaml'), resource('RecoveryActivation', 'take-over', spec));
+    rmSync(join(folder, 'kustomization.yaml'));
+
+    const { out } = await ran(plan, [folder, '--snapshot', snapshot, '-o', 'json']);
+
+    expect(JSON.parse(out)).toMatchObject({
+      complete: true,
+      findings: [],
+      rows: [{ kind: 'RecoveryActivation', call: 'POST /disaster-readiness/activate' }],
+    });
+  });
+
+  it('lets the first protection of an account be planned', async () => {
+    const service = await serviceAtSocket('demo-admin');
+    const snapshot = join(folderOf({}), 'prod.json');
+    await imported(service, '--snapshot', snapshot);
+    const spec = { environmentRef: { externalId: 'env_web_prod' }, destinationRegion: 'us-east' };
+    const folder = folderOf({ 'a.yaml': resource('DisasterProtection', 'web', spec) });
+
+    const { out } = await ran(plan, [folder, '--snapshot', snapshot, '-o', 'json']);
+
+    expect(JSON.parse(out)).toMatchObject({
+      complete: true,
+      rows: [
+        {
+          action: 'create',
+          kind: 'DisasterProtection',
+          call: 'POST /disaster-readiness/configure',
+          fields: [
+            { name: 'appEnvId', after: 'env_web_prod' },
+            { name: 'destinationRegion', after: 'us-east' },
+          ],
+        },
+      ],
+    });
+  });
+});
+
 describe('an import', () => {
   it('writes everything that has an id, with references and without a secret, and sends nothing but GET', async () => {
     const service = await serviceAtSocket();
@@ -76,7 +168,7 @@ describe('an import', () => {
 
     const { code, out, folder } = await imported(service);
 
-    expect(out).toContain('resources  apps 4, environments 5, contact points 2, alerts 2');
+    expect(out).toContain('written  apps 4, environments 5, contact points 2, alerts 2');
     expect(out).toContain('plan of this folder: 0 calls');
     expect(code).toBe(0);
     const files = filesIn(folder);
@@ -160,7 +252,7 @@ describe('an import', () => {
     const { out, folder } = await imported(service);
 
     expect(out).toMatch(
-      /observed +ContactPoint\/pager: settings not readable; fill them in, and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
+      /observed +2 .*\n +ContactPoint\/pager: settings not readable; fill them in, and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
     );
     expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('managementPolicy: Observe');
   });
@@ -248,12 +340,13 @@ describe('an import', () => {
   it('says how much there is to read, and how long that takes', async () => {
     const { err } = await imported(await serviceAtSocket());
 
-    expect(err).toContain('reading acc_demo: 4 lists, then 12 reads; about 1 s at 1000 requests/s');
+    expect(err).toContain('reading acc_demo: 5 lists, then 12 reads; about 1 s at 1000 requests/s');
   });
 
   it('asks for no more than it said, however many alerts there are', async () => {
-    const service = await serviceAtSocket('demo-admin');
+    const service = await serviceAtSocket('demo-admin', 'virtual');
     await clicked(service);
+    await protectedIn(service);
     const asked = (await service.methods()).length;
 
     const { out, err } = await imported(service);

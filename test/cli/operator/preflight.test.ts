@@ -6,7 +6,13 @@ import { MemoryCluster } from '../../../src/cli/in-memory/cluster.ts';
 import { MemoryKube } from '../../support/memory-kube.ts';
 import { VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
 
-const plans = { kinds: [], namespace: undefined, secretWatch: 'on', operatorNamespace: 'apphosting-system' } as const;
+const plans = {
+  kinds: [],
+  namespace: undefined,
+  secretWatch: 'on',
+  operatorNamespace: 'apphosting-system',
+  title: 'kubeconfig x',
+} as const;
 
 function problemWith(serverVersion: () => Promise<ServerVersion>): Promise<string | undefined> {
   const api = Object.assign(new MemoryKube(new MemoryCluster(new VirtualClock())), { serverVersion });

@@ -166,6 +166,28 @@ const reset = resource('DisasterReset', 'wipe', {
 const gate = `once, and only if the operator runs with --enable-activation since before this resource is created, until ${validUntil}`;
 const underWay = { activeOperationId: 'op_9', activeOperation: { operationId: 'op_9', kind: 'activation' } };
 
+describe('a plan of a protection', () => {
+  it('tells which settings change, from what to what', async () => {
+    const changed = resource('DisasterProtection', 'shop', {
+      environmentRef: { externalId: 'env_1' },
+      destinationRegion: 'us-east',
+      protectionMode: 'Cold',
+      snapshotIntervalSeconds: 3_600,
+      target: { environmentName: 'elsewhere' },
+    });
+    const settings = { destinationRegion: 'us-east', mode: 'cold', snapshotIntervalMs: 86_400_000 };
+    const plannedDestination = { envName: 'recovered', createNewApp: false };
+
+    const made = await planned([changed], snapshotWith({ settings, plannedDestination }));
+
+    expect(made.rows).toMatchObject([{ action: 'change', call: 'POST /disaster-readiness/configure' }]);
+    expect(made.rows[0]?.fields).toEqual([
+      { name: 'snapshotIntervalMs', before: 86_400_000, after: 3_600_000 },
+      { name: 'target.envName', before: 'recovered', after: 'elsewhere' },
+    ]);
+  });
+});
+
 describe('a plan of a request of recovery', () => {
   it.each([
     [

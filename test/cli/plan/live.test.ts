@@ -98,6 +98,31 @@ describe('a plan against a cluster', () => {
     ]);
   });
 
+  it('tells an upgrade of an agent image as one that deploys, and not as an installation', async () => {
+    const agent = (image: string) => ({
+      solution: 'sandbox-agent',
+      appName: 'agent',
+      region: 'eu-west',
+      inputs: [
+        { name: 'agentAuthenticationMode', value: 'PERSONAL_SUBSCRIPTION' },
+        { name: 'agentImage', value: image },
+      ],
+    });
+    const world = new InProcess({ world: 'demo' });
+    await world.start();
+    world.account();
+    world.apply('SolutionInstallation', 'it', agent('svc/sandbox-agent:1'));
+    await world.run(400_000);
+
+    const same = await planned(world, { SolutionInstallation: agent('svc/sandbox-agent:1') });
+    const { rows, findings } = await planned(world, { SolutionInstallation: agent('svc/sandbox-agent:2') });
+
+    expect(same.rows).toEqual([]);
+    expect(rows).toMatchObject([{ call: 'POST /solutions', note: 'deploys another agent image' }]);
+    expect(rows[0]?.fields).toContainEqual({ name: 'inputs.agentImage', after: 'svc/sandbox-agent:2' });
+    expect(findings).toEqual([]);
+  });
+
   it('keeps apart what differs already and is not caused by the documents', async () => {
     const world = await managed();
     const status = world.get('MetricAlert', 'it')?.status;

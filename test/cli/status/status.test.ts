@@ -68,8 +68,25 @@ describe('status', () => {
 
     expect(err).toContain('may not list metricalerts.apphosting.dev in namespace team');
     expect(out).toContain('HostedApp/web');
+    expect(out).toContain('all 4 resources that could be read are Ready');
     expect(code).toBe(1);
   });
+
+  it.each([
+    ['status', status, ['--color', 'never'], 'what is there could not be read\n'],
+    ['why', why, ['-A'], 'what is there could not be read\n'],
+  ] as const)(
+    '%s says that nothing could be read, and not that there is nothing',
+    async (_name, command, args, told) => {
+      const world = await worldOf();
+      const cluster = clusterOf(world);
+      cluster.api.inject({ verb: 'list', effect: 'before', outcome: 'forbidden', times: 100 });
+
+      const { code, out } = await ran((given, speaks) => command(given, speaks, cluster), args);
+
+      expect([code, out]).toEqual([1, told]);
+    },
+  );
 });
 
 describe('why', () => {

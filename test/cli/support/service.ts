@@ -12,6 +12,8 @@ export interface ServiceAtSocket {
   post(path: string, body: object, method?: string): Promise<Readonly<Record<string, unknown>>>;
   /** Lets requests of this path go wrong. */
   disturb(path: string, effect: object, count?: number): Promise<unknown>;
+  /** Lets time pass in the service, if its clock is virtual. */
+  advance(ms: number): Promise<unknown>;
   /** The methods of all requests so far. */
   methods(): Promise<readonly string[]>;
   /** How many commits of its ledger somebody asked for. */
@@ -19,8 +21,11 @@ export interface ServiceAtSocket {
 }
 
 /** Starts one for as long as the test runs. */
-export async function serviceAtSocket(token = 'demo-readonly'): Promise<ServiceAtSocket> {
-  const started = await startSimulator({ seed: '1', readings: { 'rate.limit': 10_000 } });
+export async function serviceAtSocket(
+  token = 'demo-readonly',
+  clock: 'real' | 'virtual' = 'real',
+): Promise<ServiceAtSocket> {
+  const started = await startSimulator({ seed: '1', clock, readings: { 'rate.limit': 10_000 } });
   onTestFinished(() => started.close());
   const { url } = started;
   const tokenFile = join(folderOf({ token }), 'token');
@@ -43,6 +48,7 @@ export async function serviceAtSocket(token = 'demo-readonly'): Promise<ServiceA
       const body = JSON.stringify({ match: { method: 'GET', path, count }, effect });
       return json('/_sim/faults', { method: 'POST', body });
     },
+    advance: (ms) => json('/_sim/clock/advance', { method: 'POST', body: JSON.stringify({ ms }) }),
     methods: async () => (await itemsOf('/_sim/requests')).map(({ method }) => method),
     commits: async () =>
       (await itemsOf('/_sim/ledger')).filter(({ requestSeq }) => typeof requestSeq === 'number').length,

@@ -7,6 +7,8 @@ export type NameAnswer =
   | 'none'
   | 'unknownName'
   | 'failed'
+  | 'refused'
+  | 'garbled'
   | 'silent';
 
 /** A name server on loopback, and every question that reached it as `A name` or `AAAA name`. */
@@ -16,7 +18,7 @@ export interface NameServer {
   close(): Promise<void>;
 }
 
-const codes = { none: 0, failed: 2, unknownName: 3 } as const;
+const codes = { none: 0, garbled: 0, failed: 2, unknownName: 3, refused: 5 } as const;
 
 /** Starts a name server that speaks DNS over UDP. */
 export async function nameServer(answer: (question: string) => NameAnswer): Promise<NameServer> {
@@ -58,6 +60,8 @@ function reply(message: Buffer, end: number, answer: Exclude<NameAnswer, 'silent
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(addresses.length, 6);
   head.writeUInt32BE(0, 8);
+  // Says that it has a record, and ends before it.
+  if (answer === 'garbled') head.writeUInt16BE(1, 6);
   return Buffer.concat([head, ...addresses.map((address) => record(address, ttl))]);
 }
 

@@ -125,8 +125,8 @@ export const spoils: Readonly<Record<string, Spoil>> = {
 /** A proxy between the operator and the service that spoils what it is told to. */
 export interface SpoilingProxy {
   readonly url: string;
-  /** Names the way in which a request is spoiled; undefined lets it pass. */
-  spoil: (method: string, path: string, body: string) => string | undefined;
+  /** The way in which a request is spoiled, or its name; undefined lets it pass. */
+  spoil: (method: string, path: string, body: string) => string | Spoil | undefined;
   /** The most requests that were being spoiled at the same time. */
   mostAtOnce: number;
   /** How often each way was taken. */
@@ -163,16 +163,16 @@ export async function spoilingProxy(serviceUrl: string): Promise<SpoilingProxy> 
     incoming.on('end', () => {
       const sent = Buffer.concat(parts);
       const forward = () => forwarded(incoming, sent);
-      const name = proxy.spoil(incoming.method ?? '', incoming.url ?? '', String(sent));
-      const spoil = name === undefined ? undefined : spoils[name];
-      if (name === undefined || spoil === undefined) {
+      const way = proxy.spoil(incoming.method ?? '', incoming.url ?? '', String(sent));
+      const spoil = typeof way === 'string' ? spoils[way] : way;
+      if (spoil === undefined) {
         forward().then(
           ({ status, body }) => response.writeHead(status, { 'content-type': 'application/json' }).end(body),
           () => response.destroy(),
         );
         return;
       }
-      taken.set(name, (taken.get(name) ?? 0) + 1);
+      if (typeof way === 'string') taken.set(way, (taken.get(way) ?? 0) + 1);
       const { socket } = incoming;
       spoiling += 1;
       proxy.mostAtOnce = Math.max(proxy.mostAtOnce, spoiling);

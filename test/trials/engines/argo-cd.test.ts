@@ -187,7 +187,7 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
       ]);
     });
 
-    it('is stuck by a replacement without PruneLast, says so, and is freed by terminate-op', async () => {
+    it('is stuck by a replacement without PruneLast, says so, and is freed by terminate-op and a sync', async () => {
       const team = await aTeam();
       const [account, first, second] = [accountOf(team), contactPoint('first'), contactPoint('second')];
       const one = await synced(team, [...account, first, alertTo('first')], withoutPruneLast);
@@ -212,6 +212,14 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
 
       await argo.command('app', 'terminate-op', one.name);
       await argo.until(one.name, 'the operation is over', ({ status }) => status?.operationState?.phase !== 'Running');
+      // With `--prune` it would wait for the deletion again, before it changes the alert.
+      await argo.command('app', 'sync', one.name);
+      await atRest(one, 3);
+
+      expect(await team.get(first)).toBeUndefined();
+      const commits = await team.commits();
+      expect(commits.filter((kind) => kind === 'contactPoint.deleted')).toHaveLength(1);
+      expect(commits).not.toContain('alert.deleted');
     });
 
     it('puts drift back once, and nothing flaps', async () => {

@@ -112,8 +112,11 @@ export class ArgoCd {
     });
     const daemons = [
       {
-        ...part('redis', ['--port', String(redis), '--bind', '127.0.0.1', '--save', '', '--dir', dir], () =>
-          listens(redis),
+        // The title would be written over the environment, by which the tests know what they have started.
+        ...part(
+          'redis',
+          ['--port', String(redis), '--bind', '127.0.0.1', '--save', '', '--dir', dir, '--set-proc-title', 'no'],
+          () => listens(redis),
         ),
         command: join(programs.redis, 'redis-server'),
       },

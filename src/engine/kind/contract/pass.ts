@@ -54,8 +54,10 @@ export interface AccountView {
     readonly concurrency: number;
     readonly forecastPerHour: number;
   };
-  /** How much longer a long pause lasts that the service asked for; undefined when there is none. */
+  /** How much longer a pause lasts that the service asked for; undefined when there is none. */
   readonly throttledMs?: number;
+  /** How much longer fewer requests are sent after such a pause; undefined at the full rate. */
+  readonly slowedMs?: number;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
   /** The token of `apphosting.dev/accept-missing` that was honoured last. */

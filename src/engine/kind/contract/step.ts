@@ -112,6 +112,8 @@ export interface Call<Facts> {
   readonly corrects?: readonly string[];
   /** The refusal in the body of an answer with a success status. */
   readonly saidNo?: (body: unknown) => string | undefined;
+  /** A list that may show why the service rejects the call, and the reason in words once it does. */
+  readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
   /** Turns an answer that says no into a step, where the general reading is not enough. */
   readonly refused?: (outcome: Refusal) => Verdict<Facts> | undefined;
 }
@@ -127,6 +129,12 @@ interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
   /** Replaces the notes; without it they stay. */
   readonly note?: Notes;
+}
+
+/** A read that must begin at or after `since` (monotonic): it is asked for while a verdict is said, and its end wakes. */
+interface AwaitedRead {
+  readonly read: Read;
+  readonly since: number;
 }
 
 /** What status says now. */
@@ -147,10 +155,9 @@ export type Verdict<Facts> = Aside<Facts> & {
         readonly message: string;
         /** Look again after this long; without it, when something that was read changes, or at the next resync. */
         readonly retryInMs?: number;
-        /** A read that must begin at or after `since` (monotonic): it is asked for while this is said, and its end wakes. */
-        readonly awaits?: { readonly read: Read; readonly since: number };
+        readonly awaits?: AwaitedRead;
       }
-    | { readonly is: 'stall'; readonly reason: Reason; readonly message: string }
+    | { readonly is: 'stall'; readonly reason: Reason; readonly message: string; readonly awaits?: AwaitedRead }
   );
 
 /** The single next thing to do for an object. */

@@ -66,7 +66,7 @@ export function meanwhile<Spec, Facts, Item>(
   return {
     meanwhile: {
       ...(fields.length > 0 && {
-        applied: begun(applied, fields, { prints: printed(pass, now), wallMs: pass.wallMs }),
+        applied: begun(applied, fields, { prints: printed(pass, now), wallMs: pass.wallMs, horizonMs: pass.horizonMs }),
       }),
       ...(facts !== undefined && { facts }),
     },

@@ -6,7 +6,7 @@
  */
 import { adoptionOf, ambiguous, bind, boundTo, isMarked } from './binding.ts';
 import { isSameName, rememberedAs } from './compare.ts';
-import { denied, lookAfterDenial } from './denial.ts';
+import { denied, lookAfterDenial, namesake } from './denial.ts';
 import type { Pass } from '../contract/pass.ts';
 import { definedOf, type Fields, type ObjectPlan } from './plan.ts';
 import { begun } from './sent-fingerprints.ts';
@@ -106,8 +106,15 @@ export function create<Spec, Facts, Item>(
       words,
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
+      obstacle: namesake(plan, pass),
       refused: (refusal) => denied(plan, pass, words, refusal),
-      meanwhile: { applied: begun(pass.memory.applied, Object.keys(prints), { prints, wallMs: undefined }) },
+      meanwhile: {
+        applied: begun(pass.memory.applied, Object.keys(prints), {
+          prints,
+          wallMs: undefined,
+          horizonMs: pass.horizonMs,
+        }),
+      },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
         ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),

@@ -10,7 +10,7 @@ import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { lookTwice } from './observe.ts';
-import type { Refusal, Step, Verdict } from '../contract/step.ts';
+import type { Call, Refusal, Step, Verdict } from '../contract/step.ts';
 
 const recheckMs = 300_000;
 
@@ -46,9 +46,8 @@ export function denied<Spec, Facts, Item>(
   refusal: Refusal,
 ): Verdict<Facts> | undefined {
   const isNo = refusal.is === 'refused' || refusal.is === 'conflict';
-  const holder = isNo ? holderOfName(plan, pass) : undefined;
-  if (holder !== undefined)
-    return { is: 'stall', reason: 'Rejected', message: `${words}: ${refusal.message}; ${holder}` };
+  if (isNo && holderOfName(plan, pass) !== undefined)
+    return { is: 'stall', reason: 'Rejected', message: `${words}: ${refusal.message}` };
   const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
   const message = `${words}: ${refusal.message}`;
@@ -62,7 +61,15 @@ export function denied<Spec, Facts, Item>(
   };
 }
 
-/** Names the other object that has the wanted name, and its resource: the service may allow each name once. */
+/** The other object that may have the wanted name: the service may allow each name once. */
+export function namesake<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Required<Call<Facts>>['obstacle'] {
+  return { read: plan.list(pass), shown: () => holderOfName(plan, pass) };
+}
+
+/** Names the other object that has the wanted name, and its resource. */
 function holderOfName<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,

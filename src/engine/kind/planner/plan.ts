@@ -123,7 +123,8 @@ export interface ObjectPlan<Spec, Facts, Item> {
   readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
   /** Facts that stay when the bound object is gone or replaced. */
   readonly factsOfNext: (facts: Facts) => Facts;
-  readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly OwnCondition[];
-  /** Events about changes since the last status. */
-  readonly notices?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => readonly Notice[];
+  /** Conditions of its own; `facts` is what status shows now. */
+  readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts) => readonly OwnCondition[];
+  /** Events about changes since the last status; `facts` is what status shows now. */
+  readonly notices?: (pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts) => readonly Notice[];
 }

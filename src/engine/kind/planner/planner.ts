@@ -10,7 +10,7 @@ import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
 import { asFound } from './binding.ts';
 import { compare, type Difference } from './compare.ts';
 import { findOrCreate } from './create.ts';
-import { denied, lookAfterDenial } from './denial.ts';
+import { denied, lookAfterDenial, namesake } from './denial.ts';
 import { bindNamed, claimed, resolveFirst } from './named.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
@@ -56,13 +56,14 @@ export function showObject<Spec, Facts, Item>(
     return { unseen, facts: known, conditions: [], drift: [], unverified: [], leftover };
   }
   const difference = compare(plan, pass, found.seen.fields);
+  const facts = plan.facts(pass, found.seen);
   return {
-    facts: plan.facts(pass, found.seen),
-    conditions: plan.conditions?.(pass, found.seen) ?? [],
+    facts,
+    conditions: plan.conditions?.(pass, found.seen, facts) ?? [],
     drift: difference.drift,
     unverified: [...difference.hidden, ...(plan.creationOnly?.(pass.spec) ?? [])].toSorted(),
     leftover,
-    notices: plan.notices?.(pass, found.seen) ?? [],
+    notices: plan.notices?.(pass, found.seen, facts) ?? [],
   };
 }
 
@@ -224,6 +225,7 @@ function correct<Spec, Facts, Item>(
       wrote: () => only(difference.differing, Object.keys(now)),
       // A call that is one of several is looked for with the last of them.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
+      obstacle: namesake(plan, pass),
       refused: (refusal) =>
         refusal.is !== 'inDoubt'
           ? denied(plan, pass, words, refusal)

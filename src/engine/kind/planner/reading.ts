@@ -25,7 +25,7 @@ export function readOf<Spec, Facts>(
     case 'throttled': {
       const pause = longPause(pass);
       if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
-      return { is: 'wait', reason: 'Throttled', message: pause === undefined ? message : `${message}; ${pause}` };
+      return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
     }
     case 'malformed':
       return { is: 'wait', reason: 'UnexpectedResponse', message };

@@ -22,8 +22,8 @@ const doubt = '?';
 const late = '@';
 /** Stands for a time: the call overwrites nothing, even if it arrives late. */
 const harmless = 'never';
-/** Times in marks are rounded up to this, so that repeated tries of a call need no status write each. */
-const stepMs = 600_000;
+/** Times in marks are rounded up to so many horizons, so that repeated tries of a call need no status write each. */
+const stepHorizons = 5;
 
 /** True when the service may hold the value of a call whose outcome is unknown. */
 export function isInDoubt(print: string | undefined): boolean {
@@ -41,6 +41,7 @@ interface Sending {
   readonly prints: Prints;
   /** Undefined for a call that overwrites nothing when it arrives late: a creation. */
   readonly wallMs: number | undefined;
+  readonly horizonMs: number;
 }
 
 /** Parses the mark of a call under way: the call, and what was known before it. */
@@ -71,7 +72,8 @@ export function begun(applied: Applied, fields: readonly string[], sending?: Sen
   return { generation, prints: { ...prints, ...(Object.fromEntries(marked) as Prints) } };
 }
 
-function timeOf({ wallMs }: Sending): string {
+function timeOf({ wallMs, horizonMs }: Sending): string {
+  const stepMs = stepHorizons * horizonMs;
   return wallMs === undefined ? harmless : isoSeconds(Math.ceil(wallMs / stepMs) * stepMs);
 }
 

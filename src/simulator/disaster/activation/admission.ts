@@ -1,14 +1,13 @@
 // The rules of validate, activate, discard and reset: each says yes, or why not, and changes nothing.
 import { DISCARD_AFTER_FAILED_STEPS } from '../durations.ts';
-import type { ConfigurationRecord, Operation, Refused, TargetNames } from '../model.ts';
-import { ruledOut } from '../model.ts';
+import { type Configuration, type Operation, type Refused, ruledOut, type TargetNames } from '../model.ts';
 import { busyOperation, countsFailedSteps, operationOf, runningActivation } from '../operations.ts';
-import type { SelectablePoint } from '../evidence/points.ts';
-import { protectedPoint, selectablePoints } from '../evidence/points.ts';
+import { protectedPoint, type SelectablePoint, selectablePoints } from '../evidence/points.ts';
+import type { Readings } from '../../readings.ts';
 import { sameNames } from '../protection/settings.ts';
 import { caughtUp } from '../evidence/standby.ts';
 
-function refusedAtAll(configuration: ConfigurationRecord, expectedGeneration: number): Refused | undefined {
+function refusedAtAll(configuration: Configuration, expectedGeneration: number): Refused | undefined {
   if (expectedGeneration !== configuration.generation) {
     return ruledOut('expectedGeneration is not the current generation of this configuration');
   }
@@ -16,7 +15,7 @@ function refusedAtAll(configuration: ConfigurationRecord, expectedGeneration: nu
   return undefined;
 }
 
-function refusedWhileBusy(configuration: ConfigurationRecord): Refused | undefined {
+function refusedWhileBusy(configuration: Configuration): Refused | undefined {
   if (!configuration.enrolled) return ruledOut('the initial enrollment is not complete');
   const busy = busyOperation(configuration);
   if (busy !== undefined) return ruledOut(`another operation is in progress: ${busy.kind}`);
@@ -24,7 +23,7 @@ function refusedWhileBusy(configuration: ConfigurationRecord): Refused | undefin
 }
 
 /** The reason to refuse a check now, if any. A failed check that is cleaned up does not block another one. */
-export function refusedValidation(configuration: ConfigurationRecord, expectedGeneration: number): Refused | undefined {
+export function refusedValidation(configuration: Configuration, expectedGeneration: number): Refused | undefined {
   const refusal = refusedAtAll(configuration, expectedGeneration) ?? refusedWhileBusy(configuration);
   if (refusal !== undefined) return refusal;
   return protectedPoint(configuration) === undefined ? ruledOut('there is no recovery point to validate') : undefined;
@@ -46,14 +45,14 @@ export interface ActivationRequest {
 export interface ActivationFacts {
   readonly sourceRegionUp: boolean;
   /** The reason why no recovered environment can have these names, if any. */
-  readonly obstacle?: string;
+  readonly obstacle: string | undefined;
   /** Tells if two instants look the same to a client. */
   readonly sameInstant: (one: number, other: number) => boolean;
 }
 
 /** The point an activation may start from, or why it may not start. */
 export function admitActivation(
-  configuration: ConfigurationRecord,
+  configuration: Configuration,
   request: ActivationRequest,
   facts: ActivationFacts,
 ): SelectablePoint | Refused {
@@ -73,7 +72,7 @@ export function admitActivation(
   return pinned ? point : ruledOut('selectedOperationId and cutoffAt do not belong to this point');
 }
 
-function refusedRecovery(configuration: ConfigurationRecord): Refused | undefined {
+function refusedRecovery(configuration: Configuration): Refused | undefined {
   const { told, lastCheck, settings, standby } = configuration;
   if (told.engineUnavailableReason !== undefined) return ruledOut(told.engineUnavailableReason);
   if (lastCheck?.result === 'fail') return ruledOut('the latest validation failed');
@@ -83,7 +82,7 @@ function refusedRecovery(configuration: ConfigurationRecord): Refused | undefine
 }
 
 function refusedTarget(
-  configuration: ConfigurationRecord,
+  configuration: Configuration,
   { target, unusedAppName }: ActivationRequest,
   facts: ActivationFacts,
 ): Refused | undefined {
@@ -94,26 +93,21 @@ function refusedTarget(
 }
 
 /** The settled receiver: it permits another check, and a recovery once the standby has caught up. */
-export function warmHints(configuration: ConfigurationRecord): {
-  readonly warmValidationOperationId?: string;
-  readonly warmRecoveryOperationId?: string;
-} {
+export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
-  if (receiverOperationId === undefined || refusedValidation(configuration, generation) !== undefined) return {};
-  const validation = { warmValidationOperationId: receiverOperationId };
-  return refusedRecovery(configuration) === undefined
-    ? { ...validation, warmRecoveryOperationId: receiverOperationId }
-    : validation;
+  const isSettled = refusedValidation(configuration, generation) === undefined;
+  const mayRecover = isSettled && refusedRecovery(configuration) === undefined;
+  return {
+    warmValidationOperationId: isSettled ? receiverOperationId : undefined,
+    warmRecoveryOperationId: mayRecover ? receiverOperationId : undefined,
+  };
 }
-
-/** Which rule of the interface allows a discard: its table of states, or the fourth rule of its errors. */
-export type DiscardWindow = 'table' | 'errorsRule4';
 
 /** The activation that may be discarded now, or why none may. */
 export function admitDiscard(
-  configuration: ConfigurationRecord,
+  configuration: Configuration,
   request: { readonly operationId: string; readonly expectedGeneration: number },
-  window: DiscardWindow,
+  window: Readings['discard.window'],
 ): Operation | Refused {
   const operation = operationOf(configuration, request.operationId);
   if (operation === undefined) return { refused: 'unknown', message: 'operation not found' };
@@ -134,7 +128,7 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /** The reason to refuse a reset, if any: an activation in progress, unless it keeps failing before promotion. */
-export function refusedReset(configuration: ConfigurationRecord): Refused | undefined {
+export function refusedReset(configuration: Configuration): Refused | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;
   const failing = configuration.settings.mode === 'warm' ? activation.failedSteps > 0 : keepsFailing(activation);

@@ -1,27 +1,28 @@
 // The live handoff: the one moment at which a recovered environment comes into being.
-import type { ActivationResult, ConfigurationRecord, Operation, RetainedSource } from '../model.ts';
-import type { OperationOutcome } from '../operations.ts';
-import { end, unchanged } from '../operations.ts';
+import type { ActivationResult, Configuration, Operation, RetainedSource } from '../model.ts';
+import { end, type OperationOutcome, unchanged } from '../operations.ts';
 
 /** The recovered environment becomes live and is named; the activation is over and cannot be discarded any more. */
-export function promote(configuration: ConfigurationRecord, operation: Operation, now: number): OperationOutcome {
+export function promote(configuration: Configuration, operation: Operation, now: number): OperationOutcome {
   const { pinned } = operation;
   if (pinned === undefined) return unchanged(configuration);
+  const { operationId } = operation;
+  const { targetAppEnvId, targetAppId, pointId, cutoffAt } = pinned;
   const engine = nativeEngine(configuration.source);
   const activationResult: ActivationResult = {
-    operationId: operation.operationId,
-    targetAppEnvId: pinned.targetAppEnvId,
-    targetAppId: pinned.targetAppId,
-    pointId: pinned.pointId,
-    cutoffAt: pinned.cutoffAt,
+    operationId,
+    targetAppEnvId,
+    targetAppId,
+    pointId,
+    cutoffAt,
     completedAt: now,
     ...(engine === undefined ? {} : { engine }),
   };
   const ended = end(withoutStandby({ ...configuration, activationResult }, now), operation, 'succeeded', now);
   const promoted = {
     kind: 'activation.promoted',
-    operationId: operation.operationId,
-    detail: { targetAppEnvId: pinned.targetAppEnvId, targetAppId: pinned.targetAppId },
+    operationId,
+    detail: { targetAppEnvId, targetAppId },
     recovers: pinned,
   };
   return { ...ended, happenings: [promoted, ...ended.happenings] };
@@ -29,30 +30,18 @@ export function promote(configuration: ConfigurationRecord, operation: Operation
 
 /** The engine of a database that the service hands over itself; undefined for everything the user deploys. */
 export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | 'redis' | undefined {
-  switch (dockerPreset) {
-    case 'POSTGRESQL':
-      return 'postgresql';
-    case 'REDIS':
-      return 'redis';
-    default:
-      return undefined;
-  }
+  if (dockerPreset === 'POSTGRESQL') return 'postgresql';
+  return dockerPreset === 'REDIS' ? 'redis' : undefined;
 }
 
 /** The configuration without the standby that went live: its schedules end, too. */
-function withoutStandby(configuration: ConfigurationRecord, now: number): ConfigurationRecord {
+function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
-  const {
-    standby: _live,
-    receiverOperationId,
-    nextSnapshotAt: _snapshots,
-    nextValidationAt: _checks,
-    ...rest
-  } = configuration;
-  const operations = rest.operations.map((operation) =>
-    operation.operationId === receiverOperationId
+  const operations = configuration.operations.map((operation) =>
+    operation.operationId === configuration.receiverOperationId
       ? ({ ...operation, phase: 'succeeded', outcome: 'succeeded', endedAt: now } as const)
       : operation,
   );
-  return { ...rest, operations };
+  const ended = { standby: undefined, receiverOperationId: undefined, nextSnapshotAt: undefined };
+  return { ...configuration, ...ended, nextValidationAt: undefined, operations };
 }

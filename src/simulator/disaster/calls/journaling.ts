@@ -3,28 +3,38 @@ import { adminOf } from '../../accounts/access.ts';
 import type { AreaCall } from '../../area.ts';
 import { onlyFields, required, text } from '../../http/fields.ts';
 import { notFound, type RequestRefusal } from '../../http/refusal.ts';
-import { date, rejected } from '../../public/shape.ts';
+import { rejected } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import type { ItemView } from '../lists/items.ts';
-import type { ConfigurationRecord, CallRecord, ReceiptRecord, Refused } from '../model.ts';
-import { ruledOut } from '../model.ts';
-import { callId, configurationOf, journaledCalls } from '../rows.ts';
+import { type CallRecord, type ReceiptRecord, type Refused, ruledOut } from '../model.ts';
+import { operationOf, type OperationOutcome } from '../operations.ts';
+import { callId, journaledCalls, keep } from '../rows.ts';
 
-/** A call with the reference it is journaled under. */
-export type CallReference = Omit<CallRecord, 'receipt'>;
-
-/** The receipt stored under this requestId; refused if the payload differs. */
-export function committed(world: World, reference: CallReference): ReceiptRecord | Refused | undefined {
-  const entry = world.of(journaledCalls).get(callId(reference.accountId, reference.requestId));
-  if (entry === undefined) return undefined;
-  return entry.call === reference.call && entry.payload === reference.payload
-    ? entry.receipt
-    : ruledOut('this requestId was used for another request');
+/** What a call comes to when it is accepted: the operation that its receipt names. */
+export interface Accepted extends OperationOutcome {
+  readonly operationId: string;
 }
 
-/** Stores the receipt of a call under its requestId. */
-export function journal(world: World, reference: CallReference, receipt: ReceiptRecord): void {
+/** The committed receipt of this reference; when there is none yet, what is asked for is carried out and committed. */
+export function once(
+  world: World,
+  reference: Omit<CallRecord, 'receipt'>,
+  carryOut: () => Accepted | Refused,
+): ReceiptRecord | Refused {
+  const { accountId, requestId, call, payload } = reference;
+  const before = world.of(journaledCalls).get(callId(accountId, requestId));
+  if (before !== undefined) {
+    const isSame = before.call === call && before.payload === payload;
+    return isSame ? before.receipt : ruledOut('this requestId was used for another request');
+  }
+  const result = carryOut();
+  if ('refused' in result) return result;
+  keep(world, result, requestId);
+  const { operationId, configuration } = result;
+  const { configurationId, generation } = configuration;
+  const phase = operationOf(configuration, operationId)?.phase ?? 'queued';
+  const receipt: ReceiptRecord = { configurationId, operationId, generation, phase };
   world.of(journaledCalls).put({ ...reference, receipt });
+  return receipt;
 }
 
 /** Turns a refusal of the rules into the answer to a request. */
@@ -38,21 +48,4 @@ export function accountOfAdmin(call: AreaCall): string {
   adminOf(call, accountId);
   onlyFields(call.query, 'query', []);
   return accountId;
-}
-
-/** The configuration that a request of this account names. */
-export function configurationNamed(world: World, accountId: string, configurationId: string): ConfigurationRecord {
-  const configuration = configurationOf(world, configurationId);
-  if (configuration?.accountId !== accountId) throw notFound('configuration not found');
-  return configuration;
-}
-
-/** The present readings that shape items and receipts. */
-export function viewOf(world: World): ItemView {
-  return {
-    now: world.now,
-    date: (at) => date(world, at),
-    opaquePhases: world.readings['dr.phases'] === 'opaque',
-    readyWord: world.readings['dr.readinessWord'],
-  };
 }

@@ -1,8 +1,7 @@
 // POST /disaster-readiness/reset: the way out of everything. It carries no requestId: it is pinned by a name, and repeated
 // until nothing is left to do.
 import { accountNamed } from '../../accounts/access.ts';
-import type { AreaAnswer, AreaCall } from '../../area.ts';
-import { ok } from '../../area.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import { rejected } from '../../public/shape.ts';
@@ -10,7 +9,7 @@ import type { World } from '../../store/store.ts';
 import { refusedReset } from '../activation/admission.ts';
 import { resetBody } from './bodies.ts';
 import { accountOfAdmin, asRefusal } from './journaling.ts';
-import type { ConfigurationRecord } from '../model.ts';
+import type { Configuration } from '../model.ts';
 import { fence, ownedDestinations, wiped } from '../activation/recovery.ts';
 import { configurationOf, configurations, keep, protectionOf, wipe } from '../rows.ts';
 import { sourceFacts } from '../surroundings.ts';
@@ -21,20 +20,14 @@ export function reset(call: AreaCall): AreaAnswer {
   const accountId = accountOfAdmin(call);
   const account = accountNamed(world, accountId);
   const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
-  const { confirmationName } = resetBody(call.body);
-  if (confirmationName !== (environment?.name ?? account.name)) {
+  if (resetBody(call.body) !== (environment?.name ?? account.name)) {
     throw rejected(world, 'confirmationName is not the exact name of what is reset');
   }
   return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
 }
 
-interface NamedEnvironment {
-  readonly name: string;
-  readonly protections: readonly ConfigurationRecord[];
-}
-
 /** The environment to reset; one that is gone is still known by what its protection remembers. */
-function environmentOf({ world, body }: AreaCall, accountId: string): NamedEnvironment {
+function environmentOf({ world, body }: AreaCall, accountId: string) {
   const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
   const protection = protectionOf(world, sourceAppEnvId);
   const owned = protection?.accountId === accountId ? protection : undefined;
@@ -43,14 +36,14 @@ function environmentOf({ world, body }: AreaCall, accountId: string): NamedEnvir
   return { name: source.environmentName, protections: owned === undefined ? [] : [owned] };
 }
 
-function protectionsOf(world: World, accountId: string): readonly ConfigurationRecord[] {
+function protectionsOf(world: World, accountId: string): readonly Configuration[] {
   return world
     .of(configurations)
     .where('account', accountId)
     .flatMap(({ configurationId }) => configurationOf(world, configurationId) ?? []);
 }
 
-function wipeAll(world: World, protections: readonly ConfigurationRecord[]): AreaAnswer {
+function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
   if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
     throw notFound('there is no protection to reset');
   }
@@ -67,7 +60,7 @@ function wipeAll(world: World, protections: readonly ConfigurationRecord[]): Are
 }
 
 /** The work is fenced and stays so, but nothing is deleted yet: the same reset has to be sent again. */
-function pending(world: World, protections: readonly ConfigurationRecord[]): AreaAnswer {
+function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
   for (const protection of protections) keep(world, fence(protection, world.now));
   const refusal = rejected(world, 'the cleanup at the provider is pending: retry the same reset');
   return { status: refusal.status, refusal };

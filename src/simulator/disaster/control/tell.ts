@@ -2,37 +2,16 @@
 // that one request can set the stage, take a step and say what readiness is afterwards.
 import { beginCheckCleanup, completeCheck, returnToProtection, step } from '../progress/steps.ts';
 import { completeEnrollment } from '../protection/enrollment.ts';
-import type { CheckResult, ConfigurationRecord, Operation, CleanupRecord, Phase, StandbyShape } from '../model.ts';
-import type { Refused, Standby, DisclosedRecord, ToldReadiness, ValidationCleanup } from '../model.ts';
-import { ruledOut } from '../model.ts';
-import type { OperationMoment, OperationOutcome } from '../operations.ts';
-import { andThen, busyOperation, end, enter, unchanged } from '../operations.ts';
+import type { CleanupRecord, Configuration, DisclosedRecord, Operation, Phase, Refused } from '../model.ts';
+import { ruledOut, type Standby } from '../model.ts';
+import { andThen, busyOperation, end, enter, type Moment, type OperationOutcome, unchanged } from '../operations.ts';
 import { promote } from '../activation/promotion.ts';
-import { applyNext, finishChange, withFirstCopyAgain } from '../evidence/standby.ts';
+import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../evidence/standby.ts';
 import { withoutToldReadiness } from '../evidence/told.ts';
-
-/** A request of the control surface to one configuration; null takes back an earlier word. */
-export interface Telling {
-  readonly readiness?: ToldReadiness | null;
-  readonly standby?: { readonly shape?: StandbyShape; readonly reason?: string | null; readonly caughtUp?: boolean };
-  readonly failSteps?: number;
-  readonly hold?: boolean;
-  readonly engineUnavailableReason?: string | null;
-  readonly nextPhase?: boolean;
-  readonly setPhase?: Phase;
-  readonly nextValidation?: CheckResult | null;
-  readonly pendingCleanup?: CleanupRecord | null;
-  readonly validationCleanup?: ValidationCleanup | null;
-  readonly applySeconds?: number;
-  readonly firstCopyBytes?: number;
-}
+import type { Circumstances } from './telling.ts';
 
 /** Applies one request of the control surface to a configuration. */
-export function tell(
-  configuration: ConfigurationRecord,
-  telling: Telling,
-  moment: OperationMoment,
-): OperationOutcome | Refused {
+export function tell(configuration: Configuration, telling: Circumstances, moment: Moment): OperationOutcome | Refused {
   const circumstances = { ...configuration, told: toldFrom(configuration, telling) };
   const shaped = tellStandby(circumstances, telling, moment.now);
   if ('refused' in shaped) return shaped;
@@ -48,52 +27,49 @@ export function tell(
 
 function thenIfBusy(
   outcome: OperationOutcome,
-  next: (configuration: ConfigurationRecord, busy: Operation) => OperationOutcome,
+  next: (configuration: Configuration, busy: Operation) => OperationOutcome,
 ): OperationOutcome | Refused {
   const busy = busyOperation(outcome.configuration);
   if (busy === undefined) return ruledOut('this configuration has no operation in progress');
   return andThen(outcome, (configuration) => next(configuration, busy));
 }
 
-function toldFrom(configuration: ConfigurationRecord, telling: Telling): DisclosedRecord {
+function toldFrom(configuration: Configuration, telling: Circumstances): DisclosedRecord {
   const { told } = configuration;
-  const { engineUnavailableReason, nextValidation, pendingCleanup, validationCleanup, failingOperationId, ...rest } =
-    told;
-  const failing = telling.failSteps === undefined ? failingOperationId : busyOperation(configuration)?.operationId;
+  const { failSteps = told.failSteps, hold = told.hold } = telling;
+  const { applySeconds = told.applySeconds, firstCopyBytes = told.firstCopyBytes } = telling;
+  const failingOperationId =
+    telling.failSteps === undefined ? told.failingOperationId : busyOperation(configuration)?.operationId;
   return {
-    ...rest,
-    failSteps: telling.failSteps ?? told.failSteps,
-    ...(failing === undefined ? {} : { failingOperationId: failing }),
-    hold: telling.hold ?? told.hold,
-    applySeconds: telling.applySeconds ?? told.applySeconds,
-    firstCopyBytes: telling.firstCopyBytes ?? told.firstCopyBytes,
-    ...kept('engineUnavailableReason', telling.engineUnavailableReason, engineUnavailableReason),
-    ...kept('nextValidation', telling.nextValidation, nextValidation),
-    ...kept('pendingCleanup', telling.pendingCleanup, pendingCleanup),
-    ...kept('validationCleanup', telling.validationCleanup, validationCleanup),
+    ...told,
+    failSteps,
+    failingOperationId,
+    hold,
+    applySeconds,
+    firstCopyBytes,
+    engineUnavailableReason: kept(telling.engineUnavailableReason, told.engineUnavailableReason),
+    nextValidation: kept(telling.nextValidation, told.nextValidation),
+    pendingCleanup: kept(pendingCleanup(telling.pendingCleanup), told.pendingCleanup),
+    validationCleanup: kept(telling.validationCleanup, told.validationCleanup),
   };
 }
 
-function kept<Name extends string, Value>(
-  name: Name,
-  said: Value | null | undefined,
-  before: Value | undefined,
-): { readonly [Key in Name]?: Value } {
-  const value = said === undefined ? before : (said ?? undefined);
-  // A computed key widens to an index signature; this is the one key it has.
-  return (value === undefined ? {} : { [name]: value }) as { readonly [Key in Name]?: Value };
+/** What was said before stays when nothing is said now; null takes it back. */
+function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
+  return said === undefined ? before : (said ?? undefined);
 }
 
-function tellReadiness(
-  configuration: ConfigurationRecord,
-  said: ToldReadiness | null | undefined,
-): ConfigurationRecord {
+function pendingCleanup(said: Circumstances['pendingCleanup']): CleanupRecord | null | undefined {
+  return said && { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0, ...said };
+}
+
+function tellReadiness(configuration: Configuration, said: Circumstances['readiness']): Configuration {
   if (said === undefined) return configuration;
   const computed = withoutToldReadiness(configuration);
   return said === null ? computed : { ...computed, told: { ...computed.told, readiness: said } };
 }
 
-function tellStandby(configuration: ConfigurationRecord, telling: Telling, now: number): ConfigurationRecord | Refused {
+function tellStandby(configuration: Configuration, telling: Circumstances, now: number): Configuration | Refused {
   const { standby, told } = configuration;
   if (telling.standby === undefined && telling.firstCopyBytes === undefined) return configuration;
   if (standby === undefined) {
@@ -104,33 +80,25 @@ function tellStandby(configuration: ConfigurationRecord, telling: Telling, now: 
   return applyNext({ ...configuration, standby: shaped }, now);
 }
 
-function standbyAsTold(standby: Standby, said: NonNullable<Telling['standby']>, now: number): Standby {
-  const { reason: before, ...rest } = standby;
-  const shape = said.shape ?? standby.shape;
-  const reason = said.reason === undefined ? reasonOf(shape, standby.shape, before) : (said.reason ?? undefined);
-  const named: Standby = { ...rest, shape, quickChanges: 0, ...(reason === undefined ? {} : { reason }) };
+function standbyAsTold(standby: Standby, said: NonNullable<Circumstances['standby']>, now: number): Standby {
+  const { shape = standby.shape } = said;
+  const reason = kept(said.reason, shape === standby.shape ? standby.reason : shapeFor(shape).reason);
+  const named = { ...standby, shape, quickChanges: 0, reason };
   if (said.caughtUp === undefined) return named;
-  const { applying: _stopped, ...idle } = named;
+  const idle = { ...named, applying: undefined };
   if (!said.caughtUp) return { ...idle, heldBehind: true };
-  const applied = idle.backlog.at(-1)?.pointId ?? idle.appliedPointId;
-  const reached = applied === undefined ? {} : { appliedPointId: applied };
-  return { ...idle, ...reached, heldBehind: false, firstCopyDone: true, backlog: [], progressAt: now };
+  const appliedPointId = idle.backlog.at(-1)?.pointId ?? idle.appliedPointId;
+  return { ...idle, appliedPointId, heldBehind: false, firstCopyDone: true, backlog: [], progressAt: now };
 }
 
-function reasonOf(shape: StandbyShape, before: StandbyShape, reason: string | undefined): string | undefined {
-  if (shape === before) return reason;
-  if (shape === 'standard') return undefined;
-  return shape === 'seedBoost' ? 'catchingUp' : 'standardTooSlow';
-}
-
-function verifyCleanup(configuration: ConfigurationRecord, now: number): OperationOutcome {
+function verifyCleanup(configuration: Configuration, now: number): OperationOutcome {
   const busy = busyOperation(configuration);
   return busy?.check === 'cleanupUnverifiable' && busy.phase === 'cleaning'
     ? completeCheck(configuration, busy, now)
     : unchanged(configuration);
 }
 
-function stepNow(configuration: ConfigurationRecord, busy: Operation, moment: OperationMoment): OperationOutcome {
+function stepNow(configuration: Configuration, busy: Operation, moment: Moment): OperationOutcome {
   const { failSteps, failingOperationId } = configuration.told;
   if (failSteps > 0 && failingOperationId === busy.operationId) return step(configuration, busy, moment);
   if (busy.phase === 'cleaning' && busy.kind === 'validation') return completeCheck(configuration, busy, moment.now);
@@ -140,38 +108,27 @@ function stepNow(configuration: ConfigurationRecord, busy: Operation, moment: Op
   return andThen(ready, (current) => step(current, busy, moment));
 }
 
-function moveTo(
-  configuration: ConfigurationRecord,
+function moveTo(configuration: Configuration, busy: Operation, phase: Phase, moment: Moment): OperationOutcome {
+  if (phase === 'succeeded' || phase === 'failed') return conclude(configuration, busy, phase, moment);
+  return phase === 'cleaning' && busy.kind === 'validation'
+    ? beginCheckCleanup(configuration, busy, moment.now)
+    : enter(configuration, busy, phase, moment.now);
+}
+
+function conclude(
+  configuration: Configuration,
   busy: Operation,
-  phase: Phase,
-  moment: OperationMoment,
+  outcome: 'succeeded' | 'failed',
+  moment: Moment,
 ): OperationOutcome {
   const { now } = moment;
-  if (phase === 'succeeded') return succeed(configuration, busy, moment);
-  if (phase === 'failed') return fail(configuration, busy, now);
-  return phase === 'cleaning' && busy.kind === 'validation'
-    ? beginCheckCleanup(configuration, busy, now)
-    : enter(configuration, busy, phase, now);
-}
-
-function succeed(configuration: ConfigurationRecord, busy: Operation, moment: OperationMoment): OperationOutcome {
+  const succeeds = outcome === 'succeeded';
   switch (busy.kind) {
     case 'enrollment':
-      return completeEnrollment(configuration, busy, moment);
+      return succeeds ? completeEnrollment(configuration, busy, moment) : end(configuration, busy, outcome, now);
     case 'validation':
-      return completeCheck(configuration, { ...busy, check: 'pass' }, moment.now);
+      return completeCheck(configuration, { ...busy, check: succeeds ? 'pass' : 'fail' }, now);
     case 'activation':
-      return promote(configuration, busy, moment.now);
-  }
-}
-
-function fail(configuration: ConfigurationRecord, busy: Operation, now: number): OperationOutcome {
-  switch (busy.kind) {
-    case 'enrollment':
-      return end(configuration, busy, 'failed', now);
-    case 'validation':
-      return completeCheck(configuration, { ...busy, check: 'fail' }, now);
-    case 'activation':
-      return returnToProtection(configuration, busy, now);
+      return succeeds ? promote(configuration, busy, now) : returnToProtection(configuration, busy, now);
   }
 }

@@ -1,7 +1,7 @@
 // Recovery points: how they are made, and which of them may be chosen.
 import { createHash } from 'node:crypto';
-import type { ConfigurationRecord, RecoveryPoint } from '../model.ts';
-import type { OperationMoment, OperationOutcome } from '../operations.ts';
+import type { Configuration, RecoveryPoint } from '../model.ts';
+import { happened, type Moment, type OperationOutcome } from '../operations.ts';
 import { withoutToldReadiness } from './told.ts';
 
 /** The number of points that a configuration keeps. */
@@ -10,40 +10,32 @@ const KEPT = 1_000;
 const FULL_COPY_BYTES = 100_000_000;
 
 /** Takes a snapshot of the source as of `cutoffAt`; a warm standby gets it as its next change. */
-export function takeSnapshot(
-  configuration: ConfigurationRecord,
-  moment: OperationMoment,
-  cutoffAt = moment.now,
-): OperationOutcome {
+export function takeSnapshot(configuration: Configuration, moment: Moment, cutoffAt = moment.now): OperationOutcome {
   const sequence = configuration.pointsTaken + 1;
-  const sizing = (moment.source ?? configuration.source).sizing;
   const point: RecoveryPoint = {
     pointId: hash(`${configuration.configurationId}/${sequence}/${cutoffAt}`),
     operationId: moment.newId('op'),
     sequence,
     cutoffAt,
     bytes: configuration.points.length === 0 ? FULL_COPY_BYTES : 1_000_000 + ((sequence * 7_919) % 4_000_000),
-    ...(sizing === undefined ? {} : { sizing }),
+    sizing: (moment.source ?? configuration.source).sizing,
   };
-  const taken: ConfigurationRecord = withoutToldReadiness({
+  const taken: Configuration = withoutToldReadiness({
     ...configuration,
     points: [...configuration.points, point].slice(-KEPT),
     pointsTaken: sequence,
   });
-  return {
-    configuration: withChange(taken, point),
-    happenings: [{ kind: 'point.created', detail: { pointId: point.pointId, cutoffAt } }],
-  };
+  return happened(withChange(taken, point), { kind: 'point.created', detail: { pointId: point.pointId, cutoffAt } });
 }
 
-function withChange(configuration: ConfigurationRecord, { pointId, bytes }: RecoveryPoint): ConfigurationRecord {
+function withChange(configuration: Configuration, { pointId, bytes }: RecoveryPoint): Configuration {
   const { standby } = configuration;
   if (standby === undefined) return configuration;
   return { ...configuration, standby: { ...standby, backlog: [...standby.backlog, { pointId, bytes }] } };
 }
 
 /** The newest point from which a recovery could start: for a warm protection the one its standby has applied. */
-export function protectedPoint(configuration: ConfigurationRecord): RecoveryPoint | undefined {
+export function protectedPoint(configuration: Configuration): RecoveryPoint | undefined {
   if (configuration.settings.mode === 'cold') return configuration.points.at(-1);
   const applied = configuration.standby?.appliedPointId;
   return applied === undefined ? undefined : configuration.points.find(({ pointId }) => pointId === applied);
@@ -58,7 +50,7 @@ export interface SelectablePoint extends RecoveryPoint {
  * The points an activation may name. A warm protection has one at most: the point that the configuration's own receiver
  * has checked; without a receiver that owns it there is none.
  */
-export function selectablePoints(configuration: ConfigurationRecord): readonly SelectablePoint[] {
+export function selectablePoints(configuration: Configuration): readonly SelectablePoint[] {
   if (configuration.settings.mode === 'cold') {
     return configuration.points.map((point) => ({ ...point, selectedOperationId: point.operationId }));
   }
@@ -69,7 +61,7 @@ export function selectablePoints(configuration: ConfigurationRecord): readonly S
 }
 
 /** Tells if a point was frozen under the contract that the protection was set up with. */
-export function keepsContract(configuration: ConfigurationRecord, point: RecoveryPoint): boolean {
+export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   const contract = configuration.source.sizing;
   return contract !== undefined && JSON.stringify(contract) === JSON.stringify(point.sizing);
 }

@@ -1,6 +1,6 @@
 // Readiness is evaluated from evidence when it is asked for; unknown, expired or failed evidence is never ready.
 import { EXCUSE_MS, VALIDATION_EXPIRES_AFTER_INTERVALS } from '../durations.ts';
-import type { ConfigurationRecord, RecoveryPoint } from '../model.ts';
+import type { Configuration, RecoveryPoint } from '../model.ts';
 import { protectedPoint } from './points.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 import { isExcuse } from './told.ts';
@@ -8,14 +8,14 @@ import { isExcuse } from './told.ts';
 /** The readiness of a protection: its state, and the reason where it is not ready. */
 export interface Readiness {
   readonly state: string;
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   readonly warnings: readonly string[];
   readonly cutoffAt?: number;
   readonly recoveryPointAgeMs?: number;
 }
 
 /** Evaluates the readiness of a configuration from its evidence at this moment. */
-export function readinessAt(configuration: ConfigurationRecord, now: number): Readiness {
+export function readinessAt(configuration: Configuration, now: number): Readiness {
   const point = protectedPoint(configuration);
   const age = point === undefined ? {} : { cutoffAt: point.cutoffAt, recoveryPointAgeMs: now - point.cutoffAt };
   const warnings = configuration.told.readiness?.warnings ?? warningsOf(configuration);
@@ -24,19 +24,18 @@ export function readinessAt(configuration: ConfigurationRecord, now: number): Re
 
 type Verdict = Pick<Readiness, 'state' | 'reason'>;
 
-const READY: Verdict = { state: 'ready' };
-
-function verdict(configuration: ConfigurationRecord, point: RecoveryPoint | undefined, now: number): Verdict {
+function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict {
   if (configuration.fencedAt !== undefined) return needsAttention('resetPending');
   const told = configuration.told.readiness;
-  if (told !== undefined) return outlastsExcuse(configuration, toldVerdict(told.state, told.reason), point, now);
+  if (told !== undefined) return outlastsExcuse(configuration, { state: told.state, reason: told.reason }, point, now);
   return (
     fromEnrollment(configuration) ??
     fromLastCheck(configuration) ??
     fromStandby(configuration, point, now) ??
     fromAge(configuration, point, now) ??
-    fromValidationAge(configuration, now) ??
-    READY
+    fromValidationAge(configuration, now) ?? {
+      state: 'ready',
+    }
   );
 }
 
@@ -44,29 +43,20 @@ function needsAttention(reason: string): Verdict {
   return { state: 'needsAttention', reason };
 }
 
-function toldVerdict(state: string, reason: string | undefined): Verdict {
-  return reason === undefined ? { state } : { state, reason };
-}
-
-function fromEnrollment(configuration: ConfigurationRecord): Verdict | undefined {
-  const enrollments = configuration.operations.filter(({ kind }) => kind === 'enrollment');
-  const latest = enrollments.at(-1);
+function fromEnrollment(configuration: Configuration): Verdict | undefined {
+  const latest = configuration.operations.findLast(({ kind }) => kind === 'enrollment');
   if (latest?.outcome === 'failed') return { state: 'failed', reason: 'enrollmentFailed' };
   const preparing = latest !== undefined && latest.endedAt === undefined && latest.stepDueAt !== undefined;
   return preparing || !configuration.enrolled ? { state: 'preparing' } : undefined;
 }
 
-function fromLastCheck({ lastCheck }: ConfigurationRecord): Verdict | undefined {
+function fromLastCheck({ lastCheck }: Configuration): Verdict | undefined {
   if (lastCheck?.result === 'fail') return { state: 'failed', reason: 'validationFailed' };
   if (lastCheck?.result === 'cleanupUnverifiable') return needsAttention('cleanupUnverifiable');
   return undefined;
 }
 
-function fromStandby(
-  configuration: ConfigurationRecord,
-  point: RecoveryPoint | undefined,
-  now: number,
-): Verdict | undefined {
+function fromStandby(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict | undefined {
   const { settings, standby } = configuration;
   if (settings.mode === 'cold') return undefined;
   if (standby === undefined) return needsAttention('standbyActivated');
@@ -76,17 +66,13 @@ function fromStandby(
   return outlastsExcuse(configuration, needsAttention('catchingUp'), point, now);
 }
 
-function fromAge(
-  configuration: ConfigurationRecord,
-  point: RecoveryPoint | undefined,
-  now: number,
-): Verdict | undefined {
+function fromAge(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict | undefined {
   if (!isOlderThan(point, configuration.settings.rpoTargetMs, now)) return undefined;
   const excused = configuration.rollover === undefined ? 'rpoExceeded' : 'chainRollover';
   return outlastsExcuse(configuration, needsAttention(excused), point, now);
 }
 
-function fromValidationAge({ lastCheck, settings }: ConfigurationRecord, now: number): Verdict | undefined {
+function fromValidationAge({ lastCheck, settings }: Configuration, now: number): Verdict | undefined {
   const at = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
   const expired = now - at > VALIDATION_EXPIRES_AFTER_INTERVALS * settings.validationIntervalMs;
   return expired ? needsAttention('validationExpired') : undefined;
@@ -94,7 +80,7 @@ function fromValidationAge({ lastCheck, settings }: ConfigurationRecord, now: nu
 
 /** For this long a rollover or a standby catching up is given as the reason; after that, the missed target. */
 function outlastsExcuse(
-  configuration: ConfigurationRecord,
+  configuration: Configuration,
   said: Verdict,
   point: RecoveryPoint | undefined,
   now: number,
@@ -107,7 +93,7 @@ function isOlderThan(point: RecoveryPoint | undefined, ageMs: number, now: numbe
   return point === undefined || now - point.cutoffAt > ageMs;
 }
 
-function warningsOf({ standby }: ConfigurationRecord): readonly string[] {
+function warningsOf({ standby }: Configuration): readonly string[] {
   if (standby?.shape === 'seedBoost') return ['seedBoost'];
   return standby?.shape === 'sustained' ? ['sustainedStandby'] : [];
 }

@@ -10,8 +10,8 @@ import {
   STANDBY_RESTART_MS,
   STEP_RETRY_MS,
 } from '../durations.ts';
-import type { ConfigurationRecord, Standby, StandbyShape, DisclosedRecord } from '../model.ts';
-import { type OperationOutcome, unchanged } from '../operations.ts';
+import type { Configuration, Standby, StandbyShape, DisclosedRecord } from '../model.ts';
+import { happened, type OperationOutcome, unchanged } from '../operations.ts';
 import { withEvidence } from './told.ts';
 
 /** A standby that has everything before it; `backlog` names the point its first copy brings. */
@@ -35,23 +35,30 @@ export function newStandby(
 
 /** Restarts the first copy, with the size that the control surface set. */
 export function withFirstCopyAgain(standby: Standby, told: DisclosedRecord, now: number): Standby {
-  const { applying: _stopped, reason: _reason, ...rest } = standby;
-  const first = standby.backlog.length > 0 ? standby.backlog : appliedAgain(standby);
-  return { ...rest, ...shapeOfFirstCopy(told), firstCopyDone: false, backlog: first, quickChanges: 0, progressAt: now };
+  const { appliedPointId, lastApplyBytes: bytes = 0 } = standby;
+  const applied = appliedPointId === undefined ? [] : [{ pointId: appliedPointId, bytes }];
+  return {
+    ...standby,
+    applying: undefined,
+    ...shapeOfFirstCopy(told),
+    firstCopyDone: false,
+    backlog: standby.backlog.length > 0 ? standby.backlog : applied,
+    quickChanges: 0,
+    progressAt: now,
+  };
 }
 
-function appliedAgain({ appliedPointId, lastApplyBytes }: Standby): Standby['backlog'] {
-  return appliedPointId === undefined ? [] : [{ pointId: appliedPointId, bytes: lastApplyBytes ?? 0 }];
+function shapeOfFirstCopy({ firstCopyBytes }: DisclosedRecord) {
+  return shapeFor(firstCopyBytes >= LARGE_FIRST_COPY_BYTES ? 'seedBoost' : 'standard');
 }
 
-function shapeOfFirstCopy({ firstCopyBytes }: DisclosedRecord): Pick<Standby, 'shape' | 'reason'> {
-  return firstCopyBytes >= LARGE_FIRST_COPY_BYTES
-    ? { shape: 'seedBoost', reason: 'catchingUp' }
-    : { shape: 'standard' };
+/** A shape of the standby with the reason for it. */
+export function shapeFor(shape: StandbyShape): Pick<Standby, 'shape' | 'reason'> {
+  return { shape, reason: { standard: undefined, seedBoost: 'catchingUp', sustained: 'standardTooSlow' }[shape] };
 }
 
 /** Begins to apply the next change if there is one and none is being applied. */
-export function applyNext(configuration: ConfigurationRecord, now: number): ConfigurationRecord {
+export function applyNext(configuration: Configuration, now: number): Configuration {
   const { standby, told } = configuration;
   const [change] = standby?.backlog ?? [];
   if (standby === undefined || change === undefined || standby.applying !== undefined || standby.heldBehind) {
@@ -71,37 +78,37 @@ function firstCopyMs({ firstCopyBytes }: DisclosedRecord): number {
 }
 
 /** The change in hand is applied: the point it brings is the protected one now. */
-export function finishChange(configuration: ConfigurationRecord, now: number): OperationOutcome {
+export function finishChange(configuration: Configuration, now: number): OperationOutcome {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
   if (standby?.applying === undefined || change === undefined) return unchanged(configuration);
-  const { applying, reason: _reason, ...kept } = standby;
+  const { applying } = standby;
   const seconds = (applying.doneAt - applying.startedAt) / SECOND;
   const quick = seconds * SECOND <= settings.snapshotIntervalMs / 3;
   const quickChanges = applying.firstCopy || !quick ? 0 : standby.quickChanges + 1;
-  const shape = nextShape(standby.shape, { quick: quick || applying.firstCopy, quickChanges, behind: rest.length > 0 });
+  const pace = { quick: quick || applying.firstCopy, quickChanges, behind: rest.length > 0 };
+  const shape = nextShape(standby.shape, pace);
+  const isSameShape = shape === standby.shape;
   const after: Standby = {
-    ...kept,
-    ...shape,
+    ...standby,
+    applying: undefined,
+    ...shapeFor(shape),
     firstCopyDone: true,
     backlog: rest,
     appliedPointId: change.pointId,
     lastApplySeconds: seconds,
     lastApplyBytes: applying.firstCopy ? told.firstCopyBytes : change.bytes,
-    quickChanges: shape.shape === standby.shape ? quickChanges : 0,
+    quickChanges: isSameShape ? quickChanges : 0,
     progressAt: now,
-    restartedUntil: shape.shape === standby.shape ? standby.restartedUntil : now + STANDBY_RESTART_MS,
+    restartedUntil: isSameShape ? standby.restartedUntil : now + STANDBY_RESTART_MS,
   };
   const { configurationId } = configuration;
-  const applied = { kind: 'standby.applied', detail: { configurationId, pointId: change.pointId, shape: shape.shape } };
-  return {
-    configuration: applyNext({ ...withEvidence(configuration), standby: after }, now),
-    happenings: [applied],
-  };
+  const applied = { kind: 'standby.applied', detail: { configurationId, pointId: change.pointId, shape } };
+  return happened(applyNext({ ...withEvidence(configuration), standby: after }, now), applied);
 }
 
 /** The region of the standby is down: the change in hand is tried again later. */
-export function postponeChange(configuration: ConfigurationRecord, now: number): OperationOutcome {
+export function postponeChange(configuration: Configuration, now: number): OperationOutcome {
   const { standby } = configuration;
   if (standby?.applying === undefined) return unchanged(configuration);
   const applying = { ...standby.applying, doneAt: now + STEP_RETRY_MS };
@@ -114,18 +121,14 @@ interface Pace {
   readonly behind: boolean;
 }
 
-function nextShape(shape: StandbyShape, pace: Pace): Pick<Standby, 'shape' | 'reason'> {
+function nextShape(shape: StandbyShape, { quick, quickChanges, behind }: Pace): StandbyShape {
   switch (shape) {
     case 'seedBoost':
-      return !pace.behind && pace.quickChanges >= QUICK_CHANGES_AFTER_SEED
-        ? { shape: 'standard' }
-        : { shape, reason: 'catchingUp' };
+      return !behind && quickChanges >= QUICK_CHANGES_AFTER_SEED ? 'standard' : shape;
     case 'standard':
-      return pace.quick ? { shape } : { shape: 'sustained', reason: 'standardTooSlow' };
+      return quick ? shape : 'sustained';
     case 'sustained':
-      return pace.quickChanges >= QUICK_CHANGES_AFTER_SUSTAINED
-        ? { shape: 'standard' }
-        : { shape, reason: 'standardTooSlow' };
+      return quickChanges >= QUICK_CHANGES_AFTER_SUSTAINED ? 'standard' : shape;
   }
 }
 
@@ -143,7 +146,7 @@ export function fallenBehind(standby: Standby): boolean {
  * No change was applied for several snapshot intervals although some are waiting. A standby that the control surface lets
  * fall behind counts as making progress as long as its configuration is not held.
  */
-export function makesNoProgress({ standby, settings, told }: ConfigurationRecord, now: number): boolean {
+export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;
   if (standby.heldBehind && !told.hold) return false;
   const applyingSince = standby.applying?.startedAt ?? standby.progressAt;

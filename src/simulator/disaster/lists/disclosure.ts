@@ -3,10 +3,10 @@
 import type { Readings } from '../../readings.ts';
 import type { Item } from './items.ts';
 
-const SOURCE =
-  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations suggestedSettings'.split(
-    ' ',
-  );
+const SOURCE = (
+  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations ' +
+  'suggestedSettings'
+).split(' ');
 
 const CONFIGURATION =
   'configurationId sourceAppEnvId generation settings readiness activities validationScheduleEstablished'.split(' ');
@@ -16,8 +16,7 @@ const VOLUME = ['name', 'eligible'];
 const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
 
 /** The fields that the interface names of the operation under way and of one in the history. */
-const NAMED_ACTIVE = ['cutoffAt', 'validationCleanup'];
-const NAMED_ACTIVITY = ['cutoffAt'];
+const NAMED = ['cutoffAt', 'validationCleanup'];
 
 /** A configuration as this world discloses it. */
 export function disclosedConfiguration(configuration: Item, readings: Readings): Item {
@@ -26,30 +25,18 @@ export function disclosedConfiguration(configuration: Item, readings: Readings):
     case 'full':
       return shown;
     case 'withoutIds':
-      return withOperations(shown, withoutId, withoutId);
+      return withOperations(shown, (operation) => ({ ...operation, operationId: undefined }));
     case 'asNamed':
-      return withOperations(
-        shown,
-        (active) => only(NAMED_ACTIVE, active),
-        (activity) => only(NAMED_ACTIVITY, activity),
-      );
+      return withOperations(shown, (operation) => only(NAMED, operation));
   }
 }
 
-function withoutId(operation: unknown): Item {
-  return typeof operation === 'object' && operation !== null ? { ...operation, operationId: undefined } : {};
-}
-
-function withOperations(
-  configuration: Item,
-  ofActive: (active: unknown) => Item,
-  ofActivity: (activity: unknown) => Item,
-): Item {
-  const { activeOperation, activities } = configuration;
+function withOperations(configuration: Item, show: (operation: object) => Item): Item {
+  const { activeOperation, activities } = configuration as { activeOperation?: object; activities: readonly object[] };
   return {
     ...configuration,
-    ...(activeOperation === undefined ? {} : { activeOperation: ofActive(activeOperation) }),
-    activities: Array.isArray(activities) ? activities.map(ofActivity) : activities,
+    ...(activeOperation && { activeOperation: show(activeOperation) }),
+    activities: activities.map(show),
   };
 }
 

@@ -1,58 +1,37 @@
 // Disaster readiness as clients see it: the items of the lists, receipts and points. Nothing here is stored. Optional
 // fields without a value are there with the value undefined; how those are shown is decided for all areas at once.
 import { warmHints } from '../activation/admission.ts';
-import type { RegionFacts, SourceFacts } from '../protection/eligibility.ts';
-import { eligibleDestinations, unsupportedReasons } from '../protection/eligibility.ts';
-import type {
-  ConfigurationRecord,
-  Operation,
-  CleanupRecord,
-  Phase,
-  ReceiptRecord,
-  RetainedDisk,
-  ValidationCleanup,
-} from '../model.ts';
+import {
+  type RegionFacts,
+  eligibleDestinations,
+  type SourceFacts,
+  unsupportedReasons,
+} from '../protection/eligibility.ts';
+import type { CleanupRecord, Configuration, Operation, Phase, ReceiptRecord, RetainedDisk } from '../model.ts';
 import { countsFailedSteps, operationOf } from '../operations.ts';
-import type { SelectablePoint } from '../evidence/points.ts';
-import { hash, keepsContract } from '../evidence/points.ts';
+import { hash, keepsContract, type SelectablePoint } from '../evidence/points.ts';
 import { readinessAt } from '../evidence/readiness.ts';
 import { defaultSettings } from '../protection/settings.ts';
 import { caughtUp } from '../evidence/standby.ts';
+import { date } from '../../public/shape.ts';
+import type { World } from '../../store/store.ts';
 
 /** A JSON object on its way out. */
 export type Item = Readonly<Record<string, unknown>>;
 
-/** The present moment and the readings that shape items and receipts. */
-export interface ItemView {
-  readonly now: number;
-  readonly date: (at: number) => string;
-  readonly opaquePhases: boolean;
-  readonly readyWord: string;
-}
-
-/** The target environment of a protected source, once there is one. */
-export interface TargetEnvironment {
-  readonly appEnvId: string;
-  readonly appId: string;
-  readonly appName: string;
-  readonly environmentName: string;
-}
-
-/** An environment as a candidate for protection. */
+/** An environment as a candidate for protection, with its protection and the target environment of that once there is one. */
 export function sourceItem(
   facts: SourceFacts,
-  about: {
-    readonly configuration?: ConfigurationRecord;
-    readonly target?: TargetEnvironment;
-    readonly regions: readonly RegionFacts[];
-    readonly disks: readonly RetainedDisk[];
-  },
-  view: ItemView,
+  configuration: Configuration | undefined,
+  target: Item | undefined,
+  regions: readonly RegionFacts[],
+  disks: readonly RetainedDisk[],
+  world: World,
 ): Item {
-  const reasons = unsupportedReasons(facts, about.regions);
-  const destinations = eligibleDestinations(facts, about.regions);
-  const { configuration, target } = about;
+  const reasons = unsupportedReasons(facts, regions);
+  const destinations = eligibleDestinations(facts, regions);
   const { appId, appName, environmentName, region } = facts.source;
+  const eligible = reasons.length === 0;
   return {
     sourceAppEnvId: facts.appEnvId,
     appId,
@@ -60,59 +39,47 @@ export function sourceItem(
     environmentName,
     region,
     mode: configuration?.settings.mode,
-    eligible: reasons.length === 0,
-    volumes: volumesOf(facts, reasons),
+    eligible,
+    volumes: Array.from({ length: facts.volumes }, (_, n) => ({
+      name: `volume-${n + 1}`,
+      eligible,
+      reason: reasons[0],
+    })),
     unsupportedReasons: reasons,
     eligibleDestinations: destinations,
     suggestedSettings: defaultSettings(destinations),
     configurationId: configuration?.configurationId,
     target,
-    pendingCleanup: pendingCleanup(configuration, about.disks, view),
+    pendingCleanup: pendingCleanup(configuration, disks, world),
   };
 }
 
-function volumesOf({ volumes }: SourceFacts, reasons: readonly string[]): readonly Item[] {
-  const [reason] = reasons;
-  return Array.from({ length: volumes }, (_, index) => ({
-    name: `volume-${index + 1}`,
-    eligible: reason === undefined,
-    reason,
-  }));
-}
-
-const NO_HINTS = { warmValidationOperationId: undefined, warmRecoveryOperationId: undefined };
-
 /** A protection with its readiness as of now. */
-export function configurationItem(
-  configuration: ConfigurationRecord,
-  disks: readonly RetainedDisk[],
-  view: ItemView,
-): Item {
+export function configurationItem(configuration: Configuration, disks: readonly RetainedDisk[], world: World): Item {
   const { settings, target, told, nextSnapshotAt, nextValidationAt } = configuration;
   return {
     configurationId: configuration.configurationId,
     sourceAppEnvId: configuration.sourceAppEnvId,
     generation: configuration.generation,
     settings: settingsOf(configuration),
-    readiness: readinessOf(configuration, view),
-    ...activeOf(configuration, view),
-    activities: configuration.operations.map((operation) => activity(operation, view)),
+    readiness: readinessOf(configuration, world),
+    ...activeOf(configuration, world),
+    activities: configuration.operations.map((operation) => activity(operation, world)),
     standby: standbyOf(configuration),
     warmDestination: settings.mode === 'warm' ? target : undefined,
     plannedDestination: settings.mode === 'cold' ? target : undefined,
-    ...NO_HINTS,
     ...warmHints(configuration),
     activationUnavailableReason: told.engineUnavailableReason,
-    activationResult: resultOf(configuration, view),
+    activationResult: resultOf(configuration, world),
     canRequestDiscard: discardAccepted(configuration),
-    pendingCleanup: pendingCleanup(configuration, disks, view),
+    pendingCleanup: pendingCleanup(configuration, disks, world),
     validationScheduleEstablished: nextValidationAt !== undefined,
-    nextSnapshotAt: dated(nextSnapshotAt, view),
-    nextValidationAt: dated(nextValidationAt, view),
+    nextSnapshotAt: date(world, nextSnapshotAt),
+    nextValidationAt: date(world, nextValidationAt),
   };
 }
 
-function settingsOf({ settings, target }: ConfigurationRecord): Item {
+function settingsOf({ settings, target }: Configuration): Item {
   const { storage, ...plain } = settings;
   const credential = {
     inherited: {},
@@ -122,13 +89,13 @@ function settingsOf({ settings, target }: ConfigurationRecord): Item {
   return { ...plain, ...credential[storage.kind], target };
 }
 
-function readinessOf(configuration: ConfigurationRecord, view: ItemView): Item {
-  const { state, reason, warnings, cutoffAt, recoveryPointAgeMs } = readinessAt(configuration, view.now);
-  const word = state === 'ready' ? view.readyWord : state;
-  return { state: word, reason, warnings, cutoffAt: dated(cutoffAt, view), recoveryPointAgeMs };
+function readinessOf(configuration: Configuration, world: World): Item {
+  const { state, reason, warnings, cutoffAt, recoveryPointAgeMs } = readinessAt(configuration, world.now);
+  const word = state === 'ready' ? world.readings['dr.readinessWord'] : state;
+  return { state: word, reason, warnings, cutoffAt: date(world, cutoffAt), recoveryPointAgeMs };
 }
 
-function activeOf(configuration: ConfigurationRecord, view: ItemView): Item {
+function activeOf(configuration: Configuration, world: World): Item {
   const active = operationOf(configuration, configuration.activeOperationId);
   if (active === undefined) return { activeOperationId: undefined, activeOperation: undefined };
   const { operationId, kind, phase, failedSteps, pinned } = active;
@@ -136,71 +103,58 @@ function activeOf(configuration: ConfigurationRecord, view: ItemView): Item {
   const activeOperation = {
     operationId,
     kind,
-    phase: phaseWord(phase, view),
+    phase: phaseWord(phase, world),
     failedSteps: countsFailedSteps(phase) ? failedSteps : 0,
-    cutoffAt: dated(pinned?.cutoffAt, view),
-    validationCleanup: cleanup === undefined ? undefined : validationCleanupOf(cleanup, view),
+    cutoffAt: date(world, pinned?.cutoffAt),
+    validationCleanup: cleanup && {
+      observedAt: date(world, cleanup.observedAt),
+      retentionUntil: date(world, cleanup.retentionUntil),
+      retentionPending: cleanup.retentionPending,
+    },
   };
   return { activeOperationId: operationId, activeOperation };
 }
 
-function validationCleanupOf(
-  { observedAt, retentionUntil, retentionPending }: ValidationCleanup,
-  view: ItemView,
-): Item {
-  return {
-    observedAt: view.date(observedAt),
-    retentionUntil: dated(retentionUntil, view),
-    retentionPending,
-  };
-}
-
-function activity(operation: Operation, view: ItemView): Item {
+function activity(operation: Operation, world: World): Item {
   const { operationId, kind, phase, outcome, startedAt, endedAt, pinned } = operation;
   return {
     operationId,
     kind,
-    phase: phaseWord(phase, view),
-    outcome: outcome,
-    startedAt: view.date(startedAt),
-    endedAt: dated(endedAt, view),
-    cutoffAt: dated(pinned?.cutoffAt, view),
+    phase: phaseWord(phase, world),
+    outcome,
+    startedAt: date(world, startedAt),
+    endedAt: date(world, endedAt),
+    cutoffAt: date(world, pinned?.cutoffAt),
   };
 }
 
-function standbyOf({ standby }: ConfigurationRecord): Item | undefined {
+function standbyOf({ standby }: Configuration): Item | undefined {
   if (standby === undefined) return undefined;
   const { shape, reason, lastApplySeconds, lastApplyBytes } = standby;
-  return {
-    shape,
-    reason,
-    caughtUp: caughtUp(standby),
-    lastApplySeconds: lastApplySeconds,
-    lastApplyBytes: lastApplyBytes,
-  };
+  return { shape, reason, caughtUp: caughtUp(standby), lastApplySeconds, lastApplyBytes };
 }
 
-function resultOf({ activationResult }: ConfigurationRecord, view: ItemView): Item | undefined {
+function resultOf({ activationResult }: Configuration, world: World): Item | undefined {
   if (activationResult === undefined) return undefined;
   const { cutoffAt, completedAt, ...result } = activationResult;
-  return { ...result, cutoffAt: view.date(cutoffAt), completedAt: view.date(completedAt) };
+  return { ...result, cutoffAt: date(world, cutoffAt), completedAt: date(world, completedAt) };
 }
 
-function discardAccepted(configuration: ConfigurationRecord): true | undefined {
+function discardAccepted(configuration: Configuration): true | undefined {
   const active = operationOf(configuration, configuration.activeOperationId);
   return active?.discardedAt === undefined ? undefined : true;
 }
 
 function pendingCleanup(
-  configuration: ConfigurationRecord | undefined,
+  configuration: Configuration | undefined,
   disks: readonly RetainedDisk[],
-  view: ItemView,
+  world: World,
 ): Item | undefined {
   const told = configuration?.told.pendingCleanup;
-  const counts = told ?? countsOf(disks.filter(({ retentionUntil }) => retentionUntil > view.now));
+  const counts = told ?? countsOf(disks.filter(({ retentionUntil }) => retentionUntil > world.now));
   if (counts === undefined) return undefined;
   const { earliestRetentionUntil, ...rest } = counts;
-  return { ...rest, earliestRetentionUntil: dated(earliestRetentionUntil, view) };
+  return { ...rest, earliestRetentionUntil: date(world, earliestRetentionUntil) };
 }
 
 function countsOf(retained: readonly RetainedDisk[]): CleanupRecord | undefined {
@@ -214,25 +168,21 @@ function countsOf(retained: readonly RetainedDisk[]): CleanupRecord | undefined 
 }
 
 /** A candidate for an activation. */
-export function pointItem(configuration: ConfigurationRecord, point: SelectablePoint, view: ItemView): Item {
+export function pointItem(configuration: Configuration, point: SelectablePoint, world: World): Item {
   return {
     selectedOperationId: point.selectedOperationId,
     pointId: point.pointId,
-    cutoffAt: view.date(point.cutoffAt),
+    cutoffAt: date(world, point.cutoffAt),
     availabilityRequiresVerification: true,
     retainedSizing: keepsContract(configuration, point) ? point.sizing : undefined,
   };
 }
 
 /** The answer to a journaled call. */
-export function receiptItem(receipt: ReceiptRecord, view: ItemView): Item {
-  return { ...receipt, phase: phaseWord(receipt.phase, view) };
+export function receiptItem(receipt: ReceiptRecord, world: World): Item {
+  return { ...receipt, phase: phaseWord(receipt.phase, world) };
 }
 
-function phaseWord(phase: Phase, { opaquePhases }: ItemView): string {
-  return opaquePhases ? `stage-${hash(phase).slice(0, 8)}` : phase;
-}
-
-function dated(at: number | undefined, view: ItemView): string | undefined {
-  return at === undefined ? undefined : view.date(at);
+function phaseWord(phase: Phase, { readings }: World): string {
+  return readings['dr.phases'] === 'opaque' ? `stage-${hash(phase).slice(0, 8)}` : phase;
 }

@@ -1,18 +1,15 @@
 // The lists of disaster readiness: sources, configurations and points, one page at a time.
 import { maySee, memberOf } from '../../accounts/access.ts';
-import type { AreaAnswer, AreaCall } from '../../area.ts';
-import { ok } from '../../area.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, optional, queryNumber, required, text } from '../../http/fields.ts';
 import { forbidden, invalid, notFound } from '../../http/refusal.ts';
 import type { MembershipRecord } from '../../accounts/records.ts';
 import { listed, nextCursor } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { disclosedConfiguration, minimalSource } from './disclosure.ts';
-import { configurationItem, type Item, pointItem, sourceItem } from './items.ts';
-import { viewOf } from '../calls/journaling.ts';
-import type { ConfigurationRecord } from '../model.ts';
-import { type ListPage, type PagePlace, pageAfter, shuffledPlace } from './pages.ts';
-import { type SelectablePoint, selectablePoints } from '../evidence/points.ts';
+import { configurationItem, pointItem, sourceItem } from './items.ts';
+import type { Configuration } from '../model.ts';
+import { hash, type SelectablePoint, selectablePoints } from '../evidence/points.ts';
 import { assembled, configurations, disksOf, recoveryPoints, type StoredConfiguration } from '../rows.ts';
 import { factsOf, listedEnvironments, regionFacts, targetOf } from '../surroundings.ts';
 
@@ -21,25 +18,18 @@ const DEFAULT_LIMIT = 50;
 /** Lists the environments of an account as sources of protection. */
 export function sources(call: AreaCall): AreaAnswer {
   const { world } = call;
-  const { membership } = asked(call, []);
+  const membership = asked(call);
   const visible = listedEnvironments(call, membership.accountId).filter(({ appEnvId }) =>
     maySee(world, membership, appEnvId),
   );
   const page = pageOf(call, visible, (row) => placeInList(world, row.createdAt, row.appEnvId));
   const protections = new Map(rowsShown(call, membership).map((row) => [row.sourceAppEnvId, row]));
-  const view = viewOf(world);
   const regions = regionFacts(world);
-  const items = page.things.map((row): Item => {
+  const items = page.things.map((row) => {
     const protection = protections.get(row.appEnvId);
-    const configuration = protection === undefined ? undefined : withPoints(call, protection);
-    const target = configuration === undefined ? undefined : targetOf(world, configuration);
-    const about = {
-      ...(configuration === undefined ? {} : { configuration }),
-      ...(target === undefined ? {} : { target }),
-      regions,
-      disks: disksOf(world, row.appEnvId),
-    };
-    return sourceItem(factsOf(world, row), about, view);
+    const configuration = protection && withPoints(call, protection);
+    const target = configuration && targetOf(world, configuration);
+    return sourceItem(factsOf(world, row), configuration, target, regions, disksOf(world, row.appEnvId), world);
   });
   const minimal = world.readings['dr.disclosed'] === 'minimal';
   return ok({ items: minimal ? items.map(minimalSource) : items, ...nextCursor(world, page.next) });
@@ -48,13 +38,12 @@ export function sources(call: AreaCall): AreaAnswer {
 /** Every protection of an account, with its readiness as of now. */
 export function protections(call: AreaCall): AreaAnswer {
   const { world } = call;
-  const { membership } = asked(call, []);
+  const membership = asked(call);
   const page = pageOf(call, rowsShown(call, membership), (row) =>
     placeInList(world, row.createdAt, row.configurationId),
   );
-  const view = viewOf(world);
   const items = page.things.map((row) => {
-    const whole = configurationItem(withPoints(call, row), disksOf(world, row.sourceAppEnvId), view);
+    const whole = configurationItem(withPoints(call, row), disksOf(world, row.sourceAppEnvId), world);
     return disclosedConfiguration(whole, world.readings);
   });
   return ok({ items, ...nextCursor(world, page.next) });
@@ -63,37 +52,36 @@ export function protections(call: AreaCall): AreaAnswer {
 /** The points a recovery may start from: candidates only, in no order that means anything. */
 export function points(call: AreaCall): AreaAnswer {
   const { world } = call;
-  const { membership, configurationId } = asked(call, ['configurationId']);
+  const membership = asked(call);
+  const configurationId = required(call.query, 'configurationId', text());
   const configuration = shownOf(call, membership.accountId, configurationId);
   if (!maySee(world, membership, configuration.sourceAppEnvId)) {
     throw forbidden('you have no access to this environment');
   }
   const page = pageOf(call, selectablePoints(configuration), (point) => placeOfPoint(world, point));
-  const view = viewOf(world);
-  const items = page.things.map((point) => pointItem(configuration, point, view));
+  const items = page.things.map((point) => pointItem(configuration, point, world));
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
 
 /** Reads the query of a list; the caller must be a member of the account. */
-function asked(
-  call: AreaCall,
-  more: readonly string[],
-): { readonly membership: MembershipRecord; readonly configurationId: string } {
-  const membership = memberOf(call, required(call.query, 'accountId', text()));
-  const configurationId = more.length === 0 ? '' : required(call.query, 'configurationId', text());
-  return { membership, configurationId };
+function asked(call: AreaCall): MembershipRecord {
+  return memberOf(call, required(call.query, 'accountId', text()));
 }
 
-function pageOf<Thing>(
-  call: AreaCall,
-  things: readonly Thing[],
-  placeOf: (thing: Thing) => PagePlace,
-): ListPage<Thing> {
+/** The page after a cursor, and the cursor of the next one where there is more. */
+function pageOf<Thing>(call: AreaCall, things: readonly Thing[], placeOf: (thing: Thing) => PagePlace) {
   onlyFields(call.query, 'query', ['accountId', 'configurationId', 'after', 'limit']);
   const limit = optional(call.query, 'limit', queryNumber({ min: 1, max: 100 })) ?? DEFAULT_LIMIT;
-  const page = pageAfter(things, placeOf, { after: optional(call.query, 'after', text()), limit });
-  if (page === undefined) throw invalid('after is not a cursor of this list');
-  return page;
+  const cursor = optional(call.query, 'after', text());
+  const after = cursor === undefined ? undefined : placeIn(cursor);
+  const ordered = things
+    .map((thing) => ({ thing, place: placeOf(thing) }))
+    .filter(({ place }) => after === undefined || compare(place, after) > 0)
+    .toSorted((one, other) => compare(one.place, other.place));
+  const page = ordered.slice(0, limit);
+  const last = page.at(-1);
+  const more = ordered.length > page.length && last !== undefined;
+  return { things: page.map(({ thing }) => thing), next: more ? cursorOf(last.place) : undefined };
 }
 
 function placeInList(world: World, createdAt: number, id: string): PagePlace {
@@ -109,17 +97,43 @@ function rowsShown(call: AreaCall, membership: MembershipRecord): readonly Store
   return rows.filter(({ sourceAppEnvId }) => maySee(call.world, membership, sourceAppEnvId));
 }
 
-function withPoints(call: AreaCall, row: StoredConfiguration): ConfigurationRecord {
+function withPoints(call: AreaCall, row: StoredConfiguration): Configuration {
   const points = listed(call, recoveryPoints, 'configuration', row.configurationId);
-  return assembled(
-    row,
-    points.toSorted((one, other) => one.sequence - other.sequence),
-  );
+  const inOrder = points.toSorted((one, other) => one.sequence - other.sequence);
+  return assembled(row, inOrder);
 }
 
-function shownOf(call: AreaCall, accountId: string, configurationId: string): ConfigurationRecord {
+function shownOf(call: AreaCall, accountId: string, configurationId: string): Configuration {
   const current = call.world.of(configurations).get(configurationId);
   if (current?.accountId !== accountId) throw notFound('configuration not found');
   const rows = listed(call, configurations, 'account', accountId);
   return withPoints(call, rows.find((each) => each.configurationId === configurationId) ?? current);
+}
+
+/** The place of one thing in an order; ties are broken by the text. A cursor holds it, and so survives changes of the list. */
+type PagePlace = readonly [number, string];
+
+/** A fixed place in the list that does not depend on the time of creation. */
+function shuffledPlace(id: string): PagePlace {
+  return [0, hash(id)];
+}
+
+function compare([number, text]: PagePlace, [otherNumber, otherText]: PagePlace): number {
+  if (number !== otherNumber) return number - otherNumber;
+  if (text === otherText) return 0;
+  return text < otherText ? -1 : 1;
+}
+
+function cursorOf(place: PagePlace): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
+}
+
+function placeIn(cursor: string): PagePlace {
+  try {
+    const [number, text, ...more] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof number === 'number' && typeof text === 'string' && more.length === 0) return [number, text];
+  } catch {
+    // Bytes that are no list of JSON are no cursor either.
+  }
+  throw invalid('after is not a cursor of this list');
 }

@@ -1,9 +1,9 @@
 // The clockwork: everything that happens to a configuration by itself, in the order of its due times. One timer per
 // configuration is enough: it is always set to the earliest of them.
 import { ROLLOVER_MS } from '../durations.ts';
-import type { ConfigurationRecord } from '../model.ts';
-import type { OperationMoment, OperationOutcome } from '../operations.ts';
-import { andThen, begin, busyOperation, operationOf, runningActivation, unchanged } from '../operations.ts';
+import type { Configuration } from '../model.ts';
+import { andThen, begin, busyOperation, happened, type Moment, operationOf } from '../operations.ts';
+import { type OperationOutcome, runningActivation, unchanged } from '../operations.ts';
 import { protectedPoint, takeSnapshot } from '../evidence/points.ts';
 import { applyNext, finishChange, postponeChange } from '../evidence/standby.ts';
 import { step } from './steps.ts';
@@ -11,16 +11,16 @@ import { standsStill } from '../evidence/told.ts';
 
 interface Due {
   readonly at: number;
-  readonly happen: (configuration: ConfigurationRecord, moment: OperationMoment) => OperationOutcome;
+  readonly happen: (configuration: Configuration, moment: Moment) => OperationOutcome;
 }
 
 /** The time of the next thing that happens to this configuration by itself; undefined while it is held or fenced. */
-export function nextDueAt(configuration: ConfigurationRecord): number | undefined {
+export function nextDueAt(configuration: Configuration): number | undefined {
   return earliest(configuration)?.at;
 }
 
 /** Does everything that is due by now, in order. */
-export function tick(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
+export function tick(configuration: Configuration, moment: Moment): OperationOutcome {
   let outcome = unchanged(configuration);
   for (let due = earliest(configuration); due !== undefined && due.at <= moment.now;) {
     const { happen } = due;
@@ -30,15 +30,13 @@ export function tick(configuration: ConfigurationRecord, moment: OperationMoment
   return outcome;
 }
 
-function earliest(configuration: ConfigurationRecord): Due | undefined {
+function earliest(configuration: Configuration): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;
-  return agenda(configuration).reduce<Due | undefined>(
-    (first, due) => (first === undefined || due.at < first.at ? due : first),
-    undefined,
-  );
+  const [first] = agenda(configuration).toSorted((one, other) => one.at - other.at);
+  return first;
 }
 
-function agenda(configuration: ConfigurationRecord): readonly Due[] {
+function agenda(configuration: Configuration): readonly Due[] {
   const due: Due[] = [];
   const { standby, rollover, nextSnapshotAt, nextValidationAt } = configuration;
   const busy = busyOperation(configuration);
@@ -51,11 +49,11 @@ function agenda(configuration: ConfigurationRecord): readonly Due[] {
   return due;
 }
 
-function change(configuration: ConfigurationRecord, { now, destinationUp }: OperationMoment): OperationOutcome {
+function change(configuration: Configuration, { now, destinationUp }: Moment): OperationOutcome {
   return destinationUp ? finishChange(configuration, now) : postponeChange(configuration, now);
 }
 
-function busyStep(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
+function busyStep(configuration: Configuration, moment: Moment): OperationOutcome {
   const busy = busyOperation(configuration);
   return busy === undefined ? unchanged(configuration) : step(configuration, busy, moment);
 }
@@ -65,7 +63,7 @@ function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }
 
-function scheduledSnapshot(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
+function scheduledSnapshot(configuration: Configuration, moment: Moment): OperationOutcome {
   const { settings, nextSnapshotAt = moment.now, points } = configuration;
   const { now } = moment;
   const scheduled = { ...configuration, nextSnapshotAt: nextBeat(nextSnapshotAt, settings.snapshotIntervalMs, now) };
@@ -77,26 +75,23 @@ function scheduledSnapshot(configuration: ConfigurationRecord, moment: Operation
   return snapshot(scheduled, moment, now);
 }
 
-function canCopy({ sourceReachable, destinationUp }: OperationMoment): boolean {
+function canCopy({ sourceReachable, destinationUp }: Moment): boolean {
   return sourceReachable && destinationUp;
 }
 
 /** Takes a snapshot as of `cutoffAt` and lets a standby begin with it. */
-export function snapshot(
-  configuration: ConfigurationRecord,
-  moment: OperationMoment,
-  cutoffAt: number,
-): OperationOutcome {
+export function snapshot(configuration: Configuration, moment: Moment, cutoffAt: number): OperationOutcome {
   return andThen(takeSnapshot(configuration, moment, cutoffAt), (taken) => unchanged(applyNext(taken, moment.now)));
 }
 
-function finishRollover(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
-  const { rollover, ...rest } = configuration;
-  if (rollover === undefined || !canCopy(moment)) return unchanged(rest);
-  return snapshot(rest, moment, rollover.startedAt);
+function finishRollover(configuration: Configuration, moment: Moment): OperationOutcome {
+  const { rollover } = configuration;
+  const finished = { ...configuration, rollover: undefined };
+  if (rollover === undefined || !canCopy(moment)) return unchanged(finished);
+  return snapshot(finished, moment, rollover.startedAt);
 }
 
-function scheduledCheck(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
+function scheduledCheck(configuration: Configuration, moment: Moment): OperationOutcome {
   const { settings, nextValidationAt = moment.now } = configuration;
   const nextAt = nextBeat(nextValidationAt, settings.validationIntervalMs, moment.now);
   const scheduled = { ...configuration, nextValidationAt: nextAt };
@@ -104,17 +99,13 @@ function scheduledCheck(configuration: ConfigurationRecord, moment: OperationMom
 }
 
 /** Journals an isolated check; in warm mode it runs beside the receiver, in cold mode it holds the lock. */
-export function beginCheck(
-  configuration: ConfigurationRecord,
-  { now, newId }: OperationMoment,
-  scheduled: boolean,
-): OperationOutcome {
+export function beginCheck(configuration: Configuration, { now, newId }: Moment, scheduled: boolean): OperationOutcome {
   const operationId = newId('op');
   const begun = begin(configuration, { operationId, kind: 'validation', now });
   const receiver = operationOf(configuration, configuration.receiverOperationId);
   const holder = receiver === undefined ? { activeOperationId: operationId } : { checkOperationId: operationId };
-  return {
-    configuration: { ...begun, ...holder },
-    happenings: [{ kind: scheduled ? 'validation.scheduled' : 'validation.accepted', operationId }],
-  };
+  return happened(
+    { ...begun, ...holder },
+    { kind: scheduled ? 'validation.scheduled' : 'validation.accepted', operationId },
+  );
 }

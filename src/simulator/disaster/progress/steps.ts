@@ -3,29 +3,16 @@
 // operation that was under way when the control surface said how many are to fail do so in any phase; when nothing was
 // under way, the next steps do that could fail by themselves.
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from '../durations.ts';
-import type { ConfigurationRecord, Operation, ValidationCleanup } from '../model.ts';
+import type { Configuration, Operation } from '../model.ts';
 import { completeEnrollment, startCopying } from '../protection/enrollment.ts';
-import type { OperationMoment, OperationOutcome } from '../operations.ts';
-import { andThen, countsFailedSteps, end, enter, unchanged, waitUntil, withOperation } from '../operations.ts';
+import { andThen, countsFailedSteps, end, enter, happened, type Moment } from '../operations.ts';
+import { type OperationOutcome, unchanged, waitUntil, withOperation } from '../operations.ts';
 import { promote } from '../activation/promotion.ts';
 import { withEvidence } from '../evidence/told.ts';
 
 /** One step of an operation, now. */
-export function step(
-  configuration: ConfigurationRecord,
-  operation: Operation,
-  moment: OperationMoment,
-): OperationOutcome {
-  return stepFails(configuration, operation, moment)
-    ? failStep(configuration, operation, moment.now)
-    : succeedStep(configuration, operation, moment);
-}
-
-function succeedStep(
-  configuration: ConfigurationRecord,
-  operation: Operation,
-  moment: OperationMoment,
-): OperationOutcome {
+export function step(configuration: Configuration, operation: Operation, moment: Moment): OperationOutcome {
+  if (stepFails(configuration, operation, moment)) return failStep(configuration, operation, moment.now);
   switch (operation.kind) {
     case 'enrollment':
       return enrollmentStep(configuration, operation, moment);
@@ -36,11 +23,7 @@ function succeedStep(
   }
 }
 
-function stepFails(
-  { told }: ConfigurationRecord,
-  { operationId, kind, phase }: Operation,
-  moment: OperationMoment,
-): boolean {
+function stepFails({ told }: Configuration, { operationId, kind, phase }: Operation, moment: Moment): boolean {
   const toldToFail = told.failSteps > 0;
   if (toldToFail && told.failingOperationId === operationId) return true;
   switch (kind) {
@@ -55,28 +38,16 @@ function stepFails(
   }
 }
 
-function failStep(configuration: ConfigurationRecord, operation: Operation, now: number): OperationOutcome {
+function failStep(configuration: Configuration, operation: Operation, now: number): OperationOutcome {
   const failedSteps = operation.failedSteps + 1;
   const failed = withOperation(configuration, { ...operation, failedSteps, stepDueAt: now + STEP_RETRY_MS });
   const told = { ...failed.told, failSteps: Math.max(0, failed.told.failSteps - 1) };
   const { operationId, phase, kind } = operation;
-  return {
-    configuration: { ...failed, told },
-    happenings: [
-      {
-        kind: `${kind}.stepFailed`,
-        operationId,
-        detail: { phase, failedSteps: countsFailedSteps(phase) ? failedSteps : 0 },
-      },
-    ],
-  };
+  const detail = { phase, failedSteps: countsFailedSteps(phase) ? failedSteps : 0 };
+  return happened({ ...failed, told }, { kind: `${kind}.stepFailed`, operationId, detail });
 }
 
-function enrollmentStep(
-  configuration: ConfigurationRecord,
-  operation: Operation,
-  moment: OperationMoment,
-): OperationOutcome {
+function enrollmentStep(configuration: Configuration, operation: Operation, moment: Moment): OperationOutcome {
   switch (operation.phase) {
     case 'queued':
       return enter(configuration, operation, 'preparing', moment.now);
@@ -94,11 +65,7 @@ function enrollmentStep(
   }
 }
 
-function validationStep(
-  configuration: ConfigurationRecord,
-  operation: Operation,
-  moment: OperationMoment,
-): OperationOutcome {
+function validationStep(configuration: Configuration, operation: Operation, moment: Moment): OperationOutcome {
   switch (operation.phase) {
     case 'queued':
       return enter(configuration, operation, 'validating', moment.now);
@@ -112,48 +79,41 @@ function validationStep(
 }
 
 /** The check has its result; its temporary target is being retired. */
-export function beginCheckCleanup(
-  configuration: ConfigurationRecord,
-  operation: Operation,
-  now: number,
-): OperationOutcome {
-  const { nextValidation: check = 'pass', ...told } = configuration.told;
-  const checked = { ...operation, check, validationCleanup: cleanupSeen(now) };
-  return enter({ ...configuration, told }, checked, 'cleaning', now);
-}
-
-function cleanupSeen(now: number): ValidationCleanup {
-  return { observedAt: now, retentionUntil: now + DISK_RETENTION_MS, retentionPending: true };
+export function beginCheckCleanup(configuration: Configuration, operation: Operation, now: number): OperationOutcome {
+  const { nextValidation: check = 'pass' } = configuration.told;
+  const validationCleanup = { observedAt: now, retentionUntil: now + DISK_RETENTION_MS, retentionPending: true };
+  const told = { ...configuration.told, nextValidation: undefined };
+  return enter({ ...configuration, told }, { ...operation, check, validationCleanup }, 'cleaning', now);
 }
 
 /** The temporary target may still be there: the check keeps its lock and recovery stays blocked. */
-function failToVerify(configuration: ConfigurationRecord, operation: Operation, now: number): OperationOutcome {
+function failToVerify(configuration: Configuration, operation: Operation, now: number): OperationOutcome {
   const observed: Operation = {
     ...operation,
     validationCleanup: { observedAt: now, retentionPending: true },
     stepDueAt: now + STEP_RETRY_MS,
   };
   const lastCheck = { at: now, result: 'cleanupUnverifiable' } as const;
-  return {
-    configuration: { ...withOperation(configuration, observed), lastCheck },
-    happenings: [{ kind: 'validation.cleanupUnverified', operationId: operation.operationId }],
-  };
+  return happened(
+    { ...withOperation(configuration, observed), lastCheck },
+    { kind: 'validation.cleanupUnverified', operationId: operation.operationId },
+  );
 }
 
 /** The temporary target is proved gone: the lock is released, its disk stays behind under retention. */
-export function completeCheck(configuration: ConfigurationRecord, operation: Operation, now: number): OperationOutcome {
+export function completeCheck(configuration: Configuration, operation: Operation, now: number): OperationOutcome {
   const failed = operation.check === 'fail';
   const lastCheck = { at: now, result: failed ? 'fail' : 'pass' } as const;
-  const ended = end({ ...withEvidence(configuration), lastCheck }, operation, failed ? 'failed' : 'succeeded', now);
-  const retained = ended.happenings.map((happening) => ({ ...happening, retainsDisk: true }) as const);
-  return { ...ended, happenings: retained };
+  const outcome = failed ? 'failed' : 'succeeded';
+  return leavingDisk(end({ ...withEvidence(configuration), lastCheck }, operation, outcome, now));
 }
 
-function activationStep(
-  configuration: ConfigurationRecord,
-  operation: Operation,
-  moment: OperationMoment,
-): OperationOutcome {
+/** The compute is retired, its disk stays behind. */
+function leavingDisk({ configuration, happenings }: OperationOutcome): OperationOutcome {
+  return { configuration, happenings: happenings.map((happening) => ({ ...happening, retainsDisk: true })) };
+}
+
+function activationStep(configuration: Configuration, operation: Operation, moment: Moment): OperationOutcome {
   const { now } = moment;
   switch (operation.phase) {
     case 'queued':
@@ -175,11 +135,7 @@ function activationStep(
 }
 
 /** A discarded activation is cleaned up: what it built is gone but for its disk. */
-export function returnToProtection(
-  configuration: ConfigurationRecord,
-  operation: Operation,
-  now: number,
-): OperationOutcome {
-  const ended = end(configuration, operation, operation.discardedAt === undefined ? 'failed' : 'discarded', now);
-  return { ...ended, happenings: ended.happenings.map((happening) => ({ ...happening, retainsDisk: true }) as const) };
+export function returnToProtection(configuration: Configuration, operation: Operation, now: number): OperationOutcome {
+  const outcome = operation.discardedAt === undefined ? 'failed' : 'discarded';
+  return leavingDisk(end(configuration, operation, outcome, now));
 }

@@ -1,12 +1,11 @@
 // Enrollment: the first copy of a source and the first check of it, from which on the schedules run.
-import type { ConfigurationRecord, Operation } from '../model.ts';
-import type { OperationMoment, OperationOutcome } from '../operations.ts';
-import { andThen, end, unchanged, withOperation } from '../operations.ts';
+import type { Configuration, Operation } from '../model.ts';
+import { andThen, end, happened, type Moment, type OperationOutcome, unchanged, withOperation } from '../operations.ts';
 import { protectedPoint, takeSnapshot } from '../evidence/points.ts';
 import { applyNext, finishChange, newStandby } from '../evidence/standby.ts';
 
 /** The first snapshot is taken, the snapshot schedule begins, and a warm configuration gets its standby. */
-export function startCopying(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
+export function startCopying(configuration: Configuration, moment: Moment): OperationOutcome {
   const { mode, snapshotIntervalMs } = configuration.settings;
   const snapshot = takeSnapshot(configuration, moment);
   return andThen(snapshot, (taken) => {
@@ -15,7 +14,7 @@ export function startCopying(configuration: ConfigurationRecord, moment: Operati
   });
 }
 
-function withStandby(configuration: ConfigurationRecord, { now, newId }: OperationMoment): ConfigurationRecord {
+function withStandby(configuration: Configuration, { now, newId }: Moment): Configuration {
   if (configuration.standby !== undefined) return applyNext(configuration, now);
   const point = configuration.points.at(-1);
   const backlog = point === undefined ? [] : [{ pointId: point.pointId, bytes: point.bytes }];
@@ -27,13 +26,13 @@ function withStandby(configuration: ConfigurationRecord, { now, newId }: Operati
 
 /** The protection works: the lock is released in cold mode; in warm mode the enrollment goes on as the receiver. */
 export function completeEnrollment(
-  configuration: ConfigurationRecord,
+  configuration: Configuration,
   operation: Operation,
-  moment: OperationMoment,
+  moment: Moment,
 ): OperationOutcome {
   return andThen(withSomethingToProtect(configuration, moment), (copied) => {
     const { now } = moment;
-    const enrolled: ConfigurationRecord = {
+    const enrolled: Configuration = {
       ...copied,
       enrolled: true,
       lastCheck: { at: now, result: 'pass' },
@@ -46,7 +45,7 @@ export function completeEnrollment(
 }
 
 /** Makes the copies that a phase would have made when the control surface skipped it. */
-function withSomethingToProtect(configuration: ConfigurationRecord, moment: OperationMoment): OperationOutcome {
+function withSomethingToProtect(configuration: Configuration, moment: Moment): OperationOutcome {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? moment.now };
   const outcome = protectedPoint(prepared) === undefined ? startCopying(prepared, moment) : unchanged(prepared);
   return andThen(outcome, (copying) =>
@@ -54,12 +53,11 @@ function withSomethingToProtect(configuration: ConfigurationRecord, moment: Oper
   );
 }
 
-function settleReceiver(configuration: ConfigurationRecord, operation: Operation): OperationOutcome {
-  const { stepDueAt: _settled, ...rest } = operation;
-  const receiver: Operation = { ...rest, phase: 'restoring', failedSteps: 0 };
+function settleReceiver(configuration: Configuration, operation: Operation): OperationOutcome {
+  const receiver: Operation = { ...operation, stepDueAt: undefined, phase: 'restoring', failedSteps: 0 };
   const told = { ...configuration.told, failSteps: 0 };
-  return {
-    configuration: withOperation({ ...configuration, told, receiverOperationId: operation.operationId }, receiver),
-    happenings: [{ kind: 'enrollment.succeeded', operationId: operation.operationId }],
-  };
+  return happened(withOperation({ ...configuration, told, receiverOperationId: operation.operationId }, receiver), {
+    kind: 'enrollment.succeeded',
+    operationId: operation.operationId,
+  });
 }

@@ -1,18 +1,10 @@
 // Setting up and editing a protection: the rules of one configure item, and the configuration that comes of it.
-import { eligibleDestinations, supports, unsupportedReasons } from './eligibility.ts';
-import type { RegionFacts, SourceFacts } from './eligibility.ts';
-import type {
-  ConfigurationRecord,
-  Refused,
-  ConfigurationSettings,
-  Standby,
-  TargetNames,
-  DisclosedRecord,
-} from '../model.ts';
-import { ruledOut } from '../model.ts';
-import type { Happening, OperationOutcome } from '../operations.ts';
-import { begin, runningActivation } from '../operations.ts';
-import type { AskedSettings } from './settings.ts';
+import { eligibleDestinations, type RegionFacts, type SourceFacts } from './eligibility.ts';
+import { supports, unsupportedReasons } from './eligibility.ts';
+import type { AskedSettings } from '../calls/bodies.ts';
+import type { Configuration, ConfigurationSettings, DisclosedRecord, TargetNames } from '../model.ts';
+import { type Refused, ruledOut, type Standby } from '../model.ts';
+import { begin, happened, type Happening, type OperationOutcome, runningActivation } from '../operations.ts';
 import { brokenDuration, keepsCopies, sameNames, settle, settleNames } from './settings.ts';
 import { withoutToldReadiness } from '../evidence/told.ts';
 
@@ -31,16 +23,13 @@ export interface ProtectionRequest {
 /** The settings and names to protect with, once an item is accepted. */
 interface Agreed {
   readonly settings: ConfigurationSettings;
-  readonly target?: TargetNames;
+  readonly target?: TargetNames | undefined;
 }
 
 const UNTOLD: DisclosedRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
 /** Sets up a protection or edits one; preparation is queued, nothing is restored yet. */
-export function protect(
-  current: ConfigurationRecord | undefined,
-  request: ProtectionRequest,
-): OperationOutcome | Refused {
+export function protect(current: Configuration | undefined, request: ProtectionRequest): OperationOutcome | Refused {
   const refusal = refusedNow(current, request);
   if (refusal !== undefined) return refusal;
   const agreed = agree(current, request);
@@ -52,7 +41,7 @@ export function protect(
   return { configuration: { ...begun, activeOperationId: operationId }, happenings };
 }
 
-function refusedNow(current: ConfigurationRecord | undefined, request: ProtectionRequest): Refused | undefined {
+function refusedNow(current: Configuration | undefined, request: ProtectionRequest): Refused | undefined {
   if (request.expectedGeneration !== (current?.generation ?? 0)) {
     return ruledOut('expectedGeneration is not the current generation of this protection');
   }
@@ -67,7 +56,7 @@ function refusedNow(current: ConfigurationRecord | undefined, request: Protectio
   return reason === undefined ? undefined : ruledOut(`this environment cannot be protected: ${reason}`);
 }
 
-function agree(current: ConfigurationRecord | undefined, request: ProtectionRequest): Agreed | Refused {
+function agree(current: Configuration | undefined, request: ProtectionRequest): Agreed | Refused {
   const { asked, facts, regions } = request;
   const broken = brokenDuration(asked);
   if (broken !== undefined) return ruledOut(broken);
@@ -86,7 +75,7 @@ function agree(current: ConfigurationRecord | undefined, request: ProtectionRequ
 }
 
 function agreeOnNames(
-  current: ConfigurationRecord | undefined,
+  current: Configuration | undefined,
   request: ProtectionRequest,
   settings: ConfigurationSettings,
 ): Agreed | Refused {
@@ -106,7 +95,7 @@ function agreeOnNames(
 
 function created(request: ProtectionRequest, agreed: Agreed): OperationOutcome {
   const configurationId = request.newId('drc');
-  const configuration: ConfigurationRecord = {
+  const configuration: Configuration = {
     configurationId,
     accountId: request.accountId,
     sourceAppEnvId: request.facts.appEnvId,
@@ -120,11 +109,12 @@ function created(request: ProtectionRequest, agreed: Agreed): OperationOutcome {
     pointsTaken: 0,
     told: UNTOLD,
   };
-  return { configuration, happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }] };
+  return happened(configuration, { kind: 'configuration.created', detail: { mode: agreed.settings.mode } });
 }
 
-function edited(current: ConfigurationRecord, request: ProtectionRequest, agreed: Agreed): OperationOutcome {
+function edited(current: Configuration, request: ProtectionRequest, agreed: Agreed): OperationOutcome {
   const { now } = request;
+  const { standby } = current;
   const keeps = keepsCopies(current, agreed.settings);
   const superseded = current.operations.filter(({ endedAt }) => endedAt === undefined);
   const operations = current.operations.map((operation) =>
@@ -132,11 +122,13 @@ function edited(current: ConfigurationRecord, request: ProtectionRequest, agreed
       ? ({ ...operation, phase: 'failed', outcome: 'superseded', endedAt: now } as const)
       : operation,
   );
-  const { target: _names, standby, receiverOperationId: _receiver, checkOperationId: _check, ...rest } = current;
-  const kept = keeps ? rest : withoutCopies(rest);
-  const keptStandby = keeps && standby !== undefined ? { standby: renamed(standby, current, agreed, request) } : {};
-  const configuration: ConfigurationRecord = {
-    ...withoutToldReadiness({ ...kept, ...keptStandby }),
+  const configuration: Configuration = {
+    ...withoutToldReadiness(current),
+    ...(keeps ? {} : NO_COPIES),
+    receiverOperationId: undefined,
+    checkOperationId: undefined,
+    standby: keeps && standby ? renamed(standby, current, agreed, request) : undefined,
+    target: undefined,
     ...agreed,
     generation: current.generation + 1,
     source: request.facts.source,
@@ -146,42 +138,28 @@ function edited(current: ConfigurationRecord, request: ProtectionRequest, agreed
     ...superseded.filter(({ kind }) => kind === 'validation').map(() => retainsDisk('validation.superseded')),
     ...(standby !== undefined && !keeps ? [retainsDisk('standby.retired')] : []),
   ];
-  return {
-    configuration: rescheduled(configuration, current, now),
-    happenings: [{ kind: 'configuration.edited' }, ...disks],
-  };
+  return happened(rescheduled(configuration, current, now), { kind: 'configuration.edited' }, ...disks);
 }
 
 function retainsDisk(kind: string): Happening {
   return { kind, retainsDisk: true };
 }
 
-function withoutCopies(configuration: ConfigurationRecord): ConfigurationRecord {
-  const {
-    lastCheck: _check,
-    rollover: _rollover,
-    nextSnapshotAt: _snapshots,
-    nextValidationAt: _checks,
-    ...rest
-  } = configuration;
-  return { ...rest, enrolled: false, points: [] };
-}
+const NO_COPIES = {
+  lastCheck: undefined,
+  rollover: undefined,
+  nextSnapshotAt: undefined,
+  nextValidationAt: undefined,
+  enrolled: false,
+  points: [],
+} as const;
 
-function renamed(
-  standby: Standby,
-  before: ConfigurationRecord,
-  { target }: Agreed,
-  { newId }: ProtectionRequest,
-): Standby {
-  if (target === undefined || (before.target !== undefined && sameNames(before.target, target))) return standby;
+function renamed(standby: Standby, before: Configuration, { target }: Agreed, { newId }: ProtectionRequest): Standby {
+  if (target === undefined || (before.target && sameNames(before.target, target))) return standby;
   return { ...standby, targetAppId: target.createNewApp ? newId('app') : before.source.appId };
 }
 
-function rescheduled(
-  configuration: ConfigurationRecord,
-  before: ConfigurationRecord,
-  now: number,
-): ConfigurationRecord {
+function rescheduled(configuration: Configuration, before: Configuration, now: number): Configuration {
   const { validationIntervalMs } = configuration.settings;
   if (configuration.nextValidationAt === undefined || validationIntervalMs === before.settings.validationIntervalMs) {
     return configuration;

@@ -1,33 +1,7 @@
 // The settings of a protection: their limits, and the defaults of those that are left out.
 import { DAY, HOUR, MINUTE } from '../durations.ts';
-import type {
-  ConfigurationRecord,
-  Mode,
-  RetainedSource,
-  ConfigurationSettings,
-  Storage,
-  TargetNames,
-} from '../model.ts';
-
-/** Settings as a request gives them: absent means the default, and null storage is not absent storage. */
-export interface AskedSettings {
-  readonly destinationRegion?: string;
-  readonly mode?: Mode;
-  readonly storageCredentialId?: string | null;
-  readonly snapshotIntervalMs?: number;
-  readonly validationIntervalMs?: number;
-  readonly rpoTargetMs?: number;
-  readonly rtoTargetMs?: number;
-  readonly sameRegionAcknowledged?: boolean;
-  readonly target?: AskedNames;
-}
-
-/** Names as a request gives them. */
-export interface AskedNames {
-  readonly envName?: string;
-  readonly createNewApp?: boolean;
-  readonly appName?: string;
-}
+import type { AskedNames, AskedSettings } from '../calls/bodies.ts';
+import type { Configuration, ConfigurationSettings, RetainedSource, Storage, TargetNames } from '../model.ts';
 
 const SNAPSHOT_SCHEDULES: readonly number[] = [
   ...[5, 10, 15, 30].map((minutes) => minutes * MINUTE),
@@ -41,11 +15,7 @@ const LONGEST_MS = 30 * DAY;
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
 /** The settings suggested for a source; they are also the defaults of a request. */
-export function defaultSettings(
-  destinations: readonly string[],
-  snapshotIntervalMs = HOUR,
-): Partial<ConfigurationSettings> {
-  const [destinationRegion] = destinations;
+export function defaultSettings([destinationRegion]: readonly string[], snapshotIntervalMs = HOUR) {
   return {
     ...(destinationRegion === undefined ? {} : { destinationRegion }),
     mode: 'cold',
@@ -54,12 +24,7 @@ export function defaultSettings(
     rpoTargetMs: Math.min(2 * snapshotIntervalMs, LONGEST_MS),
     rtoTargetMs: 4 * HOUR,
     sameRegionAcknowledged: false,
-  };
-}
-
-/** Per-item values over the ones common to all items. */
-export function mergeSettings(common: AskedSettings, item: AskedSettings): AskedSettings {
-  return { ...common, ...item };
+  } as const;
 }
 
 /** The first interval or target that breaks its limits, as a sentence; undefined when none does. */
@@ -80,19 +45,11 @@ export function brokenDuration(asked: AskedSettings): string | undefined {
 
 /** The settings a request means once its omissions are filled in; undefined when no destination is left to choose. */
 export function settle(asked: AskedSettings, destinations: readonly string[]): ConfigurationSettings | undefined {
+  const { target: _names, storageCredentialId, ...given } = asked;
   const defaults = defaultSettings(destinations, asked.snapshotIntervalMs);
-  const destinationRegion = asked.destinationRegion ?? defaults.destinationRegion;
+  const { destinationRegion, mode, ...settings } = { ...defaults, ...given };
   if (destinationRegion === undefined) return undefined;
-  return {
-    destinationRegion,
-    mode: asked.mode ?? 'cold',
-    storage: storageOf(asked.storageCredentialId),
-    snapshotIntervalMs: asked.snapshotIntervalMs ?? HOUR,
-    validationIntervalMs: asked.validationIntervalMs ?? DAY,
-    rpoTargetMs: asked.rpoTargetMs ?? defaults.rpoTargetMs ?? 2 * HOUR,
-    rtoTargetMs: asked.rtoTargetMs ?? 4 * HOUR,
-    sameRegionAcknowledged: asked.sameRegionAcknowledged ?? false,
-  };
+  return { destinationRegion, mode, storage: storageOf(storageCredentialId), ...settings };
 }
 
 function storageOf(credentialId: string | null | undefined): Storage {
@@ -118,7 +75,7 @@ export function sameNames(one: TargetNames, other: TargetNames): boolean {
 }
 
 /** Tells if an edit leaves the copies where they are. If not, earlier points are no points of the configuration any more. */
-export function keepsCopies(before: ConfigurationRecord, after: ConfigurationSettings): boolean {
+export function keepsCopies(before: Configuration, after: ConfigurationSettings): boolean {
   const { destinationRegion, mode, storage } = before.settings;
   return (
     destinationRegion === after.destinationRegion &&

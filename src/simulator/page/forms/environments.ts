@@ -1,5 +1,6 @@
 import { appNamed, apps, kindOf } from '../../apps/app.ts';
 import { contents, type Environment, environments } from '../../environments/environment.ts';
+import { isBuiltFromGit } from '../../environments/versions.ts';
 import type { World } from '../../store/store.ts';
 import { nextTag } from './apps.ts';
 import { type Form, type FormChoice, formsOf } from './form.ts';
@@ -54,9 +55,9 @@ function takesImages({ appId }: Environment, world: World): boolean {
   return app !== undefined && (app.useImage || kindOf(app) === 'function');
 }
 
-function isBuilt({ appId, gitBranch }: Environment, world: World): boolean {
-  const app = world.of(apps).get(appId);
-  return app !== undefined && !app.useImage && kindOf(app) !== 'database' && gitBranch !== undefined;
+function isBuilt(environment: Environment, world: World): boolean {
+  const app = world.of(apps).get(environment.appId);
+  return app !== undefined && isBuiltFromGit(app, environment);
 }
 
 function imageNow(world: World, { appId, currentContentId }: Environment): string {

@@ -1,7 +1,7 @@
 import type { FormPlace, FormValues } from './place.ts';
 import { accounts } from '../../accounts/records.ts';
 import { selectablePoints, type SelectablePoint } from '../../disaster/evidence/points.ts';
-import type { ConfigurationRecord, TargetNames } from '../../disaster/model.ts';
+import type { Configuration, TargetNames } from '../../disaster/model.ts';
 import { eligibleDestinations, unsupportedReasons } from '../../disaster/protection/eligibility.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { regionFacts, sourceFacts } from '../../disaster/surroundings.ts';
@@ -61,7 +61,7 @@ function isActivating(row: StoredConfiguration): boolean {
 }
 
 /** The protection that a request is about: the chosen one, else one that suits, else the first. */
-function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): ConfigurationRecord | undefined {
+function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): Configuration | undefined {
   const row = at.row('configurationId', configurations, suits);
   return row === undefined ? undefined : configurationOf(at.world, row.configurationId);
 }
@@ -78,13 +78,9 @@ function journaledFill(at: FormPlace, suits?: (row: StoredConfiguration) => bool
 function protection(at: FormPlace): FormValues {
   const { world, accountId } = at;
   const name = 'items/0/sourceAppEnvId';
-  const environment =
-    at.chosen(name) === undefined
-      ? (at
-          .rows(environments)
-          .find((each) => canBeProtected(at, each) && protectionOf(world, each.appEnvId) === undefined) ??
-        at.row(name, environments, (each) => canBeProtected(at, each)))
-      : at.row(name, environments);
+  const isFree = (each: Environment) => canBeProtected(at, each) && protectionOf(world, each.appEnvId) === undefined;
+  const free = at.chosen(name) === undefined ? at.rows(environments).find(isFree) : undefined;
+  const environment = free ?? at.row(name, environments, (each) => canBeProtected(at, each));
   const facts = accountId && environment ? sourceFacts(world, accountId, environment.appEnvId) : undefined;
   const mode = at.chosen('common/mode') ?? 'cold';
   const destination =
@@ -97,10 +93,8 @@ function protection(at: FormPlace): FormValues {
     'items/0/expectedGeneration': environment && (protectionOf(world, environment.appEnvId)?.generation ?? 0),
     'common/mode': mode,
     'common/destinationRegion': destination,
-    ...(destination !== undefined && destination === environment?.region
-      ? { 'common/sameRegionAcknowledged': true }
-      : {}),
-    ...(facts !== undefined && needsNames ? named('items/0/target', suggestedNames(facts.source)) : {}),
+    ...(destination && destination === environment?.region && { 'common/sameRegionAcknowledged': true }),
+    ...(facts && needsNames && named('items/0/target', suggestedNames(facts.source))),
   };
 }
 
@@ -109,7 +103,7 @@ function canBeProtected({ world, accountId = '' }: FormPlace, { appEnvId }: Envi
   return facts !== undefined && unsupportedReasons(facts, regionFacts(world)).length === 0;
 }
 
-function suggestedNames({ appName, environmentName, isDatabase }: ConfigurationRecord['source']): TargetNames {
+function suggestedNames({ appName, environmentName, isDatabase }: Configuration['source']): TargetNames {
   const envName = `${environmentName}-recovered`;
   return isDatabase
     ? { envName, createNewApp: true, appName: `${appName}-recovered` }
@@ -129,12 +123,12 @@ function activation(at: FormPlace): FormValues {
     pointId: point?.pointId,
     selectedOperationId: point?.selectedOperationId,
     cutoffAt: point && new Date(point.cutoffAt).toISOString(),
-    ...(target === undefined ? {} : named('target', target)),
+    ...(target && named('target', target)),
     writerSafetyAcknowledged: true,
   };
 }
 
-function pointOf(at: FormPlace, configuration: ConfigurationRecord): SelectablePoint | undefined {
+function pointOf(at: FormPlace, configuration: Configuration): SelectablePoint | undefined {
   const points = selectablePoints(configuration);
   return points.find(({ pointId }) => pointId === at.chosen('pointId')) ?? points.at(-1);
 }
@@ -144,12 +138,8 @@ const mostPoints = 100;
 function pointChoices(at: FormPlace) {
   const configuration = chosen(at, (row) => !isActivating(row));
   const points = configuration === undefined ? [] : selectablePoints(configuration).slice(-mostPoints).toReversed();
-  return {
-    pointId: points.map(({ pointId, cutoffAt }) => ({
-      value: pointId,
-      text: `as of ${new Date(cutoffAt).toISOString()}`,
-    })),
-  };
+  const asOf = (cutoffAt: number) => `as of ${new Date(cutoffAt).toISOString()}`;
+  return { pointId: points.map(({ pointId, cutoffAt }) => ({ value: pointId, text: asOf(cutoffAt) })) };
 }
 
 function reset(at: FormPlace): FormValues {

@@ -6,7 +6,7 @@ import { openRequest } from './request/try.js';
 import { drawOn } from './base/schedule.js';
 import { now, rowsOf, states, tables } from './base/state.js';
 import { act } from './base/sync.js';
-import { sayingRow, windowedList } from './base/windowed.js';
+import { rowOf, windowedList } from './base/windowed.js';
 import { chipFor, count, span, stateOf, timeOf } from './base/words.js';
 
 let showAlerts;
@@ -29,18 +29,13 @@ function drawAlerts() {
   const all = rowsOf('alerts').map((alert) => ({ alert, place: order.indexOf(stateNow(alert)) }));
   all.sort((a, b) => a.place - b.place || a.alert.createdAt - b.alert.createdAt);
   byId('n-alerts').textContent = all.length.toLocaleString('en');
-  const counts = new Map();
-  for (const { alert } of all) counts.set(stateNow(alert), (counts.get(stateNow(alert)) ?? 0) + 1);
-  const sums = order.filter((state) => counts.has(state));
+  const byState = Map.groupBy(all, ({ alert }) => stateNow(alert));
+  const sums = order.filter((state) => byState.has(state));
   byId('alert-sum').replaceChildren(
-    ...sums.map((state) => chip(...stateOf[state], `${counts.get(state).toLocaleString('en')} ${state}`)),
+    ...sums.map((state) => chip(...stateOf[state], `${byState.get(state).length.toLocaleString('en')} ${state}`)),
   );
   const rows = all.map(({ alert }) => ({ key: alert.id, show: () => alertRow(alert) }));
-  showAlerts(rows.length > 0 ? rows : [sayingRow('-', '', noAlerts)]);
-}
-
-function noAlerts() {
-  return el('li.empty', 'No alerts. Make a contact point and an alert; then set its metric on the bench.');
+  showAlerts(rows, 'No alerts. Make a contact point and an alert; then set its metric on the bench.');
 }
 
 function alertRow(alert) {
@@ -165,15 +160,12 @@ function drawPoints() {
   for (const alert of tables.alerts.values()) {
     for (const id of alert.contactPointIds) uses.set(id, (uses.get(id) ?? 0) + 1);
   }
-  const rows = rowsOf('contactPoints').map((point) => ({
-    key: point.id,
-    show: () => ({
-      sig: JSON.stringify([point, uses.get(point.id)]),
-      make: () => pointNode(point, uses.get(point.id) ?? 0),
-    }),
-  }));
+  const rows = rowsOf('contactPoints').map((point) => {
+    const used = uses.get(point.id) ?? 0;
+    return rowOf(point.id, [point, used], () => pointNode(point, used));
+  });
   byId('n-points').textContent = rows.length.toLocaleString('en');
-  showPoints(rows.length > 0 ? rows : [sayingRow('-', '', () => el('li.empty', 'No contact points.'))]);
+  showPoints(rows, 'No contact points.');
 }
 
 function pointNode(point, uses) {

@@ -1,5 +1,5 @@
 // The bench: clock, metrics, regions and readings.
-import { button, byId, chip, el, on, patch } from './base/elements.js';
+import { button, byId, chip, el, on, onSubmit, patchList } from './base/elements.js';
 import { drawFaults, prepareFaults } from './faults.js';
 import { menuButton } from './base/menu.js';
 import { openRequest } from './request/try.js';
@@ -34,10 +34,9 @@ export function prepareBench({ effects, readings, publicRoutes }) {
 
 function prepareClock() {
   byId('advances').append(...advances.map(([text, ms]) => button(`+${text}`, text, () => advance(ms))));
-  on('clock-form', 'submit', (event) => {
-    event.preventDefault();
-    void advance(Math.round(Number(byId('advance-n').value) * Number(byId('advance-unit').value)));
-  });
+  onSubmit('clock-form', () =>
+    advance(Math.round(Number(byId('advance-n').value) * Number(byId('advance-unit').value))),
+  );
 }
 
 const advance = (ms) => act(`The clock went on by ${span(ms)}`, 'POST', '/clock/advance', { ms });
@@ -70,17 +69,13 @@ function prepareReset() {
 }
 
 function prepareMetric() {
-  on('metric-form', 'submit', (event) => {
-    event.preventDefault();
+  onSubmit('metric-form', () => {
     const kind = byId('m-kind').value;
-    const pods = byId('m-pods')
-      .value.split(/[\s,]+/)
-      .filter(Boolean)
-      .map(Number);
+    const pods = (byId('m-pods').value.match(/[^\s,]+/g) ?? []).map(Number);
     const value = kind === 'null' ? null : kind === 'error' ? 'error' : Number(byId('m-value').value);
     const [appEnvId, metric] = [byId('m-env').value.trim(), byId('m-metric').value];
     const body = { appEnvId, metric, value, ...(pods.length > 0 ? { pods } : {}) };
-    void act(`${metric} of ${appEnvId} is ${value === null ? 'without data' : value}`, 'POST', '/metrics', body);
+    return act(`${metric} of ${appEnvId} is ${value === null ? 'without data' : value}`, 'POST', '/metrics', body);
   });
   on('m-kind', 'input', () => (byId('m-value').disabled = byId('m-kind').value !== 'number'));
 }
@@ -92,25 +87,13 @@ export function offerMetrics(names) {
 
 function drawEnvironmentIds() {
   const envs = rowsOf('environments').slice(0, 300);
-  patch(
-    byId('env-ids'),
-    envs.map((env) => ({
-      key: env.id,
-      sig: env.cliEnvName,
-      make: () => el('option', { value: env.id }, env.cliEnvName),
-    })),
-  );
+  byId('env-ids').replaceChildren(...envs.map(({ id, cliEnvName }) => el('option', { value: id }, cliEnvName)));
   const field = byId('m-env');
   if (field.value === '' && document.activeElement !== field) field.value = envs[0]?.id ?? '';
 }
 
 function drawRegions() {
-  const rows = rowsOf('regions').map((region) => ({
-    key: region.id,
-    sig: JSON.stringify(region),
-    make: () => regionNode(region),
-  }));
-  patch(byId('region-list'), rows);
+  patchList('region-list', rowsOf('regions'), regionNode, 'None.');
 }
 
 function regionNode({ id, up, supports }) {
@@ -141,12 +124,11 @@ function prepareReadings() {
     byId('r-value').value = '';
     showReading();
   });
-  on('reading-form', 'submit', (event) => {
-    event.preventDefault();
+  onSubmit('reading-form', () => {
     const name = byId('r-name').value;
     const given = byId('r-value').value.trim();
     const value = /^\d+$/.test(given) ? Number(given) : given;
-    void act(`${name} is ${given}`, 'PATCH', '/readings', { [name]: value });
+    return act(`${name} is ${given}`, 'PATCH', '/readings', { [name]: value });
   });
   showReading();
 }
@@ -158,11 +140,7 @@ function showReading() {
 }
 
 function drawReadings() {
-  const rows = Object.entries(view.readings).map(([name, value]) => ({
-    key: name,
-    sig: String(value),
-    make: () => el('li.item.small', el('code.any', name), el('b', String(value))),
-  }));
-  const none = { key: '-', sig: '', make: () => el('li.muted.small', 'All as they are by default.') };
-  patch(byId('reading-list'), rows.length > 0 ? rows : [none]);
+  const rows = Object.entries(view.readings).map(([id, value]) => ({ id, value: String(value) }));
+  const show = ({ id, value }) => el('li.item.small', el('code.any', id), el('b', value));
+  patchList('reading-list', rows, show, 'All as they are by default.');
 }

@@ -1,5 +1,5 @@
 // Faults: the form that injects one, and those that wait.
-import { button, byId, chip, el, on, patch, say } from './base/elements.js';
+import { button, byId, chip, el, on, onSubmit, patchList, say } from './base/elements.js';
 import { rowsOf } from './base/state.js';
 import { act } from './base/sync.js';
 import { count } from './base/words.js';
@@ -29,10 +29,9 @@ export function prepareFaults(effects, publicRoutes) {
   const paths = [...new Set(publicRoutes.map(({ path }) => path))];
   byId('paths').append(...paths.map((value) => el('option', { value })));
   on('fault-form', 'input', (event) => showEffect(event.target.id));
-  on('fault-form', 'submit', (event) => {
-    event.preventDefault();
+  onSubmit('fault-form', async () => {
     try {
-      void act(`A fault waits: ${byId('f-effect').value}`, 'POST', '/faults', faultFrom());
+      await act(`A fault waits: ${byId('f-effect').value}`, 'POST', '/faults', faultFrom());
     } catch (error) {
       say(`Not done: ${error.message}`);
     }
@@ -57,17 +56,15 @@ function jsonIn(id, what) {
 }
 
 function matchFrom() {
-  const match = {};
-  for (const [field, id] of [
-    ['method', 'f-method'],
-    ['path', 'f-path'],
-    ['bodyContains', 'f-contains'],
-  ]) {
-    if (byId(id).value !== '') match[field] = byId(id).value;
-  }
-  if (Number(byId('f-skip').value) > 0) match.skip = Number(byId('f-skip').value);
-  if (Number(byId('f-count').value) !== 1) match.count = Number(byId('f-count').value);
-  return match;
+  const given = (id) => byId(id).value || undefined;
+  const [skip, times] = [Number(byId('f-skip').value), Number(byId('f-count').value)];
+  return {
+    method: given('f-method'),
+    path: given('f-path'),
+    bodyContains: given('f-contains'),
+    skip: skip > 0 ? skip : undefined,
+    count: times === 1 ? undefined : times,
+  };
 }
 
 function faultFrom() {
@@ -111,14 +108,7 @@ function showValue(effect, id, isFresh) {
 export function drawFaults() {
   const all = rowsOf('faults');
   byId('n-faults').textContent = all.length;
-  const rows = all.slice(0, 50).map((fault) => ({
-    key: fault.id,
-    sig: JSON.stringify(fault),
-    make: () => faultNode(fault),
-  }));
-  const none = 'None. A fault is used up when it has struck.';
-  const nothing = { key: '-', sig: '', make: () => el('li.muted.small', none) };
-  patch(byId('fault-list'), rows.length > 0 ? rows : [nothing]);
+  patchList('fault-list', all.slice(0, 50), faultNode, 'None. A fault is used up when it has struck.');
 }
 
 function faultNode(fault) {

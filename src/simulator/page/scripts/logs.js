@@ -2,7 +2,7 @@
 import { byId, chip, el, mono, on, tag } from './base/elements.js';
 import { drawOn, redraw } from './base/schedule.js';
 import { logs, tables } from './base/state.js';
-import { sayingRow, windowedList } from './base/windowed.js';
+import { rowOf, windowedList } from './base/windowed.js';
 import { dayAndTime } from './base/words.js';
 
 let showRequests;
@@ -25,18 +25,17 @@ function drawRequests() {
   const items = only ? logs.requests.items.filter(({ fault }) => fault) : logs.requests.items;
   const rows = items.toReversed().map((item) => logRow(item, requestNode));
   const none = only ? 'No request has met a fault.' : 'Nobody has asked for anything yet.';
-  showRequests(rows.length > 0 ? rows : [sayingRow('-', none, () => el('li.empty', none))]);
+  showRequests(rows, none);
 }
 
 function drawLedger() {
   if (byId('hold-logs').checked) return;
   byId('n-ledger').textContent = logs.ledger.last.toLocaleString('en');
   const rows = logs.ledger.items.toReversed().map((item) => logRow(item, ledgerNode));
-  const none = () => el('li.empty', 'Nothing has been committed yet.');
-  showLedger(rows.length > 0 ? rows : [sayingRow('-', '', none)]);
+  showLedger(rows, 'Nothing has been committed yet.');
 }
 
-const logRow = (item, make) => ({ key: String(item.seq), show: () => ({ sig: '', make: () => make(item) }) });
+const logRow = (item, make) => rowOf(String(item.seq), '', () => make(item));
 
 export function statusChip(status) {
   if (status === 0) return chip('bad', 'cross', 'no answer');

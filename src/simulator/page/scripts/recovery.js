@@ -7,7 +7,7 @@ import { drawOn } from './base/schedule.js';
 import { lanesOf, operationNode, operationsOf } from './lanes.js';
 import { applied, now, phases, rowsOf, tables } from './base/state.js';
 import { act } from './base/sync.js';
-import { sayingRow, windowedList } from './base/windowed.js';
+import { windowedList } from './base/windowed.js';
 import { chipFor, count, readinessOf, span } from './base/words.js';
 
 let showProtections;
@@ -23,12 +23,7 @@ function drawRecovery() {
   const all = rowsOf('configurations').sort((a, b) => isBusy(b) - isBusy(a) || a.createdAt - b.createdAt);
   byId('n-recovery').textContent = all.length.toLocaleString('en');
   const rows = all.map((row) => ({ key: row.id, show: () => protectionRow(row) }));
-  showProtections(rows.length > 0 ? rows : [sayingRow('-', '', noProtections)]);
-}
-
-function noProtections() {
-  const text = 'No protections. Make one; its snapshots, checks and activations appear here.';
-  return el('li.empty', text);
+  showProtections(rows, 'No protections. Make one; its snapshots, checks and activations appear here.');
 }
 
 function protectionRow(row) {

@@ -5,7 +5,7 @@ import { accountActions, appActions, environmentActions, tokenActions } from './
 import { openRequest } from './request/try.js';
 import { drawOn } from './base/schedule.js';
 import { groups, rowsOf, tables } from './base/state.js';
-import { sayingRow, windowedList } from './base/windowed.js';
+import { rowOf, windowedList } from './base/windowed.js';
 import { chipFor, count, readinessOf, statusOf } from './base/words.js';
 
 let showRows;
@@ -33,18 +33,15 @@ function drawWorld() {
   const of = { apps: groups('apps', 'accountId'), people: groups('memberships', 'accountId') };
   const marks = marksOf();
   const rows = rowsOf('accounts').flatMap((account) => accountRows(account, of, marks, hits, wanted !== ''));
-  showRows(rows.length > 0 ? rows : [nothing(wanted)]);
+  showRows(rows, wanted === '' ? 'No accounts. Make one with “New account”.' : `Nothing matches “${wanted}”.`);
 }
 
 /** The marks of environments: alerts that fire, protections, activations. */
 function marksOf() {
-  const firing = new Map();
-  for (const { appEnvId, state, enabled } of tables.alerts.values()) {
-    if (enabled && state === 'Firing') firing.set(appEnvId, (firing.get(appEnvId) ?? 0) + 1);
-  }
-  const protections = new Map();
-  for (const row of tables.configurations.values()) protections.set(row.appEnvId, row);
-  return { environments: groups('environments', 'appId'), firing, protections };
+  const firing = rowsOf('alerts').filter(({ state, enabled }) => enabled && state === 'Firing');
+  const protections = new Map(rowsOf('configurations').map((row) => [row.appEnvId, row]));
+  const byEnvironment = Map.groupBy(firing, ({ appEnvId }) => appEnvId);
+  return { environments: groups('environments', 'appId'), firing: byEnvironment, protections };
 }
 
 function accountRows(account, { apps, people }, marks, hits, isFiltered) {
@@ -54,10 +51,10 @@ function accountRows(account, { apps, people }, marks, hits, isFiltered) {
   const rows = own.flatMap((app) => appRows(app, marks, hits));
   if (isFiltered && rows.length === 0 && members.length === 0 && !accountHit) return [];
   return [
-    row(`account ${account.id}`, [account, own.length], () => accountNode(account, own.length)),
+    rowOf(`account ${account.id}`, [account, own.length], () => accountNode(account, own.length)),
     ...members.map((member) => {
       const token = tables.tokens.get(member.token);
-      return row(`member ${member.id}`, [member, token, account.memberEnvAccess], () =>
+      return rowOf(`member ${member.id}`, [member, token, account.memberEnvAccess], () =>
         memberNode(member, token, account),
       );
     }),
@@ -71,16 +68,14 @@ function appRows(app, { environments, firing, protections }, hits) {
   const shown = own.filter((env) => appHit || hits(env.name, env.id, env.cliEnvName, env.region, env.status));
   if (!appHit && shown.length === 0) return [];
   return [
-    row(`app ${app.id}`, [app, own.length], () => appNode(app, own.length)),
+    rowOf(`app ${app.id}`, [app, own.length], () => appNode(app, own.length)),
     ...shown.map((env) => {
-      const fires = firing.get(env.id) ?? 0;
+      const fires = firing.get(env.id)?.length ?? 0;
       const guard = guardOf(protections.get(env.id));
-      return row(`env ${env.id}`, [env, fires, guard], () => environmentNode(env, fires, guard));
+      return rowOf(`env ${env.id}`, [env, fires, guard], () => environmentNode(env, fires, guard));
     }),
   ];
 }
-
-const row = (key, seen, make) => ({ key, show: () => ({ sig: JSON.stringify(seen), make }) });
 
 /** A protection as the tree shows it: its readiness, and an activation that is under way. */
 function guardOf(protection) {
@@ -90,14 +85,6 @@ function guardOf(protection) {
     state: protection.readiness.state,
     active: active && { phase: active.phase, failedSteps: active.failedSteps },
   };
-}
-
-function nothing(wanted) {
-  return sayingRow('-', wanted, () =>
-    wanted === ''
-      ? el('li.empty', 'No accounts. Make one with “New account”.')
-      : el('li.empty', `Nothing matches “${wanted}”.`),
-  );
 }
 
 function accountNode(account, appCount) {

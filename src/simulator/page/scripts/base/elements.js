@@ -5,6 +5,13 @@ export const byId = (id) => document.getElementById(id);
 /** Listens to an element; what is under way when the listener returns says itself how it ended. */
 export const on = (id, event, run) => byId(id).addEventListener(event, (happened) => void run(happened));
 
+/** Runs something in the place of sending a form. */
+export const onSubmit = (id, run) =>
+  on(id, 'submit', (event) => {
+    event.preventDefault();
+    void run();
+  });
+
 /** An element: `tag.class.class`, its properties if it has any, and its children; those that are false or missing are left out. */
 export function el(selector, ...parts) {
   const [tag, ...classes] = selector.split('.');
@@ -61,6 +68,13 @@ export function patch(container, rows) {
   }
   for (const node of before.values()) node.remove();
   if (held?.act !== undefined && document.activeElement !== focused) refocus(container, held);
+}
+
+/** Makes a short list of what has an id; when there is nothing, it says so. */
+export function patchList(id, items, make, none) {
+  const rows = items.map((item) => ({ key: item.id, sig: JSON.stringify(item), make: () => make(item) }));
+  const nothing = { key: '-', sig: '', make: () => el('li.muted.small', none) };
+  patch(byId(id), rows.length > 0 ? rows : [nothing]);
 }
 
 function refocus(container, { key, act }) {

@@ -4,39 +4,24 @@ import { button, byId, el, icon } from './elements.js';
 let opener;
 
 /** A button that opens a menu; `items` gives `[text, run]` for each entry when it is opened. */
-export function menuButton(about, items, act = 'menu') {
+export function menuButton(about, items) {
+  const title = `Actions for ${about}`;
   const open = (event) => openMenu(event.currentTarget, about, items());
-  return el(
-    'button',
-    {
-      type: 'button',
-      class: 'quiet more',
-      'data-act': act,
-      'aria-haspopup': 'menu',
-      'aria-label': `Actions for ${about}`,
-      title: `Actions for ${about}`,
-      on: { click: open },
-    },
-    icon('dots'),
-  );
+  const more = { class: 'quiet more', 'aria-haspopup': 'menu', 'aria-label': title, title };
+  return button(icon('dots'), 'menu', open, more);
 }
 
 function openMenu(from, about, items) {
   const menu = byId('menu');
   opener = from;
-  const entries = items.filter(Boolean).map(([text, run]) =>
-    text === '-'
-      ? el('hr', { role: 'separator' })
-      : button(
-          text,
-          text,
-          () => {
-            menu.hidePopover();
-            run();
-          },
-          { role: 'menuitem', tabindex: '-1' },
-        ),
-  );
+  const entries = items.map(([text, run]) => {
+    if (text === '-') return el('hr', { role: 'separator' });
+    const choose = () => {
+      menu.hidePopover();
+      run();
+    };
+    return button(text, text, choose, { role: 'menuitem', tabindex: '-1' });
+  });
   menu.setAttribute('aria-label', `Actions for ${about}`);
   menu.replaceChildren(...entries);
   menu.showPopover();

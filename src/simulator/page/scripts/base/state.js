@@ -1,9 +1,21 @@
 // The state of the page: the tables of the world, the logs, and the view they came with.
 
-const names =
-  'accounts tokens memberships credentials regions apps environments contactPoints alerts metrics configurations faults'.split(
-    ' ',
-  );
+/** The collections of the world, and how one row of each is called. */
+export const called = {
+  accounts: 'account',
+  tokens: 'token',
+  memberships: 'membership',
+  credentials: 'credential',
+  regions: 'region',
+  apps: 'app',
+  environments: 'environment',
+  contactPoints: 'contact point',
+  alerts: 'alert',
+  metrics: 'metric',
+  configurations: 'protection',
+  faults: 'fault',
+};
+const names = Object.keys(called);
 
 export const tables = Object.fromEntries(names.map((name) => [name, new Map()]));
 export const rowsOf = (name) => [...tables[name].values()];
@@ -39,15 +51,7 @@ export function takeIn(next) {
   return touched;
 }
 
-export function groups(name, field) {
-  const found = new Map();
-  for (const row of tables[name].values()) {
-    const list = found.get(row[field]);
-    if (list) list.push(row);
-    else found.set(row[field], [row]);
-  }
-  return found;
-}
+export const groups = (name, field) => Map.groupBy(tables[name].values(), (row) => row[field]);
 
 /** Remembers a ledger line about an alert, an operation or a standby. */
 export function note({ at: when, kind, id, detail }) {

@@ -5,10 +5,8 @@ import { forget, logs, note, tables, takeIn, view } from './state.js';
 
 /** Asks the control surface; throws what it says when it refuses. */
 export async function ask(method, path, body) {
-  const answer = await fetch(`/_sim${path}`, {
-    method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+  const settings = body === undefined ? {} : { body: JSON.stringify(body) };
+  const answer = await fetch(`/_sim${path}`, { method, ...settings });
   const text = await answer.text();
   const value = text === '' ? {} : JSON.parse(text);
   if (answer.ok) return value;
@@ -68,10 +66,7 @@ let caughtUp = false;
 async function readLogsAgain(next) {
   caughtUp = false;
   forget();
-  for (const [name, last] of [
-    ['ledger', next.ledgerSeq],
-    ['requests', next.requestSeq],
-  ]) {
+  for (const [name, last] of Object.entries({ ledger: next.ledgerSeq, requests: next.requestSeq })) {
     const log = logs[name];
     log.items = [];
     log.last = Math.max(0, last - log.longest);
@@ -145,10 +140,7 @@ export function follow() {
     live(false);
     if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 2000);
   });
-  for (const [event, name] of [
-    ['ledger', 'ledger'],
-    ['request', 'requests'],
-  ]) {
+  for (const [event, name] of Object.entries({ ledger: 'ledger', request: 'requests' })) {
     stream.addEventListener(event, ({ data }) => {
       if (!caughtUp) return;
       const item = JSON.parse(data);

@@ -5,7 +5,7 @@ const margin = 400;
 
 /**
  * Keeps a list inside a box that scrolls. Each row is `{key, show}`; `show` gives `{sig, make, update?}` and is asked only for rows in
- * sight. Returns what sets the rows.
+ * sight. Returns what sets the rows, and the text that stands there when there are none.
  */
 export function windowedList(box, list, guess) {
   const heights = new Map();
@@ -99,11 +99,11 @@ export function windowedList(box, list, guess) {
     soonInFrame();
   }).observe(box);
 
-  return (next) => {
-    rows = next;
+  return (next, none) => {
+    rows = next.length > 0 ? next : [rowOf('-', none, () => el('li.empty', none))];
     drawUntilSteady();
   };
 }
 
-/** A row that only says something. */
-export const sayingRow = (key, sig, make) => ({ key, show: () => ({ sig, make }) });
+/** A row that is made anew when what it was made from has changed. */
+export const rowOf = (key, seen, make) => ({ key, show: () => ({ sig: JSON.stringify(seen), make }) });

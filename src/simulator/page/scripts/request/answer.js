@@ -50,12 +50,8 @@ async function answerTo({ method, url, headers, text }, signal) {
   let response;
   try {
     response = await fetch(url, text === '' ? settings : { ...settings, body: text });
-    return {
-      status: response.status,
-      body: await response.text(),
-      ms: ms(),
-      retryAfter: response.headers.get('retry-after'),
-    };
+    const body = await response.text();
+    return { status: response.status, body, ms: ms(), retryAfter: response.headers.get('retry-after') };
   } catch (error) {
     const what = signal.aborted ? 'You gave up waiting.' : `The connection broke: ${error.message}`;
     return { status: response?.status ?? 0, what, ms: ms() };
@@ -67,9 +63,8 @@ const worldNow = () => new Map(Object.entries(tables).map(([name, table]) => [na
 function showAnswer(request, answer, before) {
   const logged = request.isControl ? undefined : loggedOf(request, before.requests);
   const lines = linesOf(request, logged, before.ledger);
-  const others = new Set(
-    logs.ledger.items.filter((line) => line.seq > before.ledger && !lines.includes(line)).map(({ id }) => id),
-  );
+  const elsewhere = logs.ledger.items.filter((line) => line.seq > before.ledger && !lines.includes(line));
+  const others = new Set(elsewhere.map(({ id }) => id));
   const changes = changesBetween(before.world, tables).filter(({ id }) => !others.has(id));
   const status = answer.status || logged?.status || 0;
   byId('t-answer').replaceChildren(
@@ -122,11 +117,9 @@ function bodyNode(body) {
   } catch {
     // Text that is not JSON is shown as it came.
   }
-  const cut =
-    text.length > longestShown
-      ? `${text.slice(0, longestShown)}\n… ${text.length - longestShown} more characters`
-      : text;
-  return el('pre', { tabindex: '0', 'aria-label': 'Body of the answer' }, cut);
+  const more = text.length - longestShown;
+  if (more > 0) text = `${text.slice(0, longestShown)}\n… ${more} more characters`;
+  return el('pre', { tabindex: '0', 'aria-label': 'Body of the answer' }, text);
 }
 
 const verbs = { added: ['ok', 'plus', 'new'], removed: ['bad', 'cross', 'gone'], changed: ['info', 'half', 'changed'] };

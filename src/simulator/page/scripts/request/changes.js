@@ -1,19 +1,5 @@
 // The differences between two states of the world.
-
-const called = {
-  accounts: 'account',
-  tokens: 'token',
-  memberships: 'membership',
-  credentials: 'credential',
-  regions: 'region',
-  apps: 'app',
-  environments: 'environment',
-  contactPoints: 'contact point',
-  alerts: 'alert',
-  metrics: 'metric',
-  configurations: 'protection',
-  faults: 'fault',
-};
+import { called } from '../base/state.js';
 
 const nameOfRow = (row) => row.name ?? row.envName ?? row.cliEnvName ?? row.token;
 

@@ -60,14 +60,12 @@ const callsOf = {
 };
 
 function picksOf(pick, accountId) {
-  const found = [];
-  for (const row of tables[pick].values()) {
-    if (accountId && row.accountId && row.accountId !== accountId) continue;
-    const called = callsOf[pick]?.(row) ?? row.name;
-    found.push({ value: row.id, text: called ? `${row.id} · ${called}` : row.id });
-    if (found.length >= mostOptions) break;
-  }
-  return found;
+  const isOurs = (row) => !accountId || !row.accountId || row.accountId === accountId;
+  const rows = tables[pick].values().filter(isOurs).take(mostOptions);
+  return Array.from(rows, (row) => {
+    const name = callsOf[pick]?.(row) ?? row.name;
+    return { value: row.id, text: name ? `${row.id} · ${name}` : row.id };
+  });
 }
 
 function controlOf(field, value, options, changed) {
@@ -75,12 +73,8 @@ function controlOf(field, value, options, changed) {
   if (options && kind !== 'list') return selectOf(field, value, options, changed);
   if (kind === 'json') return jsonOf(value, changed);
   const text = kind === 'list' ? (value ?? []).join(', ') : (value ?? '');
-  const input = el('input', {
-    type: kind === 'number' ? 'number' : 'text',
-    step: kind === 'number' ? 'any' : undefined,
-    autocomplete: 'off',
-    spellcheck: 'false',
-  });
+  const type = kind === 'number' ? { type: 'number', step: 'any' } : { type: 'text' };
+  const input = el('input', { ...type, autocomplete: 'off', spellcheck: 'false' });
   input.value = text;
   input.addEventListener('input', () => changed(valueFrom(kind, input.value)));
   input.addEventListener('change', () => changed(valueFrom(kind, input.value), true));
@@ -88,11 +82,7 @@ function controlOf(field, value, options, changed) {
 }
 
 function valueFrom(kind, text) {
-  if (kind === 'list')
-    return text
-      .split(',')
-      .map((item) => item.trim())
-      .filter(Boolean);
+  if (kind === 'list') return text.split(',').flatMap((item) => item.trim() || []);
   if (kind === 'number') return text === '' ? undefined : Number(text);
   return text;
 }

@@ -1,7 +1,7 @@
 // Try a request: a token, a route with its fields filled in from the world, and what comes of sending it.
 import { nothingSentYet, sendAndShow } from './answer.js';
 import { addressOf, bodyTextOf, curlOf, headersOf, isControl, valueOfField, withField } from './draft.js';
-import { button, byId, el, on, say } from '../base/elements.js';
+import { button, byId, el, on, onSubmit, say } from '../base/elements.js';
 import { fieldNode } from './fields.js';
 import { drawOn } from '../base/schedule.js';
 import { rowsOf, tables, view } from '../base/state.js';
@@ -20,13 +20,9 @@ let epoch = '';
 const nameOfForm = ({ method, path }) => `${method} ${path}`;
 
 export function prepareRequest(all) {
-  const areas = new Map();
-  for (const each of all) {
-    formsByName.set(nameOfForm(each), each);
-    areas.set(each.area, [...(areas.get(each.area) ?? []), each]);
-  }
+  for (const each of all) formsByName.set(nameOfForm(each), each);
   byId('t-route').append(
-    ...[...areas].map(([area, inIt]) =>
+    ...[...Map.groupBy(all, ({ area }) => area)].map(([area, inIt]) =>
       el(
         'optgroup',
         { label: area },
@@ -40,10 +36,7 @@ export function prepareRequest(all) {
   on('t-again', 'click', () => fillAnew(({ pick }) => pick !== undefined));
   on('t-more', 'change', addField);
   on('t-copy', 'click', copy);
-  on('try-form', 'submit', (event) => {
-    event.preventDefault();
-    void sendIt();
-  });
+  onSubmit('try-form', sendIt);
   drawOn(['world', 'tokens', 'memberships', 'accounts'], drawTokens);
   drawOn(['world'], startInAnotherWorld);
   drawOn(['accounts', 'apps', 'environments', 'contactPoints', 'alerts', 'configurations'], fillWhatLacked);
@@ -64,15 +57,10 @@ export async function openRequest(name, given = {}) {
 }
 
 function accountOf(given) {
-  for (const [name, table] of [
-    ['appId', 'apps'],
-    ['appEnvId', 'environments'],
-    ['alertId', 'alerts'],
-    ['contactPointId', 'contactPoints'],
-  ]) {
-    if (given[name] !== undefined) return tables[table].get(given[name])?.accountId;
-  }
-  return undefined;
+  const { apps, environments, alerts, contactPoints } = tables;
+  const { appId, appEnvId, alertId, contactPointId } = given;
+  const row = apps.get(appId) ?? environments.get(appEnvId) ?? alerts.get(alertId) ?? contactPoints.get(contactPointId);
+  return row?.accountId;
 }
 
 /** A token that may act in an account: the chosen one where it can, else the admin with the most rights. */
@@ -221,9 +209,7 @@ function drawFields() {
     el('option', { value: '' }, 'Add a field…'),
     ...more.map(({ name }) => el('option', { value: name }, name.replaceAll('/', '.'))),
   );
-  if (held !== undefined) {
-    [...byId('t-fields').querySelectorAll('[data-field]')].find((node) => node.dataset.field === held)?.focus();
-  }
+  if (held !== undefined) byId(`t-field-${held}`)?.focus();
 }
 
 function accountNow() {
@@ -241,9 +227,7 @@ function change(field, value, isDone) {
   if (!isDone) return;
   const followers = form.fields.filter(({ follows }) => follows?.includes(field.name));
   if (followers.length > 0 || (field.name === 'accountId' && before !== value)) {
-    chosen = Object.fromEntries(
-      Object.entries(chosen).filter(([name]) => !followers.some((each) => each.name === name)),
-    );
+    for (const { name } of followers) delete chosen[name];
     void fillIn();
   } else if (value === undefined) drawFields();
 }
@@ -257,10 +241,7 @@ function addField() {
   const value = field.kind === 'text' ? (first ?? '') : blanks[field.kind];
   change(field, value, false);
   drawFields();
-  const added = [...byId('t-fields').querySelectorAll('[data-field]')].find(
-    (node) => node.dataset.field === field.name,
-  );
-  added?.focus();
+  byId(`t-field-${field.name}`)?.focus();
 }
 
 /** The body as somebody wrote it: it is sent as it stands, whatever it is. */
