@@ -138,7 +138,10 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
   return `${of}.${user.exec ? 'exec' : 'auth-provider'} gave no credential${codeOf(error)}`;
 }
 
-/** A program or an issuer that gives nothing must not make us a stranger. */
+/**
+ * Says which program or issuer gave no credential; undefined when there is one. Requests without any would be sent as
+ * `system:anonymous`.
+ */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   if (authorization !== undefined || tls.cert !== undefined) return undefined;
   if (user.exec)
