@@ -75,7 +75,7 @@ const stalled = {
   UnknownPreset: 'Use one of `status.catalog` of the account; the message names the nearest.',
   UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message names the nearest.',
   EnvironmentChanged:
-    'Was it renamed by mistake, name it back. Otherwise create a resource of another name for the environment as it is now; edit the spec of a MemberAccess.',
+    'If the environment was renamed by mistake, give it its old name back. Otherwise create a resource of another name for it as it is now; a MemberAccess needs only an edit of its spec.',
   UnknownRemoteStatus:
     'Look at the environment in the console. If all is well there, update the operator, or report the word.',
   NeverDeployed: 'Deploy something: `spec.deploy`.',
