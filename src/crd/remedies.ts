@@ -100,7 +100,7 @@ const stalled = {
     'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec, or set `apphosting.dev/reconcile-at`, to go on.',
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
   EndpointChanged:
-    'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
+    'If the address was changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
   HostNotAllowed:
     'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret. A private address needs `--allow-private-addresses` too.',
   VisibilityLost:
