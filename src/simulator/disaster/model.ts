@@ -2,7 +2,7 @@
 // everything a client sees (readiness, hints, receipts) is computed from this at request time.
 
 /** The mode of a protection: cold is restored on demand, warm is received all the time by a standby. */
-export type Mode = 'cold' | 'warm';
+type Mode = 'cold' | 'warm';
 
 /** The kind of an operation. The enrollment of a warm configuration stays on as the receiver of its changes. */
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
@@ -51,7 +51,7 @@ export interface ConfigurationSettings {
 }
 
 /** Sizes of a source, frozen when a point is taken: a preview of what a recovery allocates. */
-export interface Sizing {
+interface Sizing {
   readonly replicas: number;
   readonly zClouds?: number;
   readonly cpu: number;
@@ -92,10 +92,10 @@ export interface Pinned {
 }
 
 /** The result of an isolated check; cleanupUnverifiable when its remains are not proved to be gone. */
-export type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
+type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
 /** Advisory progress of the retirement of a check's temporary target. */
-export interface ValidationCleanup {
+interface ValidationCleanup {
   readonly observedAt: number;
   readonly retentionUntil?: number;
   readonly retentionPending: boolean;
@@ -149,7 +149,7 @@ export interface ActivationResult extends Omit<Pinned, 'target'> {
 }
 
 /** The readiness that the control surface set. */
-export interface ToldReadiness {
+interface ToldReadiness {
   readonly state: string;
   readonly reason?: string;
   readonly warnings?: readonly string[];
