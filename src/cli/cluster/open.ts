@@ -12,7 +12,12 @@ export const clusterFlags = {
   kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
   as: text('act as this user, as kubectl does', 'USER'),
-  asGroup: { help: 'with --as: and as in this group', value: 'GROUP', many: true, schema: z.array(z.string()) },
+  asGroup: {
+    help: 'with --as: act as a member of this group',
+    value: 'GROUP',
+    many: true,
+    schema: z.array(z.string()),
+  },
   requestTimeout: {
     help: 'how long one request to the cluster may take, such as 10s',
     value: 'TIME',
