@@ -84,6 +84,19 @@ describe('the creation of an alert that the service refuses', () => {
   });
 });
 
+describe('an alert beside another one of its name, which the service refuses', () => {
+  it('is laid to the contact point that is gone', async () => {
+    const world = await anAlert();
+    const gone = idOf(world, 'b');
+    await world.request('DELETE', `/contact-point?contactPointId=${gone}`);
+
+    world.apply('MetricAlert', 'new', { ...cpu, name: 'cpu', contactPointRefs: [{ externalId: gone }] });
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'new')).toBe('False/ReferenceNotReady');
+  });
+});
+
 describe('a change of an app that the service answers with "not found"', () => {
   const app = { externalId: 'app_web', name: 'web', port: 8080, image: { reference: 'registry.example.com/web:1' } };
 

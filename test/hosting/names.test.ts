@@ -194,6 +194,16 @@ describe('a name', () => {
     expect(await resolve('hosting.team')).toEqual([{ address: '192.0.2.1', family: 4 }]);
   });
 
+  it.each(['refused', 'garbled'] as const)(
+    'is looked for further on in the search list though the answer for a search domain is %s',
+    async (answer) => {
+      const table = { 'A hosting.team.example.com': answer, 'A hosting.team': one } as const;
+      const { resolve } = await opened(answering(table), { resolvConf: 'search example.com\noptions ndots:5' });
+
+      expect(await resolve('hosting.team')).toEqual([{ address: '192.0.2.1', family: 4 }]);
+    },
+  );
+
   it.each([
     { failing: 'hosting.team', because: 'as it is' },
     { failing: 'hosting.team.first.example', because: 'below a search domain' },

@@ -167,7 +167,7 @@ function linesOf(file: string): readonly (readonly string[])[] {
   }
 }
 
-/** Why a name server gave no address: there is none, it failed for this name, or it did not answer. */
+/** Why a name server gave no address: there is none, it failed or refused for this name, or it did not answer. */
 type NoAddress = 'absent' | 'failed' | 'silent';
 
 /** Asks for both families of one name. */
@@ -213,5 +213,6 @@ function foundIn(
 function noAddress(error: unknown): NoAddress {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOTFOUND' || code === 'ENODATA') return 'absent';
-  return code === 'ESERVFAIL' ? 'failed' : 'silent';
+  const isSilent = code === 'ETIMEOUT' || code === 'ECONNREFUSED' || code === 'ECANCELLED';
+  return isSilent ? 'silent' : 'failed';
 }

@@ -45,13 +45,12 @@ export function denied<Spec, Facts, Item>(
   words: string,
   refusal: Refusal,
 ): Verdict<Facts> | undefined {
-  const isNo = refusal.is === 'refused' || refusal.is === 'conflict';
-  if (isNo && holderOfName(plan, pass) !== undefined)
-    return { is: 'stall', reason: 'Rejected', message: `${words}: ${refusal.message}` };
+  const message = `${words}: ${refusal.message}`;
+  const stands = { is: 'stall', reason: 'Rejected', message } as const;
+  if (refusal.is === 'conflict' && holderOfName(plan, pass) !== undefined) return stands;
   const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
-  const message = `${words}: ${refusal.message}`;
-  if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
+  if (pass.notes['deniedAt'] !== undefined) return stands;
   return {
     is: 'wait',
     reason: 'ObjectMissing',
