@@ -174,6 +174,45 @@ describe('an activation', () => {
     expect(said.filter((sentence) => /no result|neither|not under way|look there/.test(sentence))).toEqual([]);
   });
 
+  it.each(['Cold', 'Warm'])(
+    'shows each phase though its answer was lost together with the operator, where lists lag 30 s, %s',
+    async (mode) => {
+      const world = await aWorld(mode, 3_600, { 'lists.lagMs': 30_000 });
+      world.interference = ({ path }) => {
+        if (path !== `${disaster}/activate`) return undefined;
+        world.kill();
+        return 'hangAfter';
+      };
+      world.apply(kind, 'now', await ofToday(world));
+      await world.run(1_500);
+      await world.crash(120_000);
+
+      const { tookMs } = await watched(world, kind, 240_000);
+
+      expect(sentenceOf(world, kind, 'now')).toMatch(/is live$/);
+      expect(tookMs).toBeLessThan(75_000);
+      expect(stagesOf(world, kind, 'now').filter((stage) => longPhases(mode).includes(stage))).toEqual(
+        longPhases(mode),
+      );
+      expect(await committed(world, 'activation.accepted')).toBe(1);
+    },
+  );
+
+  it('goes on at once when the list of configurations was empty for a minute, with polls every hour', async () => {
+    const world = await aWorld('Cold', 3_600);
+    world.apply(kind, 'now', await ofToday(world));
+    await world.run(5_000);
+    world.interference = ({ path }) =>
+      path === `${disaster}/configurations` ? { insteadOf: { status: 200, text: '{"items":[]}' } } : undefined;
+    await world.run(60_000);
+    world.interference = () => undefined;
+
+    const { tookMs } = await watched(world, kind, 4_000_000);
+
+    expect(sentenceOf(world, kind, 'now')).toMatch(/is live$/);
+    expect(tookMs).toBeLessThan(15_000);
+  });
+
   it('shows how many steps in a row have failed, and from when on it may be discarded', async () => {
     const world = await aWorld('Cold', 600);
     await world.control('PATCH', `/configurations/${protection(world).externalId}`, { failSteps: 1_000 });

@@ -111,6 +111,20 @@ describe('a protection that is not there yet', () => {
   });
 });
 
+describe('a protection that was just set up', () => {
+  it('shows as soon as the lists do, where these lag 30 s and polls are rare', async () => {
+    const world = new InProcess({ readings: { 'lists.lagMs': 30_000 } });
+    await world.start();
+    world.account({ pollSeconds: 3_600 });
+    await world.run(2_000);
+    world.apply(kind, 'orders', { ...aProtection, protectionMode: 'Warm' });
+    await world.run(75_000);
+
+    expect(conditionOf(world, kind, 'orders', 'RecoveryReady')).toBe('True/RecoveryReady');
+    expect(conditionOf(world, kind, 'orders', 'ActivationAvailable')).toBe('True/ActivationPossible');
+  });
+});
+
 describe('the recovery points of a protection', () => {
   it.each([60, 3_600])(
     'are shown within a minute of readiness when it is warm, with polls every %i s',

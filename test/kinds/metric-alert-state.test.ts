@@ -141,6 +141,18 @@ describe('the state of an alert', () => {
     expect(conditionOf(world, 'MetricAlert', 'cpu', 'Firing')).toBe('Unknown/NoData');
   });
 
+  it('is stale where the list never says when it was looked at', async () => {
+    const world = await anAlert({ refreshSeconds: 0 });
+    const first = conditionOf(world, 'MetricAlert', 'cpu', 'Firing');
+
+    await world.run(2 * 3_600_000);
+
+    expect(first).toBe('False/Normal');
+    expect(conditionOf(world, 'MetricAlert', 'cpu', 'Firing')).toBe('Unknown/StateStale');
+    const { stateChangeTime } = statusOf(world, 'MetricAlert', 'cpu');
+    expect(messageOf(world, 'MetricAlert', 'cpu', 'Firing')).toContain(`of ${String(stateChangeTime)}`);
+  });
+
   it('is told as it is where nobody knows the word', async () => {
     const world = await aWorld();
     world.interference = ({ path }) =>

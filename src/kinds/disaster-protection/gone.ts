@@ -86,6 +86,9 @@ function notListed(id: string): string {
   return `the service shows no configuration ${id}`;
 }
 
+/** How often to list the configurations again while one is missing that may only lag. */
+const lookMs = 10_000;
+
 /** A single configuration is missing while others show. */
 function unseen(
   pass: ProtectionPass,
@@ -99,7 +102,9 @@ function unseen(
   const message = notListed(id);
   if (wipedBy === undefined && snapshot.begunAt < wroteAt + pass.horizonMs) {
     const note = { ...pass.notes, missedAt };
-    return { is: 'wait', reason: 'ObjectMissing', message: `${message} yet`, retryInMs: 10_000, note };
+    const wait = { is: 'wait', reason: 'ObjectMissing', message: `${message} yet`, retryInMs: lookMs, note } as const;
+    const read = drConfigurationsOf(pass.account.accountId);
+    return snapshot.begunAt + lookMs > pass.monotonicMs ? wait : { ...wait, awaits: { read, since: pass.monotonicMs } };
   }
   return provenTwice<DisasterProtectionSpec, DisasterProtectionFacts>(pass, snapshot, {
     reason: 'ObjectMissing',

@@ -70,11 +70,16 @@ function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
 
+/** When the state held for sure: a list may not say when it was looked at. */
+function heldAt({ stateObservedTime, stateChangeTime = '' }: LiveState): string {
+  return stateObservedTime ?? stateChangeTime;
+}
+
 /** True if nothing has shown the state for long. */
-function isStale(pass: AlertPass, { stateObservedTime = '' }: LiveState): boolean {
+function isStale(pass: AlertPass, live: LiveState): boolean {
   const { inEffect } = pass.account;
   const everyMs = isRefreshed(pass) ? Math.max(refreshMs(pass), inEffect.rateLimitedMs ?? 0) : inEffect.pollMs;
-  return pass.wallMs - Date.parse(stateObservedTime) > Math.max(staleMs, 3 * everyMs);
+  return pass.wallMs - Date.parse(heldAt(live)) > Math.max(staleMs, 3 * everyMs);
 }
 
 /** A change of state is told once; the first sight of an alert that is calm is none. */
@@ -93,7 +98,7 @@ export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveS
     return { type, status: 'Unknown', reason: 'AlertPaused', message };
   }
   if (isStale(pass, live)) {
-    const message = `the state ${live.state ?? ''} is of ${live.stateObservedTime ?? ''}, and nothing has shown a newer one since`;
+    const message = `the state ${live.state ?? ''} is of ${heldAt(live)}, and nothing has shown a newer one since`;
     return { type, status: 'Unknown', reason: 'StateStale', message };
   }
   return firingBy(live.state);

@@ -125,7 +125,7 @@ function notingAnswer<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>,
  * Reasons of waiting that may end at any moment, so the service is read again soon. For all others the usual polls are
  * enough.
  */
-const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending']);
+const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
 /** Adds a read to a wait, as soon as the newest list is old or from before the answer. */
 export function lookingAgain<Spec, Facts extends RequestFacts>(
