@@ -61,6 +61,22 @@ describe('contact points of which each name may be used once', () => {
     expect(await mostWrites(world)).toBeLessThanOrEqual(8);
   });
 
+  it('get the name as soon as a list shows that it is free', async () => {
+    const world = await aStrictWorld();
+    world.apply('ContactPoint', 'a', mail('A'));
+    world.apply('ContactPoint', 'b', mail('B'));
+    await world.run(300_000);
+    world.apply('ContactPoint', 'a', mail('B'));
+    world.apply('ContactPoint', 'b', mail('A'));
+    await world.run(10_000);
+
+    world.apply('ContactPoint', 'b', mail('C'));
+    await world.run(120_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'b')).toBe('True/InSync');
+    expect(conditionOf(world, 'ContactPoint', 'a')).toBe('True/InSync');
+  });
+
   it('are told who has the name also where the service calls that a conflict', async () => {
     const world = await aStrictWorld();
     world.apply('ContactPoint', 'a', mail('A'));
