@@ -50,6 +50,22 @@ describe('an owned object', () => {
     expect(readyOf(world, 'old')).toMatchObject({ status: 'False', reason: 'AdoptionNotAllowed' });
   });
 
+  it.each([
+    { wish: 'ByName', reason: 'AdoptionNotAllowed' },
+    { wish: 'ById', reason: 'AlreadyExists' },
+  ])('of another one is $reason where it is wanted $wish and the account never allows it', async ({ wish, reason }) => {
+    const world = await aWorld();
+    world.account({ lifecycle: { adoption: 'Never' } });
+    const body = { accountId: 'acc_demo', name: 'there', type: 'email', config: mail.email };
+    await world.request('POST', '/contact-point', body);
+
+    world.apply('ContactPoint', 'there', { ...mail, lifecycle: { adoption: wish } });
+    await world.run(60_000);
+
+    const message = expect.stringContaining("the account's spec.lifecycle.adoption must allow ById");
+    expect(readyOf(world, 'there')).toMatchObject({ status: 'False', reason, message });
+  });
+
   it('is tried once more after a refusal when somebody asks to look again', async () => {
     const world = await aWorld();
     let tries = 0;

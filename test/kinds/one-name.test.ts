@@ -61,6 +61,38 @@ describe('contact points of which each name may be used once', () => {
     expect(await mostWrites(world)).toBeLessThanOrEqual(8);
   });
 
+  it('get the name as soon as a list shows that it is free', async () => {
+    const world = await aStrictWorld();
+    world.apply('ContactPoint', 'a', mail('A'));
+    world.apply('ContactPoint', 'b', mail('B'));
+    await world.run(300_000);
+    world.apply('ContactPoint', 'a', mail('B'));
+    world.apply('ContactPoint', 'b', mail('A'));
+    await world.run(10_000);
+
+    world.apply('ContactPoint', 'b', mail('C'));
+    await world.run(120_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'b')).toBe('True/InSync');
+    expect(conditionOf(world, 'ContactPoint', 'a')).toBe('True/InSync');
+  });
+
+  it('are told who has the name also where the service calls that a conflict', async () => {
+    const world = await aStrictWorld();
+    world.apply('ContactPoint', 'a', mail('A'));
+    world.apply('ContactPoint', 'b', mail('B'));
+    await world.run(300_000);
+    world.interference = ({ method }) =>
+      method === 'GET' ? undefined : { insteadOf: { status: 409, text: '{"error":"taken"}' } };
+
+    world.apply('ContactPoint', 'a', mail('B'));
+    await world.run(10_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'a')).toBe('False/Rejected');
+    expect(messageOf(world, 'ContactPoint', 'a')).toContain('has the name "B" and belongs to ContactPoint team/b');
+    expect(await mostWrites(world)).toBeLessThanOrEqual(2);
+  });
+
   it('and that is taken in the console since the last list are told who has it as soon as a list shows it', async () => {
     const world = await aStrictWorld();
     world.account({ lifecycle, pollSeconds: 3_600 });

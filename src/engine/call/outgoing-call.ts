@@ -72,7 +72,10 @@ export class OutgoingCall {
     const { inProcess } = this.#context;
     const { monotonicMs } = this.#pass;
     inProcess.newSince = undefined;
-    const held = heldBack(inProcess, this.#digest, monotonicMs);
+    const refusedBefore = heldBack(inProcess, this.#digest, monotonicMs);
+    const isFree = refusedBefore?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
+    if (isFree) inProcess.failedCall = undefined;
+    const held = isFree ? undefined : refusedBefore;
     const isTooEarly = isSeenTooEarly(inProcess, this.#digest, monotonicMs);
     if (this.#call.resumes === true && (held !== undefined || isTooEarly)) inProcess.notes = this.#pass.notes;
     if (held !== undefined)
@@ -287,7 +290,11 @@ export class OutgoingCall {
     const { obstacle } = this.#call;
     if (obstacle === undefined || verdict.is !== 'stall' || verdict.reason !== 'Rejected') return verdict;
     const shown = obstacle.shown();
-    if (shown !== undefined) return { ...verdict, message: `${verdict.message}; ${shown}` };
+    const { inProcess } = this.#context;
+    if (shown !== undefined) {
+      if (inProcess.failedCall !== undefined) inProcess.failedCall = { ...inProcess.failedCall, wasObstructed: true };
+      return { ...verdict, message: `${verdict.message}; ${shown}` };
+    }
     const begunAt = this.#pass.view.all(obstacle.read)?.begunAt ?? Number.NEGATIVE_INFINITY;
     return begunAt < at ? { ...verdict, awaits: { read: obstacle.read, since: at } } : verdict;
   }

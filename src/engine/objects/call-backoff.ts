@@ -5,7 +5,7 @@
  * a row, and what was refused only after a long one, or after the one that its kind answers the refusal with. Another call is
  * sent at once. An edit of the object or of what it refers to, an annotation of ours and another credential end the pause and
  * the count, and so does another set of those that refer to what is being deleted; a service that can be read again ends the
- * pause after a failure. All of it is kept in memory: losing it costs one try.
+ * pause after a failure, and a name that is free again the pause after a refusal for it. All of it is kept in memory: losing it costs one try.
  *
  * Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
  */

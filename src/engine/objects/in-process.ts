@@ -14,6 +14,8 @@ export interface FailedCall {
   /** The verdict to repeat until the call is sent again. */
   readonly verdict: Verdict<unknown>;
   readonly until: number;
+  /** True when another object was seen for which the service refused the call. */
+  readonly wasObstructed?: boolean;
 }
 
 /** What this process remembers of one object between reconciles. Losing it only costs time. */

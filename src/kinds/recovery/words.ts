@@ -43,7 +43,7 @@ const codes: Readonly<Record<string, string>> = {
 
 /** A code of the service in words, with the code; one that is not known is quoted. */
 export function codeInWords(code: string): string {
-  const words = codes[code];
+  const words = Object.hasOwn(codes, code) ? codes[code] : undefined;
   return words === undefined ? `"${code}"` : `${words} (${code})`;
 }
 

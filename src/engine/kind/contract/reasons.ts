@@ -40,7 +40,7 @@ export const reasons = {
   Ambiguous: 'Several objects could be the one that a lost call created; name the right one in spec.externalId.',
   Claimed: 'Another resource in this cluster owns the object in the service; the message names it.',
   AdoptionNotAllowed:
-    'The spec names an object that this namespace did not create, and the account does not allow adoption by id.',
+    'The spec names an object that this namespace did not create, and the account does not allow to adopt it.',
   UnknownPreset: 'The account has no such preset; the message names the nearest one that it has.',
   UnknownSolution: 'The catalog of the account has no such solution; the message names the nearest one that it has.',
   EnvironmentNotFound:

@@ -4,7 +4,7 @@
  * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
  * one open create per name and collection.
  */
-import { adoptionOf, ambiguous, bind, boundTo, isMarked } from './binding.ts';
+import { adoptionOf, ambiguous, bind, boundTo, isMarked, notGranted } from './binding.ts';
 import { isSameName, rememberedAs } from './compare.ts';
 import { denied, lookAfterDenial, namesake } from './denial.ts';
 import type { Pass } from '../contract/pass.ts';
@@ -42,7 +42,7 @@ export function findOrCreate<Spec, Facts, Item>(
   // An object without an owner may be the one that another resource is creating right now.
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
-  if (other !== undefined) return alreadyExists(plan, name, free);
+  if (other !== undefined) return alreadyExists(plan, pass, name, free);
   const taken = only === undefined ? undefined : takenBy(plan, pass, name, only);
   if (taken !== undefined) return taken;
   const held = mayNotCreate(pass, list.key, name);
@@ -69,7 +69,7 @@ function takenBy<Spec, Facts, Item>(
   const shown = pass.view.one(single, id);
   if (shown === undefined || shown.snapshot.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
   if (shown.item === undefined) return undefined;
-  if (adoptionOf(plan, pass) !== 'ByName') return alreadyExists(plan, name, [id]);
+  if (adoptionOf(plan, pass) !== 'ByName') return alreadyExists(plan, pass, name, [id]);
   return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), applied: undefined } };
 }
 
@@ -173,11 +173,20 @@ function createdElsewhere<Spec, Facts>(
   return { is: 'wait', reason: 'CreateInProgress', message, retryInMs, note: { ...pass.notes, waitsSince } };
 }
 
-function alreadyExists<Facts>(plan: { noun: string }, name: string, ids: readonly string[]): Step<Facts> {
+function alreadyExists<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  name: string,
+  ids: readonly string[],
+): Step<Facts> {
   const [id] = ids;
-  const message =
+  const what =
     ids.length === 1
-      ? `${plan.noun} "${name}" exists as ${id} and was not created by this resource; to adopt it, set spec.externalId: ${id}`
-      : `${ids.length} objects of the name "${name}" exist that this resource did not create, ${id} among them; to adopt one, set spec.externalId`;
-  return { is: 'stall', reason: 'AlreadyExists', message };
+      ? `${plan.noun} "${name}" exists as ${id} and was not created by this resource`
+      : `${ids.length} objects of the name "${name}" exist that this resource did not create, ${id} among them`;
+  const wish = plan.lifecycle(pass.spec).adoption;
+  const no = pass.account.adoption === 'Never' ? notGranted(what, pass.account, wish) : undefined;
+  if (no !== undefined) return wish === 'ByName' ? no : { ...no, reason: 'AlreadyExists' };
+  const how = ids.length === 1 ? `it, set spec.externalId: ${id}` : 'one, set spec.externalId';
+  return { is: 'stall', reason: 'AlreadyExists', message: `${what}; to adopt ${how}` };
 }

@@ -45,12 +45,10 @@ export function denied<Spec, Facts, Item>(
   words: string,
   refusal: Refusal,
 ): Verdict<Facts> | undefined {
-  const message = `${words}: ${refusal.message}`;
-  const stands = { is: 'stall', reason: 'Rejected', message } as const;
-  if (refusal.is === 'conflict' && holderOfName(plan, pass) !== undefined) return stands;
   const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
-  if (pass.notes['deniedAt'] !== undefined) return stands;
+  const message = `${words}: ${refusal.message}`;
+  if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
   return {
     is: 'wait',
     reason: 'ObjectMissing',
