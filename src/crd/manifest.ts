@@ -85,7 +85,8 @@ export function status(kind: KindIdentity): Structural {
   const taken = { ...shared.properties, ...internal.properties, internal: undefined };
   const facts = Object.entries(own.properties ?? {});
   const twice = facts.map(([name]) => name).filter((name) => name in taken);
-  if (twice.length > 0) throw new Error(`${kind.kind} has facts that every status has: ${twice.join(', ')}`);
+  if (twice.length > 0)
+    throw new Error(`${kind.kind} has status fields that every kind has already: ${twice.join(', ')}`);
   const isInternal = (name: string) => kind.internal?.includes(name) === true;
   const stray = kind.internal?.filter((name) => own.properties?.[name] === undefined) ?? [];
   if (stray.length > 0) throw new Error(`${kind.kind} has no facts of the name ${stray.join(', ')}`);

@@ -75,7 +75,7 @@ const stalled = {
   UnknownPreset: 'Use one of `status.catalog` of the account; the message names the nearest.',
   UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message names the nearest.',
   EnvironmentChanged:
-    'Was it renamed by mistake, name it back. Otherwise create a resource of another name for the environment as it is now; edit the spec of a MemberAccess.',
+    'If the environment was renamed by mistake, give it its old name back. Otherwise create a resource of another name for it as it is now; a MemberAccess needs only an edit of its spec.',
   UnknownRemoteStatus:
     'Look at the environment in the console. If all is well there, update the operator, or report the word.',
   NeverDeployed: 'Deploy something: `spec.deploy`.',
@@ -100,7 +100,7 @@ const stalled = {
     'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec, or set `apphosting.dev/reconcile-at`, to go on.',
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
   EndpointChanged:
-    'Was the address changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
+    'If the address was changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
   HostNotAllowed:
     'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret. A private address needs `--allow-private-addresses` too.',
   VisibilityLost:

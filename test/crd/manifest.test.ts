@@ -132,10 +132,10 @@ describe('manifest', () => {
     expect(() => manifest({ ...base, selectable })).toThrow('more than 8 selectable fields');
   });
 
-  it('refuses facts that every status has', () => {
+  it('refuses status fields that every kind has already', () => {
     const kind = { ...base, facts: facts({ journal: flag('A journal.').optional() }) };
 
-    expect(() => manifest(kind)).toThrow('has facts that every status has: journal');
+    expect(() => manifest(kind)).toThrow('has status fields that every kind has already: journal');
   });
 
   it('adds no rule on names where none is taken from metadata', () => {

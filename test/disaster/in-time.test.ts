@@ -214,6 +214,21 @@ describe('a reset', () => {
     // Two lists, ten seconds apart, must agree.
     expect(tookMs).toBeLessThan(20_000);
   });
+
+  it.each([10, 600, 3_600])(
+    'is seen to be done though its answer was lost, with polls every %i s',
+    async (pollSeconds) => {
+      const world = await aWorld('Cold', pollSeconds);
+      world.interference = losing('reset');
+      world.apply('DisasterReset', 'now', aReset(world));
+
+      const { tookMs } = await watched(world, 'DisasterReset', 4_000_000);
+
+      expect(sentenceOf(world, 'DisasterReset', 'now')).toBe('the configuration is gone');
+      // A lost call may still arrive for two minutes and a half; then two lists must agree.
+      expect(tookMs).toBeLessThan(200_000);
+    },
+  );
 });
 
 describe('a discard', () => {

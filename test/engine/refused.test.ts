@@ -32,24 +32,37 @@ describe('what the service refused', () => {
     expect((await commits(world, from)).map(({ kind }) => kind)).toContain('environment.deployed');
   });
 
-  it.each(['demo-readonly', 'demo-member'])('is sent at once with another token than %s', async (token) => {
+  it.each([
+    ['demo-readonly', 'ContactPoint', /contact point/],
+    ['demo-member', 'ContactPoint', /contact point/],
+    ['demo-readonly', 'DisasterProtection', /set up the protection/],
+    ['demo-member', 'DisasterProtection', /set up the protection/],
+  ])('is sent at once with another token than %s: %s', async (token, kind, words) => {
+    const target = { environmentName: 'recovered', appName: 'orders-db-recovered', createNewApp: true };
+    const spec =
+      kind === 'ContactPoint'
+        ? { email: { addresses: ['a@example.com'] } }
+        : {
+            environmentRef: { externalId: 'env_db_prod' },
+            destinationRegion: 'us-east',
+            protectionMode: 'Cold',
+            target,
+          };
     const world = await aWorld();
     useToken(world, token);
     await world.run(5_000);
-    world.apply('ContactPoint', 'cp', { email: { addresses: ['a@example.com'] } });
+    world.apply(kind, 'it', spec);
     await world.run(120_000);
-    expect(conditionOf(world, 'ContactPoint', 'cp')).toBe('False/Forbidden');
+    expect(conditionOf(world, kind, 'it')).toBe('False/Forbidden');
     await world.run(40_000);
     expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
     expect(conditionOf(world, 'HostingAccount', 'default', 'TokenLimited')).toBe('True/Forbidden');
-    expect(messageOf(world, 'HostingAccount', 'default', 'TokenLimited')).toMatch(
-      /ContactPoint \S+cp: .*contact point/,
-    );
+    expect(messageOf(world, 'HostingAccount', 'default', 'TokenLimited')).toMatch(words);
 
     useToken(world, 'demo-admin');
     await world.run(15_000);
 
-    expect(conditionOf(world, 'ContactPoint', 'cp')).toBe('True/InSync');
+    expect(conditionOf(world, kind, 'it')).toMatch(/InSync|Preparing/);
   });
 
   it('is sent at once when what the spec refers to was changed', async () => {

@@ -163,6 +163,20 @@ describe('a deployment of ours', () => {
     expect(pending(world) ?? []).toEqual(await waiting(world));
   });
 
+  it.each(['before', 'together with'])('that starts what was stopped takes what was changed %s it', async (when) => {
+    const world = await anEnvironment(image, { image: 'r/mine:1' });
+    const spec = { ...inEnvironment, deploy: { onBind: 'Deploy', image: 'r/mine:1' } };
+    world.apply('AppEnvironment', 'prod', { ...spec, powerState: 'Stopped' });
+    await world.run(60_000);
+    world.apply('HostedApp', 'api', { ...image, port: 9090 });
+    if (when === 'before') await world.run(10_000);
+    world.apply('AppEnvironment', 'prod', spec);
+    await world.run(60_000);
+
+    expect(conditionOf(world, 'AppEnvironment', 'prod')).toBe('True/InSync');
+    expect(pending(world) ?? []).toEqual(await waiting(world));
+  });
+
   it('of the version that runs leaves what needs a new one', async () => {
     const world = await anEnvironment(built, { build: { revision: '1' } });
     world.apply('HostedApp', 'api', { ...built, port: 9090, source: { git, contextDir: './api' } });

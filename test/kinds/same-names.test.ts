@@ -9,17 +9,15 @@ const mail = { email: { addresses: ['a@example.com'] } };
 
 /** A contact point to create, beside others of its name that belong to other resources. */
 function besideOthers(count: number): Step<unknown> {
-  const items = Array.from({ length: count }, (_, at) => ({
+  const contactPoints = Array.from({ length: count }, (_, at) => ({
     contactPointId: `cp_${at}`,
     name: 'on-call',
     type: 'email',
     accountId: 'acc_1',
-    deployments: [],
-    createdAtMs: undefined,
-    updatedAtMs: undefined,
   }));
   const claimant = () => ({ name: 'ContactPoint other/on-call', goesFirst: true });
-  const shown = [shows(contactPointsOf('acc_1'), items)];
+  const read = contactPointsOf('acc_1');
+  const shown = [shows(read, read.items({ contactPoints }) ?? [])];
   return contactPoint.step(aPass(contactPoint, { spec: { ...mail, name: 'on-call' }, shown, claimant }));
 }
 

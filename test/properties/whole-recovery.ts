@@ -185,13 +185,14 @@ export class Readiness {
     const activations = ledger.filter(
       ({ kind, id }) => kind === 'activation.accepted' && !ledger.some((end) => end.id === id && inVain.has(end.kind)),
     );
+    // A cluster that went back in time may not know of a trial: where the configuration has changed since, it is asked for anew.
+    const forgotten = this.#life.isRewound ? this.#once.filter(({ kind }) => kind === 'RecoveryValidation').length : 0;
+    const asked = this.#trials + forgotten;
     const of = ({ detail }: Commit) => detail.configurationId;
     const twice = activations.filter((one, at) => activations.findIndex((other) => of(other) === of(one)) < at);
     return [
       ...twice.map(({ id, detail }) => `${id} activates ${detail.configurationId} once more`),
-      ...(trials.length > this.#trials
-        ? [`${trials.length} trials were accepted, and ${this.#trials} were asked for`]
-        : []),
+      ...(trials.length > asked ? [`${trials.length} trials were accepted, and ${asked} were asked for`] : []),
     ];
   }
 

@@ -3,8 +3,12 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
+import { ClassedApi } from '../../src/kube/client/classed-api.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
-import { things } from '../kube/example.ts';
+import { KubeTransport, usualLimits } from '../../src/kube/client/transport.ts';
+import { findCredentials } from '../../src/kube/credentials/credentials.ts';
+import { present, thing, things } from '../kube/example.ts';
+import { realClock } from '../support/real-time.ts';
 import { defineThings, kubeAt, kubeconfigText } from './support/kube.ts';
 import { sharedKubernetes } from './support/kubernetes.ts';
 
@@ -77,5 +81,70 @@ describe('the client', () => {
 
     expect(error).toMatchObject({ reason: 'unauthorized' });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('planted-token-value');
+  });
+});
+
+/** The API of the commands for people, for the cluster of a kubeconfig. */
+async function commandsAt(kubeconfig: string): Promise<ClassedApi> {
+  const credentials = await findCredentials({ clock: realClock, env: {}, kubeconfig });
+  const api = new ClassedApi(new KubeTransport(credentials, realClock, usualLimits));
+  onTestFinished(() => api.close());
+  return api;
+}
+
+describe('the API classes of the commands', () => {
+  const secrets = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
+  const definitions = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+
+  it('read what the operator reads, page by page, and write what it reads', async () => {
+    const commands = await commandsAt(sharedKubernetes().kubeconfigPath);
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'classed' }, data: { token: 'bWFkZSB1cA==' } };
+    for (const name of ['classed-a', 'classed-b']) await api.create(things, 'default', thing(name));
+    await api.create(secrets, 'default', secret);
+
+    await commands.patch(things, 'default', 'classed-a', [{ op: 'replace', path: '/spec/size', value: 7 }]);
+
+    const known = present(await api.get(things, 'default', 'classed-a'));
+    expect(known.spec).toEqual({ size: 7 });
+    expect(await commands.get(things, 'default', 'classed-a')).toEqual(known);
+    expect((await commands.get(secrets, 'default', 'classed'))?.['data']).toEqual(secret.data);
+    const name = 'things.contract.apphosting.dev';
+    expect((await commands.get({ ...definitions, namespaced: false }, undefined, name))?.metadata.name).toBe(name);
+    const [all, first] = [await api.list(things, { limit: 500 }), await commands.list(things, { limit: 1 })];
+    expect(first.items).toEqual(all.items.slice(0, 1));
+    const next = await commands.list(things, { limit: 1, continue: first.continue ?? '' });
+    expect(next.items).toEqual(all.items.slice(1, 2));
+    const inDefault = await commands.list(things, { limit: 500, namespace: 'default' });
+    expect(inDefault.items).toEqual((await api.list(things, { limit: 500, namespace: 'default' })).items);
+    expect(Math.abs((commands.serverDate()?.dateMs ?? 0) - Date.now())).toBeLessThan(5_000);
+  });
+
+  it('say what is not there, what is refused and what does not fit as the operator does', async () => {
+    const { kubeconfigPath, url, ca, adminToken } = sharedKubernetes();
+    const folder = await temporaryFolder('tests');
+    onTestFinished(folder.release);
+    const file = join(folder.dir, 'nobody');
+    await writeFile(file, kubeconfigText({ url, ca, user: { token: adminToken, as: 'nobody' } }));
+    const [commands, nobody] = [await commandsAt(kubeconfigPath), await commandsAt(file)];
+    const unknown = { ...things, plural: 'nothings' };
+    const patch = [{ op: 'test', path: '/spec/size', value: 'no such size' }] as const;
+    const said = (asked: Promise<unknown>) =>
+      asked.then(
+        () => 'nothing',
+        (error: unknown) => error,
+      );
+
+    for (const name of ['absent', 'classed-refused'])
+      expect(await commands.get(things, 'default', name)).toBeUndefined();
+    await api.create(things, 'default', thing('classed-refused'));
+
+    expect(await said(commands.get(unknown, 'default', 'a'))).toEqual(await said(api.get(unknown, 'default', 'a')));
+    expect(await said(commands.patch(things, 'default', 'classed-refused', patch))).toEqual(
+      await said(api.patch(things, 'default', 'classed-refused', patch)),
+    );
+    expect(await said(nobody.list(things, { limit: 1 }))).toMatchObject({ reason: 'forbidden' });
+    const mayNot = { verb: 'list', group: things.group, resource: 'things/status', namespace: 'default' };
+    expect(await commands.isAllowed({ user: 'nobody', groups: ['a'] }, mayNot)).toBe(false);
+    expect(await commands.isAllowed({ user: 'root', groups: ['system:masters'] }, mayNot)).toBe(true);
   });
 });

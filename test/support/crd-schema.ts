@@ -80,20 +80,29 @@ function objectFlaws(schema: Structural, value: object, path: string): readonly 
 function listFlaws(schema: Structural, value: readonly unknown[], path: string): readonly string[] {
   const { items = {}, maxItems = Number.POSITIVE_INFINITY } = schema;
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-  const identity = (item: unknown) => JSON.stringify(keys.map((key) => (item as Record<string, unknown>)[key]));
-  const known = schema['x-kubernetes-list-type'] === 'map' ? value.map(identity) : value.map((v) => JSON.stringify(v));
-  const isAtomic = (schema['x-kubernetes-list-type'] ?? 'atomic') === 'atomic';
+  const listType = schema['x-kubernetes-list-type'] ?? 'atomic';
+  const identity = (item: unknown) =>
+    JSON.stringify(listType === 'map' ? keys.map((key) => (item as Record<string, unknown>)[key]) : item);
   return [
     ...(value.length > maxItems ? [`${path} has ${value.length} items`] : []),
-    ...(!isAtomic && new Set(known).size !== known.length ? [`${path} repeats an item`] : []),
+    ...(listType !== 'atomic' && new Set(value.map(identity)).size !== value.length ? [`${path} repeats an item`] : []),
     ...value.flatMap((item, at) => schemaFlaws(items, item, `${path}[${at}]`)),
   ];
 }
 
+const patterns = new Map<string, RegExp>();
+
+/** Made once: a life writes thousands of statuses. */
+function patternOf(text: string): RegExp {
+  const pattern = patterns.get(text) ?? new RegExp(text, 'u');
+  patterns.set(text, pattern);
+  return pattern;
+}
+
 function textFlaws(schema: Structural, value: string, path: string): readonly string[] {
-  const length = Array.from(value).length;
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = schema;
-  const notAsPattern = pattern !== undefined && !new RegExp(pattern, 'u').test(value);
+  const notAsPattern = pattern !== undefined && !patternOf(pattern).test(value);
+  const length = value.length > maxLength || minLength > 0 ? Array.from(value).length : value.length;
   return [
     ...(length < minLength || length > maxLength ? [`${path} has ${length} characters`] : []),
     ...(schema.enum?.includes(value) === false ? [`${path} is "${value}"`] : []),

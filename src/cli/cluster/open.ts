@@ -1,8 +1,9 @@
 /** A cluster as the commands for people see it: the one of a context, as whoever calls. */
 import { z } from 'zod';
 import { duration, text, wholeEnvironment } from '../../config.ts';
-import { KubeError, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
-import { openKube } from '../../kube/client/client.ts';
+import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
+import type { CommandApi } from '../../kube/client/classed-api.ts';
+import { KubeTransport, usualLimits } from '../../kube/client/transport.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
 import { realClock } from '../machine.ts';
 
@@ -11,7 +12,12 @@ export const clusterFlags = {
   kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
   as: text('act as this user, as kubectl does', 'USER'),
-  asGroup: { help: 'with --as: and as in this group', value: 'GROUP', many: true, schema: z.array(z.string()) },
+  asGroup: {
+    help: 'with --as: act as a member of this group',
+    value: 'GROUP',
+    many: true,
+    schema: z.array(z.string()),
+  },
   requestTimeout: {
     help: 'how long one request to the cluster may take, such as 10s',
     value: 'TIME',
@@ -34,7 +40,7 @@ export interface ClusterSettings {
 
 /** An open cluster. */
 export interface OpenCluster {
-  readonly api: KubeApi;
+  readonly api: CommandApi;
   /** The namespace that the context names, or `default`. */
   readonly namespace: string;
   readonly server: string;
@@ -56,8 +62,10 @@ export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: C
 async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
   const credentials = await credentialsOf(settings);
   const { requestTimeout: seconds } = settings;
-  const limits = seconds === undefined ? {} : { requestMs: seconds * 1_000 };
-  const api = openKube({ credentials, clock: realClock, limits });
+  const limits = { ...usualLimits, ...(seconds !== undefined && { requestMs: seconds * 1_000 }) };
+  // Half of all that a command loads: not for those that open no cluster.
+  const { ClassedApi } = await import('../../kube/client/classed-api.ts');
+  const api = new ClassedApi(new KubeTransport(credentials, realClock, limits));
   const namespace = credentials.namespace ?? 'default';
   return { api, namespace, server: credentials.server.origin, close: () => api.close() };
 }
@@ -90,7 +98,7 @@ export function inClusterIfNamed<T>(
 
 /** Every object of a resource, page by page; a sentence says why there is no complete list. */
 export async function listAll(
-  api: Pick<KubeApi, 'list'>,
+  api: Pick<CommandApi, 'list'>,
   resource: Resource,
   namespace?: string,
 ): Promise<readonly KubeObject[] | { readonly problem: string; readonly reason: KubeError['reason'] }> {

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../engine/ports.ts';
 import { conditionsOf } from '../cluster/objects.ts';
 import type { CheckFinding } from './checks.ts';
 
-/** The bundle as text: what was found, and of each resource its kind, its place, its conditions and what counts its calls. */
+/** The bundle as text: what was found, and of each resource its kind, name, conditions, drift and the call that is open. */
 export function bundleOf(
   findings: readonly CheckFinding[],
   objects: readonly KubeObject[],

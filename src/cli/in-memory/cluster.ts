@@ -267,13 +267,15 @@ function placeOf(namespace: string | undefined, name: string): string {
 }
 
 /** Nobody may change what the cluster handed out. */
-function frozen(value: Record<string, unknown>): KubeObject {
-  const object = parseObject(JSON.parse(JSON.stringify(value)), 'the double');
+function frozen({ status, ...rest }: Record<string, unknown>): KubeObject {
+  const object = parseObject({ ...rest, ...(status !== undefined && { status }) }, 'the double');
   deepFreeze(object);
   return object;
 }
 
+/** What is frozen was handed out before, and is frozen all the way down. */
 function deepFreeze(value: object): void {
+  if (Object.isFrozen(value)) return;
   for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) deepFreeze(part);
   Object.freeze(value);
 }

@@ -62,7 +62,7 @@ export const Plan = z
     complete: z
       .boolean()
       .describe('False where something could not be read: then there may be more to do than is listed.'),
-    rows: z.array(Row).describe('What the documents cause.'),
+    rows: z.array(Row).describe('What applying the documents would change.'),
     drift: z.array(Row).describe('What differs already before, and is not caused by the documents.'),
     findings: z.array(Finding),
     notes: z.array(z.string()),

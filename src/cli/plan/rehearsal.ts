@@ -44,7 +44,7 @@ export interface PlannedCall {
   readonly outcome: Outcome['is'];
   /** What the service is taken to answer; ids in it are of this run only. */
   readonly answer: unknown;
-  /** Time since the beginning of its part. */
+  /** Time since the part of the rehearsal began: before or after the documents. */
   readonly afterMs: number;
 }
 

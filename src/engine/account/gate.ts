@@ -201,7 +201,7 @@ class Visibility {
       .toSorted()
       .slice(0, 3)
       .join(', ');
-    return `${count} owned object${count === 1 ? '' : 's'} suddenly are missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
+    return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
   }
 
   /** The owner of the account accepts that what is missing is gone. */

@@ -83,7 +83,7 @@ function forbiddenIn(objects: ObjectIndex, account: Stored): Usage['forbidden'] 
 }
 
 /** Whether a resource is Ready, as its status says. */
-export function isReady({ status }: Stored): boolean {
+function isReady({ status }: Stored): boolean {
   return status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 

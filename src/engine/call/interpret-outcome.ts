@@ -94,7 +94,7 @@ function resumed<Facts>(
       return waiting(call, 'ServiceUnavailable', outcome.message, kept);
     case 'notExecuted':
       if (outcome.why !== 'forbidden') return notExecuted(call, outcome, wallMs, kept);
-      return saidNo(call, outcome.message, memory);
+      return { ...saidNo(call, outcome.message, memory), refused: forbidden(call, outcome.message) };
     case 'refused':
     case 'conflict':
     case 'notFound':
@@ -106,6 +106,10 @@ function resumed<Facts>(
 
 function rejected<Facts>(call: Call<Facts>, message: string): Extract<Verdict<Facts>, { is: 'stall' }> {
   return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
+}
+
+function forbidden<Facts>(call: Call<Facts>, message: string): Extract<Verdict<Facts>, { is: 'stall' }> {
+  return { is: 'stall', reason: 'Forbidden', message: `${call.words}: ${message}` };
 }
 
 /** A refusal that one fresh read must confirm. */
@@ -165,14 +169,8 @@ function notExecuted<Facts>(
         retry: 'backoff',
       };
     }
-    case 'forbidden': {
-      const message = `${call.words}: ${outcome.message}`;
-      return {
-        is: 'said',
-        verdict: { is: 'stall', reason: 'Forbidden', message, remember },
-        retry: 'asSaid',
-      };
-    }
+    case 'forbidden':
+      return { is: 'said', verdict: { ...forbidden(call, outcome.message), remember }, retry: 'asSaid' };
   }
 }
 

@@ -174,7 +174,7 @@ function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readon
   return [...names];
 }
 
-/** True for the tie of an id of the service, which only one object can own. */
+/** True if a tie stands for an id of the service, which only one object can own. */
 export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }

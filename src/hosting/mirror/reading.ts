@@ -27,7 +27,7 @@ export interface Reading {
   /** In a row. */
   failures: number;
   wantedSince: number;
-  /** Of the most urgent who wants it. */
+  /** The greatest urgency among those who want a fresher list. */
   urgency: 'edit' | 'wait';
   pollAt: number;
   /** No list begins earlier, whoever wants it. */

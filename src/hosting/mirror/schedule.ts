@@ -55,7 +55,7 @@ export class Schedule {
         : this.nextAt(reading, reading.newest.at);
   }
 
-  /** Counts the polls of a read by what its newest list showed. */
+  /** Counts how many requests per second the polls of a read need, by the number of pages in its newest list. */
   plan(reading: Reading): void {
     this.#count(reading, plannedPerSecond(reading, this.#around.pollMs));
   }

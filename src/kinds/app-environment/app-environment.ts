@@ -5,7 +5,7 @@ import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/k
 import type { Request } from '../../engine/ports.ts';
 import { appsOf, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';
-import { assume, deployment, dueOf, isFailed, askedFor, inVain, isDue, wasDeployed } from './deployments.ts';
+import { assume, deployment, dueOf, isFailed, askedFor, inVain, isDue, started, wasDeployed } from './deployments.ts';
 import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
 import {
   act,
@@ -171,7 +171,8 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       words: `${way} environment "${item.name}"`,
       urgency: isDrift ? 'drift' : 'edit',
       corrects: isDrift ? ['powerState'] : [],
-      committed: () => ({}),
+      alone: [appEnvId],
+      committed: (body) => (way === 'start' ? started(pass, body) : {}),
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal) => {
         if (refusal.is === 'inDoubt') {

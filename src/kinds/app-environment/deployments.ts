@@ -273,9 +273,15 @@ function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
 }
 
 /** Records that the environment takes what was changed in its app; how a version is made, only with a new one. */
-function took({ memory }: EnvironmentPass, how: Done, isNewVersion: boolean): AppEnvironmentFacts {
+function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion: boolean): AppEnvironmentFacts {
   const atMs = Math.floor(how.atMs);
   return { tookChanges: { ...memory.facts.tookChanges, settingsMs: atMs, ...(isNewVersion && { versionMs: atMs }) } };
+}
+
+/** What to remember of a start that was carried out: it runs the current version anew, like a redeployment. */
+export function started(pass: EnvironmentPass, body: unknown): Partial<Memory<AppEnvironmentFacts>> {
+  if (saysFailed(body)) return {};
+  return { facts: { ...pass.memory.facts, ...took(pass, { atMs: pass.wallMs }, false) } };
 }
 
 /** Gives up a call whose answers were all lost and whose effect does not show. */

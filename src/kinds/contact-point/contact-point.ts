@@ -44,7 +44,7 @@ function unsendable({
     if (text === undefined || (text === '' && field === 'webhook.password')) continue;
     const flaw = text === '' ? 'is empty' : isMasked(text) ? 'holds a masked value' : undefined;
     if (flaw === undefined) continue;
-    const message = `spec.${field}: key "${key}" of ${kind} ${name} ${flaw}, for which the service keeps what it has`;
+    const message = `spec.${field}: key "${key}" of ${kind} ${name} ${flaw}; the service would keep the old value`;
     return { is: 'stall', reason: 'Rejected', message };
   }
   return undefined;

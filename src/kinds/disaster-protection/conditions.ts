@@ -117,7 +117,10 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   if (earlier !== undefined) {
     const which =
       earlier.operationId === undefined ? 'an activation without its id' : `activation ${earlier.operationId}`;
-    return no('AlreadyActivated', `the history shows ${which}, and not that it ended in vain`);
+    return no(
+      'AlreadyActivated',
+      `the history shows ${which}, and does not show that it ended without a live environment`,
+    );
   }
   if (points === undefined) {
     return { type, status: 'Unknown', reason: 'NotDisclosed', message: 'the recovery points have not been read' };

@@ -119,13 +119,12 @@ function unseenBlind(
 ): Step<DisasterProtectionFacts> | undefined {
   // Report the proof to the account, which unfreezes when every missing object is proved gone.
   if (pass.notes['provedGone'] !== undefined) return blind;
-  const { accountId, pollMs } = pass.account;
+  const { accountId } = pass.account;
   const { reason, message } = blind;
   const read = drConfigurationsOf(accountId);
-  const apartMs = pass.horizonMs + pollMs;
   const unsure = missedTwice<DisasterProtectionSpec, DisasterProtectionFacts>(
     pass,
-    { read, begunAt: snapshot.begunAt, apartMs },
+    { read, begunAt: snapshot.begunAt, apartMs: pass.horizonMs },
     { reason, message },
   );
   if (unsure !== undefined) return unsure;

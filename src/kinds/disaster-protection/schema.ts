@@ -134,7 +134,7 @@ const RecoveryPoint = shown('A recovery point: what an activation must name.', {
     'The moment up to which data is recovered, exactly as the service writes it (interface: cutoffAt).',
   ),
   configurationGeneration: recovery.generation(
-    'The generation of the configuration with which it was listed (interface: generation).',
+    'The generation of the configuration when the service listed the point (interface: generation).',
   ),
   availabilityRequiresVerification: flag('Whether the service verifies it only when it is used.').optional(),
   sizing: recovery.sizing().optional(),

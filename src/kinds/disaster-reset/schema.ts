@@ -21,7 +21,7 @@ const Configuration = fields('A configuration that is wiped.', {
   configurationGeneration: recovery.generation('The generation that it must still have.'),
 });
 
-const Fields = specInAccount('Which protection to wipe, and until when.', {
+const Fields = specInAccount('Which protection to wipe, and until when the wipe may be sent.', {
   scope: choice(
     'Environment wipes the protection of one environment. Account wipes all of the account; the operator refuses it unless it was started to allow it.',
     ['Environment', 'Account'],

@@ -24,7 +24,10 @@ export function boundEnvironments(pass: AppPass): readonly Related[] {
   );
 }
 
-/** Whether each environment of the app has been deployed by an AppEnvironment since then, in the way that is asked for. */
+/**
+ * True if an AppEnvironment has deployed each environment of the app after `sinceMs`, in a way that takes up new settings or a
+ * new version.
+ */
 export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceMs: number): boolean {
   const ids = environmentIds(pass);
   const taken = boundEnvironments(pass).filter(({ facts }) => {

@@ -11,7 +11,7 @@ const RecoveryPoint = fields('The recovery point to activate, copied from status
     'The moment up to which data is recovered, exactly as status.recoveryPoints writes it (interface: cutoffAt).',
   ),
   configurationGeneration: recovery.generation(
-    'The generation of the configuration with which it was listed (interface: expectedGeneration).',
+    'The generation of the configuration when the service listed the point (interface: expectedGeneration).',
   ),
 });
 

@@ -15,7 +15,7 @@ import {
 import type { KubeCredentials } from '../credentials/access.ts';
 import { GarbledError, provesAbsence, refusalOf, silenceOf } from './failure.ts';
 import { linesOf } from './lines.ts';
-import { parseJson, parseObject, parsePage, parseWatchLine, textOf } from './parse.ts';
+import { parseJson, parseObject, parsePage, parseWatchLine, textOf, titleOf } from './parse.ts';
 import {
   type ApiAnswer,
   type ApiCall,
@@ -222,10 +222,6 @@ function objectPath(resource: Resource, namespace: string | undefined, name: str
 }
 
 /** The name of an object in messages: `contactpoints team-a/on-call`. */
-function titleOf(resource: Resource, namespace: string | undefined, name: string): string {
-  return namespace === undefined ? `${resource.plural} ${name}` : `${resource.plural} ${namespace}/${name}`;
-}
-
 /** Encodes a name so that it stays one segment of the path, whatever characters it has. */
 function segment(text: string): string {
   if (text === '' || text === '.' || text === '..') throw new Error(`"${text}" is not the name of an object`);

@@ -1,5 +1,5 @@
 import { isRecord } from '../../base/json.ts';
-import type { KubeObject, ObjectMeta, Page, WatchEvent } from '../../engine/ports.ts';
+import type { KubeObject, ObjectMeta, Page, Resource, WatchEvent } from '../../engine/ports.ts';
 import { GarbledError } from './failure.ts';
 import { isVersion } from '../../base/resource-version.ts';
 
@@ -127,3 +127,8 @@ export type KubeWire<T> = T extends Date
 
 /** The fields of a type whose values nobody has checked yet. */
 export type Unchecked<T> = { readonly [K in keyof T]?: unknown };
+
+/** An object in the words of a message. */
+export function titleOf(resource: Resource, namespace: string | undefined, name: string): string {
+  return namespace === undefined ? `${resource.plural} ${name}` : `${resource.plural} ${namespace}/${name}`;
+}

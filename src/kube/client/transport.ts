@@ -6,6 +6,8 @@
  * nowhere but into the `Authorization` header, and over nothing but TLS or this machine itself.
  * Requests and watches have connections of their own, HTTP/1.1 both, so that a burst of either never starves the other.
  */
+import { isIP } from 'node:net';
+import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
@@ -229,9 +231,11 @@ export class KubeTransport {
       ...(tls.serverName !== undefined && { servername: tls.serverName }),
     };
     const common = { ...sizes, allowH2: false, keepAliveTimeout: 20_000, keepAliveMaxTimeout: 60_000 };
-    const { proxy } = this.#credentials;
+    const { proxy, server } = this.#credentials;
     if (proxy === undefined) return new Agent({ ...common, connect: secure });
-    return new ProxyAgent({ ...common, uri: proxy.href, requestTls: secure });
+    const isUnnamed = proxy.protocol === 'socks5:' && tls.serverName === undefined;
+    const requestTls = { ...secure, ...(isUnnamed && named(server.hostname)) };
+    return new ProxyAgent({ ...common, uri: proxy.href, requestTls });
   }
 
   #path({ path, query = {} }: ApiCall): string {
@@ -262,6 +266,19 @@ export class KubeTransport {
     const dateMs = typeof header === 'string' ? Date.parse(header) : Number.NaN;
     if (!Number.isNaN(dateMs)) this.#serverDate = { dateMs, seenAt: this.#clock.monotonic() };
   }
+}
+
+/**
+ * Through a SOCKS proxy undici gives the host as the name of the TLS server, and Node refuses an address there: an API server is
+ * asked by the name that each has, and its certificate is compared with the address.
+ */
+function named(host: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
+  const address = host.replace(/^\[|\]$/g, '');
+  if (isIP(address) === 0) return {};
+  return {
+    servername: 'kubernetes',
+    checkServerIdentity: (_name, certificate) => checkServerIdentity(address, certificate),
+  };
 }
 
 function answerOf({ status, headers, body }: Received): ApiAnswer {

@@ -155,7 +155,10 @@ function askedOf({ exec, authProvider }: User): string | undefined {
   return authProvider?.name === 'tokenFile' ? 'tokenFile' : authProvider && 'auth-provider';
 }
 
-/** A program or an issuer that gives nothing must not make us a stranger. */
+/**
+ * Says which program or issuer gave no credential; undefined when there is one. Requests without any would be sent as
+ * `system:anonymous`.
+ */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   const field = askedOf(user);
   if (authorization !== undefined) {

@@ -266,7 +266,7 @@ export class TokenBuckets {
     this.#clock = clock;
   }
 
-  /** Takes a token of the key; false when there is none. */
+  /** Takes a token out of the bucket of this key; false when the bucket is empty. */
   take(key: string): boolean {
     const now = this.#clock.monotonic();
     const { burst, refillMs, most } = this.#shape;

@@ -49,16 +49,10 @@ function memberNamed(world: World, accountId: string, membershipId: string): Mem
 }
 
 function shown(world: World, { membershipId, allowedAppEnvIds }: MembershipRecord): unknown {
-  return single(world, 'access', { membershipId, ...listOf(world, allowedAppEnvIds) });
-}
-
-function listOf(world: World, appEnvIds: readonly string[]): object {
-  switch (world.readings['envAccess.shape']) {
-    case 'allowedAppEnvIds':
-      return { allowedAppEnvIds: appEnvIds };
-    case 'appEnvIds':
-      return { appEnvIds };
-    case 'environments':
-      return { environments: appEnvIds.map((appEnvId) => ({ appEnvId })) };
-  }
+  const shapes = {
+    allowedAppEnvIds: { allowedAppEnvIds },
+    appEnvIds: { appEnvIds: allowedAppEnvIds },
+    environments: { environments: allowedAppEnvIds.map((appEnvId) => ({ appEnvId })) },
+  };
+  return single(world, 'access', { membershipId, ...shapes[world.readings['envAccess.shape']] });
 }

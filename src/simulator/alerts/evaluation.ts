@@ -52,7 +52,7 @@ export function withNewCondition(before: Alert, changed: Alert): Alert {
 
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
-/** After a pause the time of the condition starts again. */
+/** Enables or disables an alert. Enabled again, its condition must hold for the whole duration once more; one that fires goes on. */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;
   const metSince = resumes && alert.liveState !== 'Firing' ? undefined : alert.metSince;

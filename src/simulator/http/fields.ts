@@ -70,7 +70,7 @@ export function queryNumber(options: { readonly min: number; readonly max: numbe
   };
 }
 
-/** One of a few words. */
+/** Reads a text that must be one of these words. */
 export function choice<const W extends string>(words: readonly W[]): Reads<W> {
   return (value, name) => {
     const known = words.find((word) => word === value);

@@ -72,7 +72,7 @@ export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Na
 /** A fault that waits; skip and count go down as requests match. */
 export interface Fault {
   readonly faultId: string;
-  /** Which requests it waits for. */
+  /** The requests that it hits: after `skip` of them, `count` times. */
   readonly match: ReturnType<typeof match> & { readonly skip: number; readonly count: number };
   readonly effect: FaultEffect;
 }

@@ -25,12 +25,10 @@ export class RateLimit {
 }
 
 function retryAfter(readings: Readings, again: number, wallNow: number): Readonly<Record<string, string>> {
-  switch (readings['rate.retryAfter']) {
-    case 'seconds':
-      return { 'retry-after': String(Math.max(1, Math.ceil((again - wallNow) / 1000))) };
-    case 'date':
-      return { 'retry-after': new Date(Math.ceil(again / 1000) * 1000).toUTCString() };
-    case 'absent':
-      return {};
-  }
+  const words = {
+    seconds: { 'retry-after': String(Math.max(1, Math.ceil((again - wallNow) / 1000))) },
+    date: { 'retry-after': new Date(Math.ceil(again / 1000) * 1000).toUTCString() },
+    absent: {},
+  };
+  return words[readings['rate.retryAfter']];
 }

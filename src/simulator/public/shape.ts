@@ -28,14 +28,8 @@ export function patched(
   world: World,
   whole: { readonly message: string; readonly [name: string]: unknown },
 ): AreaAnswer {
-  switch (world.readings['patch.response']) {
-    case 'object':
-      return ok(whole);
-    case 'messageOnly':
-      return ok({ message: whole.message });
-    case 'empty':
-      return ok();
-  }
+  const bodies = { object: whole, messageOnly: { message: whole.message }, empty: undefined };
+  return ok(bodies[world.readings['patch.response']]);
 }
 
 interface Listable {

@@ -9,8 +9,8 @@ import { found, notFound, RequestRefusal } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { agentRepository, catalog, type Component, type Solution } from './catalog.ts';
-import { differingInput, newInputs, requireProviderKey, sentInputs } from './inputs.ts';
-import { type Inputs, type Installation, installations, type Installed } from './installation.ts';
+import { differingInput, type Inputs, type Installation, installations, type Installed } from './installation.ts';
+import { newInputs, requireProviderKey, sentInputs } from './installation.ts';
 
 /** POST /solutions: a new installation, the rest of one that failed, or another image for one that is complete. */
 export function postSolution(call: AreaCall, owner: MembershipRecord): AreaAnswer {
@@ -161,17 +161,14 @@ function done(world: World, solution: Solution, { installationId, components }: 
 }
 
 function componentsOf(world: World, components: readonly Installed[]): object {
-  switch (world.readings['solution.response']) {
-    case 'components':
-      return { components };
-    case 'apps':
-      return {
-        apps: components.map(({ name, appId }) => ({ name, appId })),
-        appEnvs: components.map(({ name, appEnvId }) => ({ name, appEnvId })),
-      };
-    case 'flat': {
-      const [appIds, appEnvIds] = [components.map(({ appId }) => appId), components.map(({ appEnvId }) => appEnvId)];
-      return { appId: appIds[0], appEnvId: appEnvIds[0], appIds, appEnvIds };
-    }
-  }
+  const [appIds, appEnvIds] = [components.map(({ appId }) => appId), components.map(({ appEnvId }) => appEnvId)];
+  const forms = {
+    components: { components },
+    apps: {
+      apps: components.map(({ name, appId }) => ({ name, appId })),
+      appEnvs: components.map(({ name, appEnvId }) => ({ name, appEnvId })),
+    },
+    flat: { appId: appIds[0], appEnvId: appEnvIds[0], appIds, appEnvIds },
+  };
+  return forms[world.readings['solution.response']];
 }

@@ -153,7 +153,7 @@ function immutable<Spec, Facts, Item>(
 /** So often is drift corrected of which the reads that follow show nothing; somebody else may have been faster once. */
 const mostCorrections = 2;
 
-/** Notes for an object that somebody asks to try again: also what the service was seen not to show. */
+/** The notes when somebody asks to try again: corrections of drift that no read showed are counted from zero. */
 export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
 }

@@ -42,14 +42,8 @@ export function activate(call: AreaCall): AreaAnswer {
     if ('refused' in point) return point;
     return withLatest(acceptActivation(configuration, point, target, momentOf(world, configuration)));
   });
-  switch (world.readings['activate.receipt']) {
-    case 'full':
-      return ok(receiptItem(receipt, world));
-    case 'idOnly':
-      return ok({ operationId: receipt.operationId });
-    case 'opaque':
-      return ok({});
-  }
+  const receipts = { full: receiptItem(receipt, world), idOnly: { operationId: receipt.operationId }, opaque: {} };
+  return ok(receipts[world.readings['activate.receipt']]);
 }
 
 function activationRequest(

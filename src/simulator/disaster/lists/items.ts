@@ -16,7 +16,7 @@ import { caughtUp } from '../evidence/standby.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 
-/** A JSON object on its way out. */
+/** One JSON object of an answer. */
 export type Item = Readonly<Record<string, unknown>>;
 
 /** An environment as a candidate for protection, with its protection and the target environment of that once there is one. */
