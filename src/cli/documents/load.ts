@@ -61,7 +61,7 @@ export async function loadDocuments(path: string, input: NodeJS.ReadableStream =
     : sources;
 }
 
-/** The manifests below a folder, links followed, and what cannot be followed; `around` are the folders that it stands in. */
+/** The manifests below a folder and what cannot be read; links are followed, hidden names are not. `around` it are these folders. */
 async function* manifestsIn(
   folder: string,
   around: readonly string[],
@@ -76,7 +76,7 @@ async function* manifestsIn(
     yield { path: folder, problem: reasonOf(entries) };
     return;
   }
-  for (const entry of entries.toSorted()) {
+  for (const entry of entries.filter((name) => !name.startsWith('.')).toSorted()) {
     const path = join(folder, entry);
     const found = await stat(path).catch(() => undefined);
     if (found?.isDirectory() === true) yield* manifestsIn(path, [...around, real]);
@@ -141,11 +141,19 @@ function run(program: string, args: readonly string[]): Promise<Rendered> {
 }
 
 function isManifest(name: string): boolean {
-  return /\.(ya?ml|json)$/.test(name) && !name.startsWith('.');
+  return /\.(ya?ml|json)$/.test(name);
 }
 
 function isKustomization(file: string): boolean {
   return /(^|\/)(kustomization\.ya?ml|Kustomization)$/.test(file);
+}
+
+/** The objects in these texts, by their paths; kustomizations are none. */
+export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
+  return parsed(
+    [...texts].filter(([file]) => !isKustomization(file)),
+    [],
+  );
 }
 
 async function files(

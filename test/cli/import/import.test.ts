@@ -245,6 +245,17 @@ describe('an import', () => {
     expect((await ran(importAccount, [folder, ...service.flags, '--check'])).code).toBe(0);
   });
 
+  it('counts the calls that edits by hand ask for', async () => {
+    const service = await serviceAtSocket();
+    const { folder } = await imported(service);
+    const path = join(folder, 'environments/web-prod.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('spec:\n', 'spec:\n  powerState: Stopped\n'));
+
+    const { out } = await ran(importAccount, [folder, ...service.flags]);
+
+    expect(out).toContain('plan of this folder: 1 call, by edits: AppEnvironment/web-prod POST /app-env/stop\n');
+  });
+
   it('brings in the changes of all resources that were put into one file', async () => {
     const service = await serviceAtSocket();
     const { folder } = await imported(service);

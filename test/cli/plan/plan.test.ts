@@ -224,6 +224,35 @@ describe('a plan of bad input', () => {
     expect(code).toBe(1);
   });
 
+  it('leaves hidden files and folders alone', async () => {
+    const service = await serviceAtSocket();
+    const folder = folderOf({ 'a.yaml': contactPoint(), '.github/workflows/a.yaml': 'on: push\n', '.b.yaml': '*' });
+
+    const { code, out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(out).toMatch(/^1 create\./m);
+    expect(code).toBe(0);
+  });
+
+  it('says of a Secret among the documents that it lacks a key', async () => {
+    const service = await serviceAtSocket();
+    const secret = JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 's' },
+      stringData: { a: 'b' },
+    });
+    const pager = resource('ContactPoint', 'pager', {
+      incident: { integrationKey: { valueFrom: { secretKeyRef: { name: 's', key: 'key' } } } },
+    });
+    const folder = folderOf({ 'a.yaml': secret, 'b.yaml': pager });
+
+    const { out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(out).toMatch(/^\? ContactPoint\/pager +SecretMissing: Secret s has no key "key"/m);
+    expect(out).toMatch(/^1 unknown\./m);
+  });
+
   it('says of a resource in --only that there is none', async () => {
     const service = await serviceAtSocket();
     const folder = folderOf({ 'a.yaml': contactPoint() });
