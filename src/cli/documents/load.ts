@@ -4,10 +4,10 @@
  * Guarantees: the order of what is found does not depend on the machine; what cannot be read is told and never left out.
  */
 import { execFile } from 'node:child_process';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, visit, type Document } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, type Document } from 'yaml';
 import { isRecord } from '../../base/json.ts';
 
 /** Where something stands. */
@@ -48,17 +48,40 @@ export async function loadDocuments(path: string, input: NodeJS.ReadableStream =
   const found = await stat(path).catch((error: unknown) => error as Error);
   if (found instanceof Error) return failed(path, found);
   if (!found.isDirectory()) return files([path], (file) => file, []);
-  const names = await readdir(path, { recursive: true, withFileTypes: true }).catch((error: unknown) => error as Error);
-  if (names instanceof Error) return failed(path, names);
-  const all = names
-    .filter((entry) => !entry.isDirectory() && isManifest(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .toSorted();
-  const sources = all.filter((file) => !isKustomization(file));
   const inside = (file: string) => relative(path, file);
-  if (!all.some((file) => isKustomization(inside(file)) && !inside(file).includes('/')))
-    return files(sources, inside, []);
-  return kustomized(path, await files(sources, inside, []));
+  const all: string[] = [];
+  const unreadable: Unreadable[] = [];
+  for await (const one of manifestsIn(path, [])) {
+    if (one.problem === undefined) all.push(one.path);
+    else unreadable.push({ place: { file: inside(one.path), line: 1 }, message: one.problem });
+  }
+  const sources = await files(all.filter((file) => !isKustomization(file)).toSorted(), inside, unreadable);
+  return all.some((file) => isKustomization(inside(file)) && !inside(file).includes('/'))
+    ? kustomized(path, sources)
+    : sources;
+}
+
+/** The manifests below a folder and what cannot be read; links are followed, hidden names are not. `around` it are these folders. */
+async function* manifestsIn(
+  folder: string,
+  around: readonly string[],
+): AsyncGenerator<{ readonly path: string; readonly problem?: string }> {
+  const real = await realpath(folder);
+  if (around.includes(real)) {
+    yield { path: folder, problem: 'this link leads back to a folder that it stands in' };
+    return;
+  }
+  const entries = await readdir(folder).catch((error: unknown) => error as Error);
+  if (entries instanceof Error) {
+    yield { path: folder, problem: reasonOf(entries) };
+    return;
+  }
+  for (const entry of entries.filter((name) => !name.startsWith('.')).toSorted()) {
+    const path = join(folder, entry);
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isDirectory() === true) yield* manifestsIn(path, [...around, real]);
+    else if (isManifest(entry)) yield { path };
+  }
 }
 
 /** The objects that `kustomize` builds from a folder, each with its place in the source files if it is found there. */
@@ -118,26 +141,34 @@ function run(program: string, args: readonly string[]): Promise<Rendered> {
 }
 
 function isManifest(name: string): boolean {
-  return /\.(ya?ml|json)$/.test(name) && !name.startsWith('.');
+  return /\.(ya?ml|json)$/.test(name);
 }
 
 function isKustomization(file: string): boolean {
   return /(^|\/)(kustomization\.ya?ml|Kustomization)$/.test(file);
 }
 
+/** The objects in these texts, by their paths; kustomizations are none. */
+export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
+  return parsed(
+    [...texts].filter(([file]) => !isKustomization(file)),
+    [],
+  );
+}
+
 async function files(
   paths: readonly string[],
   nameOf: (file: string) => string,
-  notes: readonly string[],
+  before: readonly Unreadable[],
 ): Promise<Documents> {
   const texts: [string, string][] = [];
-  const unreadable: Unreadable[] = [];
+  const unreadable = [...before];
   for (const path of paths) {
     const text = await readFile(path, 'utf8').catch((error: unknown) => error as Error);
     if (text instanceof Error) unreadable.push({ place: { file: nameOf(path), line: 1 }, message: reasonOf(text) });
     else texts.push([nameOf(path), text]);
   }
-  return parsed(texts, unreadable, notes);
+  return parsed(texts, unreadable);
 }
 
 function failed(path: string, error: Error): Documents {
@@ -150,41 +181,52 @@ function reasonOf(error: Error): string {
   return code === 'EACCES' ? 'it may not be read' : error.message;
 }
 
-function parsed(
-  texts: readonly (readonly [string, string])[],
-  before: readonly Unreadable[],
-  notes: readonly string[] = [],
-): Documents {
+function parsed(texts: readonly (readonly [string, string])[], before: readonly Unreadable[]): Documents {
   const loaded: Loaded[] = [];
   const unreadable = [...before];
   for (const [file, text] of texts) {
     const lines = new LineCounter();
     for (const document of parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })) {
       const at = (offset = 0): Place => ({ file, line: lines.linePos(offset).line });
-      const [problem] = document.errors;
-      if (problem !== undefined) {
-        unreadable.push({ place: at(problem.pos[0]), message: problem.message });
+      const found = valueOf(document);
+      if ('problem' in found) {
+        unreadable.push({ place: at(found.offset), message: found.problem });
         continue;
       }
-      const start = isNode(document.contents) ? (document.contents.range?.[0] ?? 0) : 0;
-      const flaw = read(document, at(start), (offset) => at(offset).line, loaded);
+      const start = startOf(document);
+      const flaw = read(document, found.value, at(start), (offset) => at(offset).line, loaded);
       if (flaw !== undefined) unreadable.push({ place: at(start), message: flaw });
     }
   }
-  return { loaded, unreadable, notes };
+  return { loaded, unreadable, notes: [] };
+}
+
+/** The value of a document, or what keeps it from being read, and where. */
+export function valueOf(
+  document: Document.Parsed,
+): { readonly value: unknown } | { readonly problem: string; readonly offset: number } {
+  const [error] = document.errors;
+  if (error !== undefined) return { problem: error.message, offset: error.pos[0] };
+  try {
+    return { value: document.toJS() };
+  } catch (error) {
+    // The parser throws where an alias has no anchor, and where aliases multiply.
+    return { problem: (error as Error).message, offset: startOf(document) };
+  }
+}
+
+function startOf({ contents }: Document): number {
+  return isNode(contents) ? (contents.range?.[0] ?? 0) : 0;
 }
 
 /** Takes the objects of a document; a sentence says why there are none where there should be. */
 function read(
   document: Document,
+  value: unknown,
   place: Place,
   lineAt: (offset?: number) => number,
   into: Loaded[],
 ): string | undefined {
-  let aliases = 0;
-  visit(document, { Alias: () => void (aliases += 1) });
-  if (aliases > 1_000) return 'it has more than 1000 aliases';
-  const value: unknown = document.toJS();
   if (value === null || value === undefined) return undefined;
   if (!isRecord(value)) return 'it is no Kubernetes object';
   if (value['kind'] === 'List' && Array.isArray(value['items'])) {

@@ -16,7 +16,7 @@ import { columns } from '../output/table.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
 import { draftsOf, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
-import { proved, type Proof } from './proof.ts';
+import { callsOf, proved, type Proof } from './proof.ts';
 import { readAccount } from './read-account.ts';
 
 const importable = [
@@ -156,10 +156,13 @@ async function imported(
     ...everything.skipped,
     ...proof.skipped,
   ];
+  const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
+  // A new folder is what was proved; one that was there may ask for more.
+  const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, settings);
   const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
     await writeFile(settings.snapshot, snapshotOf(reader));
-  const report: Report = { folder: resolve(folder), changes, written, proof, skipped, isCheck: settings.check };
+  const report: Report = { folder: resolve(folder), changes, written, proof, edits, skipped, isCheck: settings.check };
   speaks.out(settings.output === 'json' ? reportAsJson(report) : asText(report));
   if (signal.aborted) return { trouble: `stopped after ${written} of ${changes.length} files, each whole` };
   if (content.gaps.length > 0 || proof.problems.length > 0) return exitCodes.unknown;
@@ -179,6 +182,8 @@ interface Report {
   readonly changes: readonly FileChange[];
   readonly written: number;
   readonly proof: Proof;
+  /** The calls that edits by hand ask for. */
+  readonly edits: readonly string[];
   readonly skipped: readonly Skipped[];
   readonly isCheck: boolean;
 }
@@ -195,7 +200,7 @@ const plurals: Readonly<Record<string, string>> = {
 
 const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
-function asText({ proof, skipped, changes, written, isCheck }: Report): string {
+function asText({ proof, edits, skipped, changes, written, isCheck }: Report): string {
   const counts = Object.entries(plurals).flatMap(([kind, words]) => {
     const count = proof.drafts.filter((draft) => draft.kind === kind).length;
     return count === 0 ? [] : [`${words} ${count}`];
@@ -215,7 +220,7 @@ function asText({ proof, skipped, changes, written, isCheck }: Report): string {
     ),
     ['unseen', unseen],
     ...proof.problems.map((problem) => ['proof', problem]),
-    ...(proof.problems.length === 0 ? [['proof', `plan of this folder: ${proof.calls} calls`]] : []),
+    ...(proof.problems.length === 0 ? [['proof', `plan of this folder: ${callsInWords(proof, edits)}`]] : []),
     isCheck
       ? [
           'files',
@@ -226,8 +231,29 @@ function asText({ proof, skipped, changes, written, isCheck }: Report): string {
   return `${columns(rows).join('\n')}\n`;
 }
 
-function reportAsJson({ folder, proof: { drafts, calls, problems }, skipped, changes, written }: Report): string {
+function callsInWords({ calls }: Proof, edits: readonly string[]): string {
+  const count = Math.max(calls, edits.length);
+  const by = edits.length === 0 ? '' : `, by edits: ${edits.join(', ')}`;
+  return `${count} call${count === 1 ? '' : 's'}${by}`;
+}
+
+function reportAsJson({
+  folder,
+  proof: { drafts, calls, problems },
+  edits,
+  skipped,
+  changes,
+  written,
+}: Report): string {
   const resources = drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) }));
   const files = changes.map(({ path, before }) => ({ path, isNew: before === undefined }));
-  return asJson({ folder, resources, skipped, unseen, proof: { calls, problems }, files, written });
+  return asJson({
+    folder,
+    resources,
+    skipped,
+    unseen,
+    proof: { calls: Math.max(calls, edits.length), problems },
+    files,
+    written,
+  });
 }

@@ -6,11 +6,12 @@
  */
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Document, isMap, isSeq, parseAllDocuments, parseDocument } from 'yaml';
+import { Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
 import { isRecord, sameJson } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import { identities } from '../../kinds/identities.ts';
+import { valueOf } from '../documents/load.ts';
 import type { Draft } from './manifests.ts';
 
 /** A file to write; `before` is undefined for a new one. */
@@ -46,11 +47,11 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
   for (const path of entries.filter((one) => /\.ya?ml$/.test(one)).toSorted()) {
     const text = await readFile(join(folder, path), 'utf8');
     files.set(path, text);
-    for (const document of parseAllDocuments(text)) {
-      const [error] = document.errors;
-      if (error !== undefined)
-        return { problem: `${path}:${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0] ?? ''}` };
-      const value: unknown = document.toJS();
+    const lines = new LineCounter();
+    for (const document of parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })) {
+      const read = valueOf(document);
+      if ('problem' in read) return { problem: `${path}:${lines.linePos(read.offset).line}: ${read.problem}` };
+      const { value } = read;
       if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) continue;
       const [kind, { name, namespace }, { externalId }] = [String(value['kind']), value['metadata'], value['spec']];
       const key = JSON.stringify([kind, namespace, name]);
@@ -79,26 +80,29 @@ export function changesOf(
   drafts: readonly Draft[],
   account: FolderAccount,
 ): readonly FileChange[] {
-  const changes = drafts.map((draft) => {
+  // Several drafts may stand in one file: each is merged into what the ones before it have left.
+  const texts = new Map<string, string>();
+  for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${draft.folder}/${draft.name}.yaml`;
-    const before = found.files.get(path);
-    const after = before === undefined ? newText(draft, account) : mergedText(before, draft);
-    return { path, before, after };
-  });
+    const before = texts.get(path) ?? found.files.get(path);
+    texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft));
+  }
+  const changes = [...texts].map(([path, after]) => ({ path, before: found.files.get(path), after }));
   const secrets = drafts.flatMap((draft) => draft.secrets.map((one) => secretFile(one, draft, account.namespace)));
   const accounts = account.ref === undefined ? [accountFile(account), credentialsFile(account)] : [];
   const fixed = [...accounts, ...secrets].map(({ path, after }) => {
     const before = found.files.get(path);
     return { path, before, after: before ?? after };
   });
-  const resources = [...accounts.slice(0, 1), ...changes].map(({ path }) => path).toSorted();
+  // A kustomization arranged by hand gets new files only. It is written first: an import that is stopped leaves no file unlisted.
   const kustomization = found.files.get('kustomization.yaml');
-  const all = [
-    ...fixed,
-    ...changes,
-    { path: 'kustomization.yaml', before: kustomization, after: kustomized(kustomization, resources) },
-  ];
-  return all.filter(({ before, after }) => before !== after).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const resources = [...fixed.slice(0, accounts.length === 0 ? 0 : 1), ...changes]
+    .filter(({ before }) => kustomization === undefined || before === undefined)
+    .map(({ path }) => path)
+    .toSorted();
+  const listed = { path: 'kustomization.yaml', before: kustomization, after: kustomized(kustomization, resources) };
+  const others = [...fixed, ...changes].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return [listed, ...others].filter(({ before, after }) => before !== after);
 }
 
 /** Writes the files, each whole; stops between two when asked to. */
@@ -167,7 +171,9 @@ function mergedText(before: string, draft: Draft): string {
     const wanted = at(draft.spec, field.split('.'));
     if (sameJson(at(value, path), wanted)) continue;
     isChanged = true;
+    const shown = mine.getIn(path, true);
     if (wanted === undefined) mine.deleteIn(path);
+    else if (isScalar(shown) && typeof wanted !== 'object') shown.value = wanted;
     else if (isMap(mine.getIn(path.slice(0, -1))) || path.length === 2) mine.setIn(path, mine.createNode(wanted));
     else mine.setIn(path.slice(0, -1), mine.createNode(at(draft.spec, field.split('.').slice(0, -1))));
   }

@@ -3,6 +3,8 @@ import type { Actor } from '../plan/scene.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { flawsOf, pathInWords } from '../definitions/check.ts';
+import { documentsIn } from '../documents/load.ts';
+import { makePlan } from '../plan/make-plan.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';
 import type { Draft, Skipped } from './manifests.ts';
 
@@ -46,6 +48,30 @@ export async function proved(
       return calls === undefined ? draft : { ...draft, observed };
     });
   }
+}
+
+/** What applying a folder would send where edits by hand ask for more than what import writes. */
+export async function callsOf(
+  texts: ReadonlyMap<string, string>,
+  reader: AccountReader,
+  {
+    namespace = 'default',
+    requestsPerSecond,
+  }: { readonly namespace?: string | undefined; readonly requestsPerSecond: number },
+): Promise<readonly string[]> {
+  const { rows } = await makePlan({
+    name: '',
+    documents: documentsIn(texts),
+    base: undefined,
+    live: undefined,
+    liveProblems: [],
+    readers: [reader],
+    namespace,
+    requestsPerSecond,
+    only: [],
+    from: '',
+  });
+  return rows.flatMap(({ kind, name, call }) => (call === undefined ? [] : [`${kind}/${name} ${call}`]));
 }
 
 function objectOf({ kind, name, spec, observed }: Draft): {

@@ -51,6 +51,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
       message: `in --base: ${finding.message}`,
       incomplete: true,
     })),
+    ...strangers(input.only, [...cast.after.actors, ...(cast.before?.actors ?? [])]),
     ...input.liveProblems.map((message): Finding => ({ code: 'ReadFailed', incomplete: true, message })),
   ];
   const isEmpty = wanted.scene.actors.length === 0 && (base?.scene.actors.length ?? 0) === 0;
@@ -86,6 +87,14 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   ];
   const notes = [...cast.notes, ...boundByName(played, known)];
   return planOf(input, rows.filter(isListed), drift.filter(isListed), told, notes);
+}
+
+/** Resources that only shall be told of, and that are not there. */
+function strangers(only: readonly string[], actors: readonly Actor[]): readonly Finding[] {
+  const known = new Set(actors.map(({ kind, name }) => `${kind}/${name}`));
+  return only
+    .filter((one) => !known.has(one))
+    .map((one) => ({ code: 'NoResources', incomplete: true, message: `--only ${one}: no document has it` }));
 }
 
 /** An account of which no read was answered: then nothing can be said of its resources. */

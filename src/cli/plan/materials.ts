@@ -53,10 +53,16 @@ export function materialsOf(
   for (const actor of actors) {
     const { namespace } = actor;
     const needs = needsOf(actor);
-    for (const { name, key } of needs.secrets ?? [])
-      add('Secret', namespace, name, { [key]: standIn('Secret', namespace, name, key) }, false);
-    for (const { name, key } of needs.configMaps ?? [])
-      add('ConfigMap', namespace, name, { [key]: standIn('ConfigMap', namespace, name, key) }, false);
+    for (const [kind, wanted] of [
+      ['Secret', needs.secrets ?? []],
+      ['ConfigMap', needs.configMaps ?? []],
+    ] as const)
+      for (const { name, key } of wanted) {
+        // One that stands empty among the documents is filled by somebody else; one that has other keys lacks this one.
+        const values = given[kind].get(`${namespace}/${name}`) ?? {};
+        if (Object.keys(values).length > 0) continue;
+        add(kind, namespace, name, { [key]: standIn(kind, namespace, name, key) }, false);
+      }
     const accountId = actor.spec['externalId'];
     if (typeof accountId !== 'string' || !actor.kind.endsWith('HostingAccount')) continue;
     const where = actor.kind === 'HostingAccount' ? namespace : operatorNamespace;

@@ -63,7 +63,10 @@ function asText(tree: readonly Branch[], wide: boolean, paint: Paint, { namespac
   const lines = columns([['RESOURCE', 'READY', 'STATE', 'AGE', 'REASON'], ...rows.map(({ cells }) => cells)]);
   const all = flat(tree);
   const bad = all.filter(({ ready }) => ready !== 'True').length;
-  const summary = bad === 0 ? allReady(all.length, isWhole) : `${bad} of ${all.length} resources are not Ready`;
+  const summary =
+    bad === 0
+      ? allReady(all.length, isWhole)
+      : `${bad} of ${all.length} resources ${bad === 1 ? 'is' : 'are'} not Ready`;
   const painted = lines.map((line, at) => (at > 0 && rows[at - 1]?.isReady === false ? paint('red', line) : line));
   return `${[...painted, '', summary].join('\n')}\n`;
 }

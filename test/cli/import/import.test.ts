@@ -231,7 +231,7 @@ describe('an import', () => {
     const { folder } = await imported(service);
     const path = join(folder, 'apps/web.yaml');
     const edited = readFileSync(path, 'utf8')
-      .replace('  port:', '  # the port of nginx\n  port:')
+      .replace('  port: 3000', '  # the port of nginx\n  port: 3000 # as in its image')
       .replace('metadata:\n', 'metadata:\n  labels:\n    team: a\n');
     writeFileSync(path, edited);
     await service.post('/app', { appId: 'app_web', port: 3001 }, 'PATCH');
@@ -243,6 +243,57 @@ describe('an import', () => {
     expect(checked.out).toContain('1 would change: apps/web.yaml');
     expect(readFileSync(path, 'utf8')).toBe(edited.replace('3000', '3001'));
     expect((await ran(importAccount, [folder, ...service.flags, '--check'])).code).toBe(0);
+  });
+
+  it('counts the calls that edits by hand ask for', async () => {
+    const service = await serviceAtSocket();
+    const { folder } = await imported(service);
+    const path = join(folder, 'environments/web-prod.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('spec:\n', 'spec:\n  powerState: Stopped\n'));
+
+    const { out } = await ran(importAccount, [folder, ...service.flags]);
+
+    expect(out).toContain('plan of this folder: 1 call, by edits: AppEnvironment/web-prod POST /app-env/stop\n');
+  });
+
+  it('brings in the changes of all resources that were put into one file', async () => {
+    const service = await serviceAtSocket();
+    const { folder } = await imported(service);
+    const [web, fn] = ['apps/web.yaml', 'apps/resize.yaml'].map((name) => readFileSync(join(folder, name), 'utf8'));
+    const path = join(folder, 'apps.yaml');
+    const together = `${web}---\n# by hand\n${fn}`;
+    writeFileSync(path, together.replace('3000', '1').replace('8080', '2'));
+    for (const name of ['apps', 'kustomization.yaml']) rmSync(join(folder, name), { recursive: true });
+
+    await ran(importAccount, [folder, ...service.flags]);
+
+    expect(readFileSync(path, 'utf8')).toBe(together);
+    const { resources } = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')) as {
+      readonly resources: readonly string[];
+    };
+    expect(resources.filter((one) => one === 'apps.yaml')).toEqual(['apps.yaml']);
+  });
+
+  it('leaves a kustomization alone that was arranged by hand', async () => {
+    const service = await serviceAtSocket();
+    const { folder } = await imported(service);
+    const path = join(folder, 'kustomization.yaml');
+    const byHand = 'resources: [account.yaml, apps, environments]\n';
+    writeFileSync(path, byHand);
+
+    const checked = await ran(importAccount, [folder, ...service.flags, '--check']);
+    await clicked(service);
+    await ran(importAccount, [folder, ...service.flags]);
+
+    expect(checked.code).toBe(0);
+    const { resources } = parse(readFileSync(path, 'utf8')) as { readonly resources: readonly string[] };
+    expect(resources.slice(0, 3)).toEqual(['account.yaml', 'apps', 'environments']);
+    expect(resources.slice(3).map((one) => one.split('/')[0])).toEqual([
+      'alerts',
+      'alerts',
+      'contact-points',
+      'contact-points',
+    ]);
   });
 
   it('observes what cannot be read, and says what to fill in', async () => {
@@ -411,6 +462,11 @@ describe('an import', () => {
   it.each([
     ['a file that it cannot read', { 'apps/broken.yaml': 'a: [\n' }, 'apps/broken.yaml:2: '],
     ['a tab', { 'a.yaml': 'kind: A\nspec:\n\tb: 1\n' }, 'a.yaml:3: Tabs are not allowed'],
+    [
+      'an alias of nothing',
+      { 'a.yaml': 'kind: *team\n' },
+      'a.yaml:1: Unresolved alias (the anchor must be set before the alias): team',
+    ],
     ['two documents of one name', { 'a.yaml': point, 'b.yaml': point }, 'b.yaml: ContactPoint/x stands in a.yaml too'],
   ])('does not touch a folder with %s', async (_because, files, line) => {
     const service = await serviceAtSocket();

@@ -1,3 +1,4 @@
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { plan } from '../../../src/cli/plan/command.ts';
@@ -194,6 +195,12 @@ describe('a plan of bad input', () => {
     ],
     ['a field that is none', { 'a.yaml': webhook }, 2, 'x a.yaml:1: ContactPoint/hook: spec.webhook.url: is required'],
     ['a document that is no object', { 'a.yaml': 'just words\n' }, 1, 'it is no Kubernetes object'],
+    [
+      'an alias of nothing',
+      { 'a.yaml': 'apiVersion: v1\n---\nkind: *team\n' },
+      1,
+      'x a.yaml:3: Unresolved alias (the anchor must be set before the alias): team',
+    ],
   ])('says of %s what and where', async (_because, files, code, line) => {
     const service = await serviceAtSocket();
 
@@ -201,6 +208,59 @@ describe('a plan of bad input', () => {
 
     expect(result.out).toContain(line);
     expect(result.code).toBe(code);
+  });
+
+  it('says of a link that leads back where it is, and reads everything else once', async () => {
+    const service = await serviceAtSocket();
+    const folder = folderOf({ 'apps/a.yaml': contactPoint() });
+    symlinkSync('..', join(folder, 'apps/back'));
+
+    const { code, out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(out.split('\n').filter((line) => line.startsWith('x '))).toEqual([
+      'x apps/back:1: this link leads back to a folder that it stands in [Unreadable]',
+    ]);
+    expect(out).toMatch(/^1 create, 1 finding\..* INCOMPLETE/m);
+    expect(code).toBe(1);
+  });
+
+  it('leaves hidden files and folders alone', async () => {
+    const service = await serviceAtSocket();
+    const folder = folderOf({ 'a.yaml': contactPoint(), '.github/workflows/a.yaml': 'on: push\n', '.b.yaml': '*' });
+
+    const { code, out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(out).toMatch(/^1 create\./m);
+    expect(code).toBe(0);
+  });
+
+  it('says of a Secret among the documents that it lacks a key', async () => {
+    const service = await serviceAtSocket();
+    const secret = JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 's' },
+      stringData: { a: 'b' },
+    });
+    const pager = resource('ContactPoint', 'pager', {
+      incident: { integrationKey: { valueFrom: { secretKeyRef: { name: 's', key: 'key' } } } },
+    });
+    const folder = folderOf({ 'a.yaml': secret, 'b.yaml': pager });
+
+    const { out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(out).toMatch(/^\? ContactPoint\/pager +SecretMissing: Secret s has no key "key"/m);
+    expect(out).toMatch(/^1 unknown\./m);
+  });
+
+  it('says of a resource in --only that there is none', async () => {
+    const service = await serviceAtSocket();
+    const folder = folderOf({ 'a.yaml': contactPoint() });
+
+    const { code, out } = await ran(plan, [folder, ...service.flags, '--only', 'ContactPoint/oncall']);
+
+    expect(out).toContain('x --only ContactPoint/oncall: no document has it [NoResources]\n');
+    expect(code).toBe(1);
   });
 
   it.each([

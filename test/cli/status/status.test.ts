@@ -55,7 +55,7 @@ describe('status', () => {
     const { code, out } = await run(status, world, '-o', 'wide', '--color', 'never');
 
     expect(out).toMatch(/MetricAlert\/lost +False .*ReferenceNotReady: /);
-    expect(out).toContain('1 of 6 resources are not Ready');
+    expect(out).toContain('1 of 6 resources is not Ready');
     expect(code).toBe(2);
   });
 
