@@ -62,6 +62,7 @@ describe('a code of the service', () => {
     ['catchingUp', /: the standby still applies a large copy \(catchingUp\)/],
     ['rpoExceeded', /: the newest recovery point is older than spec.rpoTargetSeconds \(rpoExceeded\)/],
     ['somethingNew', /: "somethingNew"/],
+    ['constructor', /: "constructor"/],
   ])('for attention is told in words, and quoted where it is not known: %s', (reason, words) => {
     const readiness = { state: 'needsAttention', reason, warnings: ['seedBoost', 'sustainedStandby'] };
     const message = messageOf('RecoveryReady', shown({ readiness }));
