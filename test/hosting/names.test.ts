@@ -194,10 +194,11 @@ describe('a name', () => {
     expect(await resolve('hosting.team')).toEqual([{ address: '192.0.2.1', family: 4 }]);
   });
 
-  it.each(['refused', 'garbled'] as const)(
+  it.each(['refused', 'garbled', 'silent'] as const)(
     'is looked for further on in the search list though the answer for a search domain is %s',
     async (answer) => {
-      const table = { 'A hosting.team.example.com': answer, 'A hosting.team': one } as const;
+      const below = { 'A hosting.team.example.com': answer, 'AAAA hosting.team.example.com': answer } as const;
+      const table = { ...below, 'A hosting.team': one } as const;
       const { resolve } = await opened(answering(table), { resolvConf: 'search example.com\noptions ndots:5' });
 
       expect(await resolve('hosting.team')).toEqual([{ address: '192.0.2.1', family: 4 }]);

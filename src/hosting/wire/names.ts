@@ -109,20 +109,19 @@ async function find(name: string, settings: NameSettings): Promise<Found> {
   if (fixed.length > 0) return { addresses: fixed, livesMs: 0 };
   const resolver = new Resolver({ timeout: tryMs, tries: 3 });
   if (settings.servers !== undefined) resolver.setServers(settings.servers);
-  const cancel = settings.clock.after(deadlineMs, () => resolver.cancel());
-  try {
-    let isUnsure = false;
-    for (const candidate of candidatesOf(name, settings.resolvConf)) {
-      const answer = await ask(resolver, candidate, settings.clock);
-      if (typeof answer === 'object') return answer;
-      isUnsure ||= answer !== 'absent';
-      // As in glibc, servers that fail for one name may know the next; servers that do not answer are not asked again.
-      if (answer === 'silent') break;
-    }
-    throw new NameNotResolved(isUnsure ? 'EAI_AGAIN' : 'ENOTFOUND');
-  } finally {
-    cancel();
+  const { clock } = settings;
+  const endsAt = clock.monotonic() + deadlineMs;
+  const candidates = candidatesOf(name, settings.resolvConf);
+  let isUnsure = false;
+  for (const [index, candidate] of candidates.entries()) {
+    // A server that fails or stays silent for one name may know the next: none takes more than its share of the time left.
+    const shareMs = (endsAt - clock.monotonic()) / (candidates.length - index);
+    const cancel = clock.after(shareMs, () => resolver.cancel());
+    const answer = await ask(resolver, candidate, clock).finally(cancel);
+    if (typeof answer === 'object') return answer;
+    isUnsure ||= answer !== 'absent';
   }
+  throw new NameNotResolved(isUnsure ? 'EAI_AGAIN' : 'ENOTFOUND');
 }
 
 /** Addresses that no name server is asked for. */
