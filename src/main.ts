@@ -166,4 +166,8 @@ if (major < 24 || (major === 24 && minor < 11)) {
   );
   exit(1);
 }
+// A reader that has seen enough, such as head, ends no command.
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 exit(await main());

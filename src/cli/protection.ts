@@ -8,7 +8,7 @@ import { DisasterProtectionFacts, DisasterProtectionSpec } from '../kinds/disast
 import { accountFlags, credentialByFlags, isNamedByFlags, withAccount, type AccountSettings } from './account/flags.ts';
 import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster.ts';
 import type { AccountReader } from './account/reader.ts';
-import { conditionOf } from './cluster/objects.ts';
+import { conditionOf, targetIn } from './cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
 import { command, type Called, type Command, type Trouble } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
@@ -49,10 +49,13 @@ export function aboutProtection<F extends typeof protectionFlags & Flags>(
   return command({ ...line, operands: { least: 1, most: 1 } }, (called: Called<F>, given?: OpenCluster) => {
     const {
       settings,
-      operands: [name = ''],
+      operands: [word = ''],
     } = called;
+    const target = targetIn(word, 'DisasterProtection');
+    if (target === undefined)
+      return Promise.resolve({ trouble: `"${word}" is not a DisasterProtection`, isUsage: true });
     return inCluster(settings, given, async (cluster) => {
-      const protection = await readProtection(cluster, name, settings);
+      const protection = await readProtection(cluster, target.name, settings);
       if ('trouble' in protection) return protection;
       const result = textOf(protection, settings, Date.now());
       if ('refused' in result) return { trouble: result.refused };

@@ -121,12 +121,30 @@ describe('a command about a protection', () => {
     const { url, arrived } = await scriptedServer((response) => json(response, status, body));
     const file = await kubeconfig({ server: url }, { token: 'planted-secret' });
 
-    const { code, stderr } = await apphosting('points', 'shop', '--kubeconfig', file);
+    const { code, stderr } = await apphosting('points', 'DisasterProtection/shop', '--kubeconfig', file);
 
     expect({ code, stderr }).toEqual({ code: 1, stderr: `apphosting points: ${told}\n` });
     expect(arrived.map(({ url: { pathname } }) => pathname)).toEqual([
       '/apis/apphosting.dev/v1alpha1/namespaces/team/disasterprotections/shop',
     ]);
     expect(arrived[0]?.headers.authorization).toBe('Bearer planted-secret');
+  });
+});
+
+describe('a command whose result nobody reads to the end', () => {
+  it('ends with its own code, as in `apphosting status | head`', async () => {
+    const { url } = await scriptedServer((response) =>
+      json(response, 200, { metadata: { resourceVersion: '1' }, items: [] }),
+    );
+    const file = await kubeconfig({ server: url }, { token: 'planted-secret' });
+    const pipe = '{ "$0" "$@"; echo "ended with $?" >&2; } | true';
+
+    const stderr = await new Promise((resolve) => {
+      execFile('sh', ['-c', pipe, process.execPath, main, 'status', '--kubeconfig', file], (_error, _stdout, told) =>
+        resolve(told),
+      );
+    });
+
+    expect(stderr).toBe('ended with 0\n');
   });
 });

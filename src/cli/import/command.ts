@@ -147,12 +147,15 @@ async function imported(
     (settings.kind.length === 0 || (settings.kind as readonly string[]).includes(kind)) &&
     (settings.id.length === 0 || settings.id.includes(id) || settings.member.includes(id) || byHand.has(id));
   const wanted = everything.drafts.filter(isWanted).map((draft) => (settings.observe ? asked(draft) : draft));
+  const known = new Set([...everything.drafts.map(({ id }) => id), ...settings.member]);
+  const missing = settings.id.filter((id) => !known.has(id));
   if (signal.aborted) return { trouble: 'stopped; nothing is written' };
   const proof = await proved(wanted, reader, settings);
   const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
     ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: capitalised(why), reason: message })),
+    ...missing.map((id): Skipped => ({ what: `--id ${id}`, code: 'NotFound', reason: 'no resource comes from it' })),
     ...everything.skipped,
     ...proof.skipped,
   ];
@@ -165,7 +168,7 @@ async function imported(
   const report: Report = { folder: resolve(folder), changes, written, proof, edits, skipped, isCheck: settings.check };
   speaks.out(settings.output === 'json' ? reportAsJson(report) : asText(report));
   if (signal.aborted) return { trouble: `stopped after ${written} of ${changes.length} files, each whole` };
-  if (content.gaps.length > 0 || proof.problems.length > 0) return exitCodes.unknown;
+  if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0) return exitCodes.unknown;
   return settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine;
 }
 

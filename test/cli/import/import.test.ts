@@ -245,6 +245,15 @@ describe('an import', () => {
     expect((await ran(importAccount, [folder, ...service.flags, '--check'])).code).toBe(0);
   });
 
+  it('says of an --id that there is none, and ends with 1', async () => {
+    const service = await serviceAtSocket();
+
+    const { code, out } = await imported(service, '--id', 'app_wep');
+
+    expect(out).toMatch(/^skipped +1 +--id app_wep: no resource comes from it +\[NotFound\]$/m);
+    expect(code).toBe(1);
+  });
+
   it('counts the calls that edits by hand ask for', async () => {
     const service = await serviceAtSocket();
     const { folder } = await imported(service);
