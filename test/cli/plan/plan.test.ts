@@ -155,6 +155,20 @@ describe('a plan', () => {
     expect((await ran(plan, [folder, '--base', base, ...service.flags, ...flags])).code).toBe(code);
   });
 
+  it.each([
+    ['0 with --detailed-exitcode', ['--detailed-exitcode'], 0],
+    ['3 with a gate for it', ['--detailed-exitcode', '--fail-on', 'unknown'], 3],
+  ])('ends where there is nothing but what cannot be told with %s', async (_because, flags, code) => {
+    const service = await serviceAtSocket();
+    await madeEarlier(service);
+    const folder = folderOf({ 'a.yaml': contactPoint(), 'b.yaml': alert(80) });
+
+    const result = await ran(plan, [folder, ...service.flags, ...flags]);
+
+    expect(result.out).toMatch(/^\? ContactPoint\/on-call [^]*^1 unknown\./mu);
+    expect(result.code).toBe(code);
+  });
+
   it('leaves out whole rows of Markdown that do not fit, and counts them', async () => {
     const service = await serviceAtSocket();
     const names = Array.from({ length: 40 }, (_, at) => `point-${at}`);
