@@ -305,6 +305,35 @@ describe('a plan of bad input', () => {
     ]);
   });
 
+  it('says in one line that a token is of another account', async () => {
+    const service = await serviceAtSocket('demo-foreign');
+    const folder = folderOf({ 'a.yaml': contactPoint(), 'b.yaml': alert(80) });
+
+    const { code, out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(code).toBe(1);
+    expect(out.split('\n')).toEqual([
+      expect.stringMatching(/^x account acc_demo at .* cannot be read: .* 403: you are not a member.*ReadFailed\]$/u),
+      expect.stringMatching(/^1 finding\. .* INCOMPLETE/u),
+      '',
+    ]);
+  });
+
+  it('says once what resources wait for that wait only for their account', async () => {
+    const service = await serviceAtSocket();
+    const account = JSON.stringify({
+      apiVersion: 'apphosting.dev/v1alpha1',
+      kind: 'HostingAccount',
+      metadata: { name: 'default', annotations: { 'apphosting.dev/paused': 'true' } },
+      spec: { externalId: 'acc_demo', credentialsRef: { name: 'a' } },
+    });
+    const folder = folderOf({ 'a.yaml': account, 'b.yaml': contactPoint(), 'c.yaml': environment('r.example/web:1') });
+
+    const { out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(out).toMatch(/^\? HostingAccount\/default +Paused: .*; 2 resources wait for it +a\.yaml:1\n1 unknown\./u);
+  });
+
   it.each([
     ['no account', ['x'], 64, 'name the account with'],
     ['no folder', [], 64, 'it needs DIR|FILE|-'],
