@@ -1,6 +1,6 @@
-import { symlinkSync } from 'node:fs';
+import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { plan } from '../../../src/cli/plan/command.ts';
 import { Plan } from '../../../src/cli/plan/model.ts';
 import { folderOf } from '../support/folder.ts';
@@ -236,6 +236,19 @@ describe('a plan of bad input', () => {
     ]);
     expect(out).toMatch(/^1 create, 1 finding\..* INCOMPLETE/m);
     expect(code).toBe(1);
+  });
+
+  it('says why a kustomization fails in words that are the same each time', async () => {
+    const service = await serviceAtSocket();
+    const line = 'E1123 00:37:27.000000    3704 run.go:72] "command failed" err="no resources"';
+    const programs = folderOf({ kustomize: `#!/bin/sh\necho '${line}' >&2\nexit 1\n` });
+    chmodSync(join(programs, 'kustomize'), 0o755);
+    vi.stubEnv('PATH', programs);
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    const { out } = await ran(plan, [folderOf({ 'kustomization.yaml': 'resources: []\n' }), ...service.flags]);
+
+    expect(out).toContain('x kustomization.yaml:1: kustomize: "command failed" err="no resources" [Unreadable]\n');
   });
 
   it('leaves hidden files and folders alone', async () => {
