@@ -227,6 +227,11 @@ function ordered(schema: Node, value: unknown): unknown {
   return Object.fromEntries(rows.map(([name, inner]) => [name, ordered(schema.properties?.[name] ?? {}, inner)]));
 }
 
+/** True if import wrote something into this text that somebody has to fill in, and nobody did. */
+export function hasBlanks(text: string): boolean {
+  return /fill-in[.@]example\.com/u.test(text);
+}
+
 type NewFile = Pick<FileChange, 'path' | 'after'> & { readonly keys?: Readonly<Record<string, string>> };
 
 function accountFile({ accountId, namespace }: FolderAccount): NewFile {

@@ -364,6 +364,19 @@ describe('an import', () => {
     expect(code).toBe(0);
   });
 
+  it('lists the files to fill in until they are filled in', async () => {
+    const service = await serviceAtSocket();
+    await clicked(service);
+
+    const { out, folder } = await imported(service);
+    const path = join(folder, 'secrets/contact-point-pager.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll('fill-in.example.com', 'hooks.example.org'));
+    const again = await ran(importAccount, [folder, ...service.flags, '-o', 'json']);
+
+    expect(out).toMatch(/^fill in +2 +secrets\/contact-point-pager\.yaml\n +secrets\/hosting-credentials\.yaml$/mu);
+    expect(JSON.parse(again.out)).toMatchObject({ toFillIn: ['secrets/hosting-credentials.yaml'] });
+  });
+
   it('writes a snapshot without secrets, from which a plan needs no credential', async () => {
     const service = await serviceAtSocket();
     await clicked(service);
