@@ -85,7 +85,9 @@ export function changesOf(
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${draft.folder}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
-    texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft));
+    // In a cluster that observes it already, an end of Observe sends what stands in the Secret.
+    const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
+    texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft, isToFillIn));
   }
   const changes = [...texts].map(([path, after]) => ({ path, before: found.files.get(path), after }));
   const secrets = drafts.flatMap((draft) => draft.secrets.map((one) => secretFile(one, draft, account.namespace)));
@@ -156,7 +158,7 @@ function observe(spec: Draft['spec']): object {
 }
 
 /** The document of this draft in a text, with only its own fields as the service has them. */
-function mergedText(before: string, draft: Draft): string {
+function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   const documents = parseAllDocuments(before);
   const mine = documents.find((document) => {
     const value: unknown = document.toJS();
@@ -169,7 +171,7 @@ function mergedText(before: string, draft: Draft): string {
   });
   if (mine === undefined) return before;
   const value: unknown = mine.toJS();
-  let isChanged = draft.observed === undefined && liftObserve(mine);
+  let isChanged = draft.observed === undefined && !isToFillIn && liftObserve(mine);
   const absent = (draft.ifAbsent ?? []).filter((field) => at(value, ['spec', ...field.split('.')]) === undefined);
   for (const field of [...draft.own, ...absent]) {
     const path = ['spec', ...field.split('.')];
@@ -268,10 +270,14 @@ function withKeys(before: string, keys: Readonly<Record<string, string>>): strin
   return missing.length === 0 ? before : document.toString({ lineWidth: 0 });
 }
 
+function secretPath(name: string): string {
+  return `secrets/${name}.yaml`;
+}
+
 function fileToFillIn(name: string, namespace: string | undefined, stringData: object, what: string): NewFile {
   const object = { apiVersion: 'v1', kind: 'Secret', metadata: metadataOf(name, namespace), stringData };
   const comment = `Fill in, and do not commit: the Secret of ${what}. The service does not give its values away,\nand kustomization.yaml leaves this file out: apply it by hand, or make the Secret in another way.`;
-  return { path: `secrets/${name}.yaml`, after: textOf(object, comment) };
+  return { path: secretPath(name), after: textOf(object, comment) };
 }
 
 /** The kustomization with these resources among its own. */

@@ -338,10 +338,17 @@ describe('an import', () => {
     expect(parse(text('pager'))).toMatchObject({
       spec: { webhook: { httpMethod: 'PUT', username: 'bot', password: { valueFrom: {} } } },
     });
-    expect(parse(text('pager')).spec).not.toHaveProperty('lifecycle');
     expect(parse(readFileSync(join(folder, 'secrets/contact-point-pager.yaml'), 'utf8'))).toMatchObject({
       stringData: { url: expect.any(String), password: expect.any(String) },
     });
+
+    const secret = join(folder, 'secrets/contact-point-pager.yaml');
+    const withSecretToFillIn = parse(text('pager')).spec;
+    writeFileSync(secret, readFileSync(secret, 'utf8').replaceAll('fill-in.example.com', 'hooks.example.org'));
+    await ran(importAccount, [folder, ...flags]);
+
+    expect(withSecretToFillIn).toMatchObject({ lifecycle: { managementPolicy: 'Observe' } });
+    expect(parse(text('pager')).spec).not.toHaveProperty('lifecycle');
 
     const contactPointId = parse(text('on-call')).spec.externalId;
     await service.post('/contact-point', { contactPointId, config: { addresses: ['new@example.com'] } }, 'PATCH');
