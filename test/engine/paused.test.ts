@@ -35,6 +35,20 @@ describe('a paused object', () => {
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('Unknown/Paused');
   });
 
+  it('answers who asks for a look, so that it is known to be held', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'on-call', mail);
+    await world.run(5_000);
+    const { calls } = world;
+
+    world.apply('ContactPoint', 'on-call', mail, { ...paused, 'apphosting.dev/reconcile-at': 'now' });
+    await world.run(5_000);
+
+    expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({ lastHandledReconcileAt: 'now' });
+    expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
+    expect(world.calls).toBe(calls);
+  });
+
   it('is not deleted from the service before it goes on', async () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'on-call', mail);

@@ -34,14 +34,11 @@ export const ways: Readonly<Record<Steering, Way>> = {
   },
   pause: {
     summary: 'Holds a resource: nothing is sent for it until it is resumed.',
-    operations: (object) => annotate(object, annotations.paused, 'true'),
-    isTakenUp: (object) =>
-      conditionOf(object, 'Ready')?.reason === 'Paused' || conditionOf(object, 'Ready')?.status === 'True',
+    ...asking(annotations.reconcileAt, 'lastHandledReconcileAt', { [annotations.paused]: 'true' }),
   },
   resume: {
     summary: 'Lets a paused resource go on.',
-    operations: (object) => annotate(object, annotations.paused, undefined),
-    isTakenUp: (object) => conditionOf(object, 'Ready')?.reason !== 'Paused',
+    ...asking(annotations.reconcileAt, 'lastHandledReconcileAt', { [annotations.paused]: undefined }),
   },
   redeploy: {
     summary: 'Restarts an environment on what it runs.',
@@ -58,9 +55,9 @@ export const ways: Readonly<Record<Steering, Way>> = {
 };
 
 /** Asks by an annotation, which the operator answers in this field of the status. */
-function asking(annotation: string, handled: string): Pick<Way, 'operations' | 'isTakenUp'> {
+function asking(annotation: string, handled: string, more: Annotations = {}): Pick<Way, 'operations' | 'isTakenUp'> {
   return {
-    operations: (object, at) => annotate(object, annotation, at),
+    operations: (object, at) => annotate(object, { ...more, [annotation]: at }),
     isTakenUp: ({ status }, at) => isRecord(status) && status[handled] === at,
   };
 }
@@ -75,12 +72,17 @@ function powering(verb: string, value: 'Stopped' | 'Running'): Way {
   };
 }
 
-function annotate({ metadata }: KubeObject, name: string, value: string | undefined): readonly PatchOperation[] {
-  const path = `/metadata/annotations/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  const known = metadata.annotations ?? {};
-  if (value === undefined) return known[name] === undefined ? [] : [{ op: 'remove', path }];
-  const all: PatchOperation = { op: 'add', path: '/metadata/annotations', value: { [name]: value } };
-  return metadata.annotations === undefined ? [all] : [{ op: 'add', path, value }];
+/** Annotations to set; undefined removes one. */
+type Annotations = Readonly<Record<string, string | undefined>>;
+
+function annotate({ metadata }: KubeObject, wanted: Annotations): readonly PatchOperation[] {
+  const known = metadata.annotations;
+  const changes = Object.entries(wanted).flatMap(([name, value]): readonly PatchOperation[] => {
+    const path = `/metadata/annotations/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (value !== undefined) return [{ op: 'add', path, value }];
+    return known?.[name] === undefined ? [] : [{ op: 'remove', path }];
+  });
+  return known === undefined ? [{ op: 'add', path: '/metadata/annotations', value: {} }, ...changes] : changes;
 }
 
 const flags = {
@@ -205,13 +207,18 @@ async function waited(
     const [ready, stalled] = [conditionOf(object, 'Ready'), messageOf(object)];
     if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
     const isDone = isTakenUp(object);
-    if (isDone && isCurrent(object) && (ready?.status === 'True' || (isPause && ready?.reason === 'Paused')))
+    // The conditions of a paused object stay as they were.
+    if (isDone && isPause) return { code: exitCodes.fine, line: `${title}: paused` };
+    if (isDone && isCurrent(object) && ready?.status === 'True')
       return { code: exitCodes.fine, line: `${title}: ${ready.reason}` };
     // A call that the service refuses is not acknowledged: the resource stalls with words of its own.
     if (stalled !== undefined && isCurrent(object) && (isDone || stalled !== before))
       return { code: exitCodes.found, line: `${title} is stalled: ${last}` };
     if (nowMs() >= until)
-      return { code: exitCodes.unknown, line: `${title} is not Ready after ${timeoutSeconds} s: ${last}` };
+      return {
+        code: exitCodes.unknown,
+        line: `${title} is not ${isPause ? 'paused' : 'Ready'} after ${timeoutSeconds} s: ${last}`,
+      };
     await pause(1_000);
   }
 }

@@ -134,7 +134,9 @@ function run(program: string, args: readonly string[]): Promise<Rendered> {
       else if (error.code === 'ENOENT') resolve({ is: 'missing' });
       else {
         const [first = error.message] = stderr.trim().split('\n');
-        resolve({ is: 'failed', message: `${program}: ${first}` });
+        // The log of kubectl begins a line with a time and the id of its process.
+        const words = first.replace(/^[IWEF]\d{4} [\d:.]+ +\d+ [^\]]+\] /u, '');
+        resolve({ is: 'failed', message: `${program}: ${words}` });
       }
     });
   });

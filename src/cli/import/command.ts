@@ -14,7 +14,7 @@ import { asJson } from '../output/print.ts';
 import type { Speaks } from '../output/speaks.ts';
 import { columns } from '../output/table.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
-import { changesOf, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
+import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
 import { draftsOf, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
 import { callsOf, proved, type Proof } from './proof.ts';
 import { readAccount } from './read-account.ts';
@@ -165,7 +165,9 @@ async function imported(
   const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
     await writeFile(settings.snapshot, snapshotOf(reader));
-  const report: Report = { folder: resolve(folder), changes, written, proof, edits, skipped, isCheck: settings.check };
+  const toFillIn = [...texts].flatMap(([path, text]) => (hasBlanks(text) ? [path] : [])).toSorted();
+  const isCheck = settings.check;
+  const report: Report = { folder: resolve(folder), changes, written, proof, edits, skipped, toFillIn, isCheck };
   speaks.out(settings.output === 'json' ? reportAsJson(report) : asText(report));
   if (signal.aborted) return { trouble: `stopped after ${written} of ${changes.length} files, each whole` };
   if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0) return exitCodes.unknown;
@@ -188,6 +190,8 @@ interface Report {
   /** The calls that edits by hand ask for. */
   readonly edits: readonly string[];
   readonly skipped: readonly Skipped[];
+  /** Files that hold what stands for a value that the service does not give away. */
+  readonly toFillIn: readonly string[];
   readonly isCheck: boolean;
 }
 
@@ -203,7 +207,7 @@ const plurals: Readonly<Record<string, string>> = {
 
 const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
-function asText({ proof, edits, skipped, changes, written, isCheck }: Report): string {
+function asText({ proof, edits, skipped, toFillIn, changes, written, isCheck }: Report): string {
   const counts = Object.entries(plurals).flatMap(([kind, words]) => {
     const count = proof.drafts.filter((draft) => draft.kind === kind).length;
     return count === 0 ? [] : [`${words} ${count}`];
@@ -221,6 +225,7 @@ function asText({ proof, edits, skipped, changes, written, isCheck }: Report): s
       'skipped',
       skipped.map(({ what, code, reason }) => `${what}: ${reason}  [${code}]`),
     ),
+    ...listed('fill in', toFillIn),
     ['unseen', unseen],
     ...proof.problems.map((problem) => ['proof', problem]),
     ...(proof.problems.length === 0 ? [['proof', `plan of this folder: ${callsInWords(proof, edits)}`]] : []),
@@ -245,6 +250,7 @@ function reportAsJson({
   proof: { drafts, calls, problems },
   edits,
   skipped,
+  toFillIn,
   changes,
   written,
 }: Report): string {
@@ -254,6 +260,7 @@ function reportAsJson({
     folder,
     resources,
     skipped,
+    toFillIn,
     unseen,
     proof: { calls: Math.max(calls, edits.length), problems },
     files,

@@ -85,14 +85,16 @@ export function changesOf(
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${draft.folder}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
-    texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft));
+    // In a cluster that observes it already, an end of Observe sends what stands in the Secret.
+    const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
+    texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft, isToFillIn));
   }
   const changes = [...texts].map(([path, after]) => ({ path, before: found.files.get(path), after }));
   const secrets = drafts.flatMap((draft) => draft.secrets.map((one) => secretFile(one, draft, account.namespace)));
   const accounts = account.ref === undefined ? [accountFile(account), credentialsFile(account)] : [];
-  const fixed = [...accounts, ...secrets].map(({ path, after }) => {
+  const fixed = [...accounts, ...secrets].map(({ path, after, keys = {} }) => {
     const before = found.files.get(path);
-    return { path, before, after: before ?? after };
+    return { path, before, after: before === undefined ? after : withKeys(before, keys) };
   });
   // A kustomization arranged by hand gets new files only. It is written first: an import that is stopped leaves no file unlisted.
   const kustomization = found.files.get('kustomization.yaml');
@@ -144,7 +146,11 @@ function newText({ kind, name, spec, observed }: Draft, { namespace, ref }: Fold
   };
   const metadata = metadataOf(name, namespace);
   const object = { apiVersion: `${group}/${version}`, kind, metadata, spec: inSchemaOrder(kind, whole) };
-  return textOf(object, observed === undefined ? undefined : `Only observed [${observed.code}]: ${observed.reason}.`);
+  return textOf(object, observed === undefined ? undefined : whyObserved(observed));
+}
+
+function whyObserved({ code, reason }: NonNullable<Draft['observed']>): string {
+  return `Only observed [${code}]: ${reason}.`;
 }
 
 function observe(spec: Draft['spec']): object {
@@ -152,7 +158,7 @@ function observe(spec: Draft['spec']): object {
 }
 
 /** The document of this draft in a text, with only its own fields as the service has them. */
-function mergedText(before: string, draft: Draft): string {
+function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   const documents = parseAllDocuments(before);
   const mine = documents.find((document) => {
     const value: unknown = document.toJS();
@@ -165,8 +171,9 @@ function mergedText(before: string, draft: Draft): string {
   });
   if (mine === undefined) return before;
   const value: unknown = mine.toJS();
-  let isChanged = false;
-  for (const field of draft.own) {
+  let isChanged = draft.observed === undefined && !isToFillIn && liftObserve(mine);
+  const absent = (draft.ifAbsent ?? []).filter((field) => at(value, ['spec', ...field.split('.')]) === undefined);
+  for (const field of [...draft.own, ...absent]) {
     const path = ['spec', ...field.split('.')];
     const wanted = at(draft.spec, field.split('.'));
     if (sameJson(at(value, path), wanted)) continue;
@@ -179,6 +186,20 @@ function mergedText(before: string, draft: Draft): string {
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
+
+/** Ends the Observe that import wrote with its reason, unless somebody asked for it; one without a reason is by hand. */
+function liftObserve(document: Document.Parsed): boolean {
+  const written = /^ Only observed \[(?!AsAsked)\w+\]: .*\n?/mu;
+  const holder = [document, document.contents].find((one) => written.test(one?.commentBefore ?? ''));
+  if (!holder || document.getIn(observing) !== 'Observe') return false;
+  holder.commentBefore = holder.commentBefore?.replace(written, '') || null;
+  document.deleteIn(observing);
+  const lifecycle = document.getIn(observing.slice(0, -1));
+  if (isMap(lifecycle) && lifecycle.items.length === 0) document.deleteIn(observing.slice(0, -1));
+  return true;
+}
+
+const observing = ['spec', 'lifecycle', 'managementPolicy'];
 
 function at(value: unknown, path: readonly string[]): unknown {
   let inner = value;
@@ -208,7 +229,12 @@ function ordered(schema: Node, value: unknown): unknown {
   return Object.fromEntries(rows.map(([name, inner]) => [name, ordered(schema.properties?.[name] ?? {}, inner)]));
 }
 
-type NewFile = Pick<FileChange, 'path' | 'after'>;
+/** True if import wrote something into this text that somebody has to fill in, and nobody did. */
+export function hasBlanks(text: string): boolean {
+  return /fill-in[.@]example\.com/u.test(text);
+}
+
+type NewFile = Pick<FileChange, 'path' | 'after'> & { readonly keys?: Readonly<Record<string, string>> };
 
 function accountFile({ accountId, namespace }: FolderAccount): NewFile {
   const object = {
@@ -231,13 +257,27 @@ function credentialsFile({ namespace }: FolderAccount): NewFile {
 function secretFile({ name, keys }: Draft['secrets'][number], draft: Draft, namespace: string | undefined): NewFile {
   const address = (what: string) => `https://fill-in.example.com/${encodeURIComponent(what)}`;
   const values = Object.fromEntries(Object.entries(keys).map(([key, what]) => [key, address(what)]));
-  return fileToFillIn(name, namespace, values, `${draft.kind}/${draft.name}`);
+  return { ...fileToFillIn(name, namespace, values, `${draft.kind}/${draft.name}`), keys: values };
+}
+
+/** A Secret to fill in with these keys besides those that it has. */
+function withKeys(before: string, keys: Readonly<Record<string, string>>): string {
+  const document = parseDocument(before);
+  const missing = Object.entries(keys).filter(
+    ([key]) => !document.hasIn(['stringData', key]) && !document.hasIn(['data', key]),
+  );
+  for (const [key, value] of missing) document.setIn(['stringData', key], value);
+  return missing.length === 0 ? before : document.toString({ lineWidth: 0 });
+}
+
+function secretPath(name: string): string {
+  return `secrets/${name}.yaml`;
 }
 
 function fileToFillIn(name: string, namespace: string | undefined, stringData: object, what: string): NewFile {
   const object = { apiVersion: 'v1', kind: 'Secret', metadata: metadataOf(name, namespace), stringData };
   const comment = `Fill in, and do not commit: the Secret of ${what}. The service does not give its values away,\nand kustomization.yaml leaves this file out: apply it by hand, or make the Secret in another way.`;
-  return { path: `secrets/${name}.yaml`, after: textOf(object, comment) };
+  return { path: secretPath(name), after: textOf(object, comment) };
 }
 
 /** The kustomization with these resources among its own. */

@@ -20,6 +20,8 @@ export interface Draft {
   readonly spec: Readonly<Record<string, unknown>>;
   /** Paths that import writes anew each time; every other field is left as it is found. */
   readonly own: readonly string[];
+  /** Paths that import writes where there is nothing: references to Secrets that people may put elsewhere. */
+  readonly ifAbsent?: readonly string[];
   /** Secrets that have to be filled in, with what each key is. */
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
   /** Why the resource is imported with Observe, if it is. */
@@ -244,8 +246,7 @@ interface PointSettings {
 
 const settingsByType: Readonly<Record<string, (given: PointSettings) => object>> = {
   email: ({ config }) => {
-    const listed = config?.['addresses'];
-    const addresses = Array.isArray(listed) ? listed.flatMap((one) => openText(one) ?? []) : [];
+    const addresses = addressesIn(config);
     return { email: { addresses: addresses.length > 0 ? addresses : ['fill-in@example.com'] } };
   },
   webhook: ({ config, open, secret }) => {
@@ -254,7 +255,7 @@ const settingsByType: Readonly<Record<string, (given: PointSettings) => object>>
       webhook: {
         url: secret('url', 'the URL that is called'),
         ...open('httpMethod'),
-        ...userOf(config),
+        ...open('username'),
         ...(password !== undefined && password !== null && { password: secret('password', 'the password') }),
       },
     };
@@ -272,14 +273,19 @@ const settingsByType: Readonly<Record<string, (given: PointSettings) => object>>
 function contactPointDraft(
   { contactPointId: id, name: shown, type, config }: PointContent,
   name: string,
-): Pick<Draft, 'spec' | 'own' | 'secrets' | 'observed'> {
+): Pick<Draft, 'spec' | 'own' | 'ifAbsent' | 'secrets' | 'observed'> {
   const secretName = `contact-point-${name}`;
   const needed: Record<string, string> = {};
+  const shownFields: string[] = [];
   const settings = settingsByType[type]?.({
     config,
     open: (field) => {
-      const value = openText(config?.[field]);
-      return value === undefined ? {} : ({ [field]: value } as { readonly [K in typeof field]: string });
+      const given = config?.[field] ?? '';
+      // A user name may be shown; it arrives wrapped because every unknown setting is.
+      const value = given instanceof Secret && field === 'username' ? given.reveal() : given;
+      if (typeof value === 'string') shownFields.push(field);
+      const text = openText(value);
+      return text === undefined ? {} : ({ [field]: text } as { readonly [K in typeof field]: string });
     },
     secret: (field, what) => {
       needed[field] = what;
@@ -289,15 +295,16 @@ function contactPointDraft(
   const spec = { ...(shown !== name && { name: shown }), externalId: id, ...(settings ?? { type }) };
   const secrets = Object.keys(needed).length === 0 ? [] : [{ name: secretName, keys: needed }];
   const reason = `settings not readable; fill them in${secrets.length > 0 ? `, and secrets/${secretName}.yaml` : ''}`;
-  const observed = config === undefined ? { observed: { code: 'NeedsSecret', reason } } : {};
-  return { spec, own: ['name'], secrets, ...observed };
+  if (config === undefined) return { spec, own: ['name'], secrets, observed: { code: 'NeedsSecret', reason } };
+  const [way = ''] = Object.keys(settings ?? {});
+  const inWay = (fields: readonly string[]) => fields.map((field) => `${way}.${field}`);
+  if (addressesIn(config).length > 0) shownFields.push('addresses');
+  return { spec, own: ['name', ...inWay(shownFields)], ifAbsent: inWay(Object.keys(needed)), secrets };
 }
 
-/** A user name may be shown; it arrives wrapped because every unknown setting is. */
-function userOf(config: PointContent['config']): { readonly username?: string } {
-  const user = config?.['username'];
-  const text = user instanceof Secret ? user.reveal() : user;
-  return typeof text === 'string' && text !== '' ? { username: text } : {};
+function addressesIn(config: PointContent['config']): readonly string[] {
+  const listed = config?.['addresses'];
+  return Array.isArray(listed) ? listed.flatMap((one) => openText(one) ?? []) : [];
 }
 
 function openText(value: Json | undefined): string | undefined {

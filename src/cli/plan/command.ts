@@ -51,7 +51,10 @@ export const planCommand = {
       many: true,
       schema: z.array(z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),
     },
-    detailedExitcode: { help: 'end with 2 when there is anything to do', schema: z.boolean() },
+    detailedExitcode: {
+      help: 'end with 2 when there is anything to do; what cannot be told (?) alone is not',
+      schema: z.boolean(),
+    },
     failOn: {
       help: 'end with 3 when the plan has any of these: delete, restart, access, unknown',
       value: 'LIST',
@@ -191,5 +194,7 @@ export function exitCodeOf(
     );
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
-  return settings.detailedExitcode && made.rows.length > 0 ? exitCodes.found : exitCodes.fine;
+  // What cannot be told is no change: otherwise a folder with a contact point would never be without any.
+  const isChange = made.rows.some(({ action }) => action !== 'unknown');
+  return settings.detailedExitcode && isChange ? exitCodes.found : exitCodes.fine;
 }

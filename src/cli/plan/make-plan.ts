@@ -6,7 +6,7 @@ import type { Documents } from '../documents/load.ts';
 import type { Finding, Plan, PlanRow } from './model.ts';
 import { databasePresetsOf } from '../../hosting/requests.ts';
 import { rehearse, type Played } from './rehearsal.ts';
-import { rowsOf, stalledOf, type Known } from './rows.ts';
+import { foldedByAccount, rowsOf, stalledOf, type Known } from './rows.ts';
 import { withoutEndpoint } from './service-in-memory.ts';
 import {
   keyOfActor,
@@ -86,7 +86,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
     ...(played.isQuiet ? [] : [notQuiet]),
   ];
   const notes = [...cast.notes, ...boundByName(played, known)];
-  return planOf(input, rows.filter(isListed), drift.filter(isListed), told, notes);
+  return planOf(input, foldedByAccount(rows.filter(isListed), known), drift.filter(isListed), told, notes);
 }
 
 /** Resources that only shall be told of, and that are not there. */
@@ -97,9 +97,10 @@ function strangers(only: readonly string[], actors: readonly Actor[]): readonly 
     .map((one) => ({ code: 'NoResources', incomplete: true, message: `--only ${one}: no document has it` }));
 }
 
-/** An account of which no read was answered: then nothing can be said of its resources. */
+/** An account of which no read was answered, catalogs for everybody aside: then nothing can be said of its resources. */
 export function nothingReadOf(reader: AccountReader): readonly Finding[] {
-  const readings = reader.readings().map(([, reading]) => reading);
+  const ofAccount = reader.readings().filter(([address]) => address.includes('?'));
+  const readings = ofAccount.map(([, reading]) => reading);
   const [first] = readings;
   if (first?.is !== 'failed' || readings.some(({ is }) => is === 'answered')) return [];
   const message = `account ${reader.accountId} at ${reader.endpoint} cannot be read: ${withoutEndpoint(first.message)}`;

@@ -6,10 +6,11 @@ import { partsOfKey } from '../../engine/objects/names.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { kinds } from '../../kinds/index.ts';
-import { conditionOf } from '../cluster/objects.ts';
+import { accountKeyOf, conditionOf } from '../cluster/objects.ts';
 import { needsOf } from './materials.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
+import { keyOfActor } from './scenes.ts';
 import { configuredBy, isNewId } from './service-in-memory.ts';
 
 /** Further facts about the resources of a plan. */
@@ -52,6 +53,25 @@ export function rowsOf(
   const sorted = (rows: readonly PlanRow[]) => rows.toSorted((a, b) => order(a, b, depth));
   const unknown = played.objects.flatMap((object) => unknownRow(object, known, { made, sent }));
   return { rows: sorted([...of(true), ...unknown]), drift: sorted(of(false)) };
+}
+
+const waitsForAccount = 'AccountNotReady: ';
+
+/** The rows with those of resources that only wait for their account as a count in the row of the account. */
+export function foldedByAccount(rows: readonly PlanRow[], { actors, places }: Known): readonly PlanRow[] {
+  const accountOf = new Map(actors.map((actor) => [keyOfActor(actor), accountKeyOf(actor) ?? '']));
+  const isWaiting = ({ action, note = '' }: PlanRow) => action === 'unknown' && note.startsWith(waitsForAccount);
+  const waiting = Map.groupBy(rows.filter(isWaiting), (row) => accountOf.get(keyOfActor(row)) ?? '');
+  const others = new Set(rows.filter((row) => !isWaiting(row)));
+  const accounts = [...waiting].map(([key, [first, ...more]]): PlanRow => {
+    const count = `${more.length + 1} ${more.length === 0 ? 'resource waits' : 'resources wait'} for it`;
+    const own = [...others].find((row) => row.action === 'unknown' && keyOfActor(row) === key);
+    if (own !== undefined) others.delete(own);
+    const row = own ?? { action: 'unknown', ...partsOfKey(key), fields: [], ...places.get(key) };
+    const why = first?.note?.slice(waitsForAccount.length);
+    return { ...row, note: own === undefined ? `${count}: ${why}` : `${own.note}; ${count}` };
+  });
+  return [...accounts, ...others];
 }
 
 /** Objects that the operator would give up on as they are. */

@@ -141,7 +141,8 @@ export class Reconciler {
     const againInMs = await this.#lookForLost(context);
     const { generation = 0 } = context.object.metadata;
     const conditions = paused(context.status.conditions, generation, this.#parts.clock.wall());
-    context.status = { ...context.status, conditions };
+    const lastHandledReconcileAt = reconcileToken(context.object) ?? context.status.lastHandledReconcileAt;
+    context.status = { ...context.status, conditions, lastHandledReconcileAt };
     if (!(await context.write())) return { is: 'overtaken' };
     if (kind.life === 'account') await this.#serve(context.stored);
     return { is: 'settled', againInMs };

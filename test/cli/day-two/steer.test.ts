@@ -70,6 +70,37 @@ describe('a command for one resource', () => {
     expect(sent(world)).toEqual(['POST /app-env/stop']);
   });
 
+  it.each([
+    ['pause', 'paused'],
+    ['resume', 'InSync'],
+  ] as const)('%s waits until the operator has taken it up, and not longer', async (name, word) => {
+    const world = await worldOf();
+    if (name === 'resume') await run(world, 'pause', 'aenv/web', '--wait');
+
+    const { code, out } = await run(world, name, 'aenv/web', '--wait');
+    world.kill();
+    const late = await run(world, name, 'aenv/web', '--wait', '--timeout', '5');
+
+    expect([code, out]).toEqual([0, `AppEnvironment/web: ${name} asked for\nAppEnvironment/web: ${word}\n`]);
+    expect(late.code).toBe(1);
+    expect(late.err).toContain('AppEnvironment/web is not');
+  });
+
+  it('holds what waits for something too, and says so', async () => {
+    const world = await worldOf();
+    world.apply('MetricAlert', 'busy', {
+      environmentRef: { name: 'web' },
+      metric: 'cpu_percent',
+      operator: 'GreaterThan',
+      contactPointRefs: [{ name: 'none' }],
+    });
+    await world.run(30_000);
+
+    const { code, out } = await run(world, 'pause', 'MetricAlert/busy', '--wait');
+
+    expect([code, out]).toEqual([0, 'MetricAlert/busy: pause asked for\nMetricAlert/busy: paused\n']);
+  });
+
   it('changes nothing with --dry-run', async () => {
     const world = await worldOf();
     const before = world.get('AppEnvironment', 'web');

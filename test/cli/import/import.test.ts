@@ -317,6 +317,73 @@ describe('an import', () => {
     expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('managementPolicy: Observe');
   });
 
+  it('manages what was only observed once the reason is gone, and brings in settings that changed', async () => {
+    const service = await serviceAtSocket('demo-member');
+    await clicked(service);
+    const { folder } = await imported(service);
+    const path = (name: string) => join(folder, `contact-points/${name}.yaml`);
+    const text = (name: string) => readFileSync(path(name), 'utf8');
+    writeFileSync(path('pager'), text('pager').replace('spec:\n', '# by hand\nspec:\n'));
+    const stillPoor = await ran(importAccount, [folder, ...service.flags, '--check']);
+    const flags = service.flagsAs('demo-readonly');
+
+    const again = await ran(importAccount, [folder, ...flags]);
+
+    expect(stillPoor.code).toBe(0);
+    expect(again.out).toContain('plan of this folder: 0 calls');
+    expect(again.out).not.toContain('observed');
+    expect(text('on-call')).not.toMatch(/observe|lifecycle|fill-in/iu);
+    expect(parse(text('on-call'))).toMatchObject({ spec: { email: { addresses: ['on-call@example.com'] } } });
+    expect(text('pager')).toContain('# by hand\nspec:\n');
+    expect(parse(text('pager'))).toMatchObject({
+      spec: { webhook: { httpMethod: 'PUT', username: 'bot', password: { valueFrom: {} } } },
+    });
+    expect(parse(readFileSync(join(folder, 'secrets/contact-point-pager.yaml'), 'utf8'))).toMatchObject({
+      stringData: { url: expect.any(String), password: expect.any(String) },
+    });
+
+    const secret = join(folder, 'secrets/contact-point-pager.yaml');
+    const withSecretToFillIn = parse(text('pager')).spec;
+    writeFileSync(secret, readFileSync(secret, 'utf8').replaceAll('fill-in.example.com', 'hooks.example.org'));
+    await ran(importAccount, [folder, ...flags]);
+
+    expect(withSecretToFillIn).toMatchObject({ lifecycle: { managementPolicy: 'Observe' } });
+    expect(parse(text('pager')).spec).not.toHaveProperty('lifecycle');
+
+    const contactPointId = parse(text('on-call')).spec.externalId;
+    await service.post('/contact-point', { contactPointId, config: { addresses: ['new@example.com'] } }, 'PATCH');
+    await ran(importAccount, [folder, ...flags]);
+    const settled = text('on-call');
+    await ran(importAccount, [folder, ...service.flags]);
+
+    expect(parse(settled)).toMatchObject({ spec: { email: { addresses: ['new@example.com'] } } });
+    expect(text('on-call')).toBe(settled);
+  });
+
+  it('leaves an Observe alone that a person wrote or asked for', async () => {
+    const service = await serviceAtSocket();
+    const { folder } = await imported(service, '--observe');
+    const path = join(folder, 'environments/web-prod.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/^# Only observed.*$/mu, '# ours for now'));
+
+    const { code } = await ran(importAccount, [folder, ...service.flags, '--check']);
+
+    expect(code).toBe(0);
+  });
+
+  it('lists the files to fill in until they are filled in', async () => {
+    const service = await serviceAtSocket();
+    await clicked(service);
+
+    const { out, folder } = await imported(service);
+    const path = join(folder, 'secrets/contact-point-pager.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll('fill-in.example.com', 'hooks.example.org'));
+    const again = await ran(importAccount, [folder, ...service.flags, '-o', 'json']);
+
+    expect(out).toMatch(/^fill in +2 +secrets\/contact-point-pager\.yaml\n +secrets\/hosting-credentials\.yaml$/mu);
+    expect(JSON.parse(again.out)).toMatchObject({ toFillIn: ['secrets/hosting-credentials.yaml'] });
+  });
+
   it('writes a snapshot without secrets, from which a plan needs no credential', async () => {
     const service = await serviceAtSocket();
     await clicked(service);

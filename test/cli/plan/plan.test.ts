@@ -1,6 +1,6 @@
-import { symlinkSync } from 'node:fs';
+import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { plan } from '../../../src/cli/plan/command.ts';
 import { Plan } from '../../../src/cli/plan/model.ts';
 import { folderOf } from '../support/folder.ts';
@@ -155,6 +155,20 @@ describe('a plan', () => {
     expect((await ran(plan, [folder, '--base', base, ...service.flags, ...flags])).code).toBe(code);
   });
 
+  it.each([
+    ['0 with --detailed-exitcode', ['--detailed-exitcode'], 0],
+    ['3 with a gate for it', ['--detailed-exitcode', '--fail-on', 'unknown'], 3],
+  ])('ends where there is nothing but what cannot be told with %s', async (_because, flags, code) => {
+    const service = await serviceAtSocket();
+    await madeEarlier(service);
+    const folder = folderOf({ 'a.yaml': contactPoint(), 'b.yaml': alert(80) });
+
+    const result = await ran(plan, [folder, ...service.flags, ...flags]);
+
+    expect(result.out).toMatch(/^\? ContactPoint\/on-call [^]*^1 unknown\./mu);
+    expect(result.code).toBe(code);
+  });
+
   it('leaves out whole rows of Markdown that do not fit, and counts them', async () => {
     const service = await serviceAtSocket();
     const names = Array.from({ length: 40 }, (_, at) => `point-${at}`);
@@ -224,6 +238,19 @@ describe('a plan of bad input', () => {
     expect(code).toBe(1);
   });
 
+  it('says why a kustomization fails in words that are the same each time', async () => {
+    const service = await serviceAtSocket();
+    const line = 'E1123 00:37:27.000000    3704 run.go:72] "command failed" err="no resources"';
+    const programs = folderOf({ kustomize: `#!/bin/sh\necho '${line}' >&2\nexit 1\n` });
+    chmodSync(join(programs, 'kustomize'), 0o755);
+    vi.stubEnv('PATH', programs);
+    onTestFinished(() => void vi.unstubAllEnvs());
+
+    const { out } = await ran(plan, [folderOf({ 'kustomization.yaml': 'resources: []\n' }), ...service.flags]);
+
+    expect(out).toContain('x kustomization.yaml:1: kustomize: "command failed" err="no resources" [Unreadable]\n');
+  });
+
   it('leaves hidden files and folders alone', async () => {
     const service = await serviceAtSocket();
     const folder = folderOf({ 'a.yaml': contactPoint(), '.github/workflows/a.yaml': 'on: push\n', '.b.yaml': '*' });
@@ -289,6 +316,35 @@ describe('a plan of bad input', () => {
       expect.stringMatching(/^1 finding\. 0 of \d lists read.* INCOMPLETE/),
       '',
     ]);
+  });
+
+  it('says in one line that a token is of another account', async () => {
+    const service = await serviceAtSocket('demo-foreign');
+    const folder = folderOf({ 'a.yaml': contactPoint(), 'b.yaml': alert(80) });
+
+    const { code, out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(code).toBe(1);
+    expect(out.split('\n')).toEqual([
+      expect.stringMatching(/^x account acc_demo at .* cannot be read: .* 403: you are not a member.*ReadFailed\]$/u),
+      expect.stringMatching(/^1 finding\. .* INCOMPLETE/u),
+      '',
+    ]);
+  });
+
+  it('says once what resources wait for that wait only for their account', async () => {
+    const service = await serviceAtSocket();
+    const account = JSON.stringify({
+      apiVersion: 'apphosting.dev/v1alpha1',
+      kind: 'HostingAccount',
+      metadata: { name: 'default', annotations: { 'apphosting.dev/paused': 'true' } },
+      spec: { externalId: 'acc_demo', credentialsRef: { name: 'a' } },
+    });
+    const folder = folderOf({ 'a.yaml': account, 'b.yaml': contactPoint(), 'c.yaml': environment('r.example/web:1') });
+
+    const { out } = await ran(plan, [folder, ...service.flags]);
+
+    expect(out).toMatch(/^\? HostingAccount\/default +Paused: .*; 2 resources wait for it +a\.yaml:1\n1 unknown\./u);
   });
 
   it.each([

@@ -8,6 +8,8 @@ export interface ServiceAtSocket {
   readonly url: string;
   /** The flags by which a command reads its account. */
   readonly flags: readonly string[];
+  /** The same flags with another token. */
+  flagsAs(token: string): readonly string[];
   /** Changes something, as somebody else does; the answer's body. */
   post(path: string, body: object, method?: string): Promise<Readonly<Record<string, unknown>>>;
   /** Lets requests of this path go wrong. */
@@ -28,7 +30,10 @@ export async function serviceAtSocket(
   const started = await startSimulator({ seed: '1', clock, readings: { 'rate.limit': 10_000 } });
   onTestFinished(() => started.close());
   const { url } = started;
-  const tokenFile = join(folderOf({ token }), 'token');
+  const flagsAs = (token: string) => {
+    const account = accountFlags(url, join(folderOf({ token }), 'token'));
+    return [...account, '--allow-insecure-loopback', '--requests-per-second=1000'];
+  };
   const json = async (path: string, init: RequestInit = {}) => {
     const answer = await fetch(`${url}${path}`, init);
     return (await answer.json()) as Readonly<Record<string, unknown>>;
@@ -37,7 +42,8 @@ export async function serviceAtSocket(
     (await json(path))['items'] as readonly { readonly method: string; readonly requestSeq?: number | null }[];
   return {
     url,
-    flags: [...accountFlags(url, tokenFile), '--allow-insecure-loopback', '--requests-per-second=1000'],
+    flags: flagsAs(token),
+    flagsAs,
     post: (path, body, method = 'POST') =>
       json(`/api/public/v1${path}`, {
         method,
