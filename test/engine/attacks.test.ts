@@ -253,7 +253,8 @@ describe('rest', () => {
     expect(world.calls - calls).toBeLessThan(4 * 60 * hours * 1.1 + 10 * hours);
     expect(world.sent).toHaveLength(sent);
     const written = world.kube.calls.slice(kube).flatMap(({ verb, name }) => (writes.has(verb) ? [name] : []));
-    expect(written.toSorted()).toEqual(Array.from({ length: 10 }, (_, n) => `alert-${n}`));
+    expect(written).toHaveLength(10);
+    expect(new Set(written)).toEqual(new Set(Array.from({ length: 10 }, (_, n) => `alert-${n}`)));
     expect(world.clock.pending).toBeLessThan(timers * 1.5 + 50);
   });
 });
