@@ -62,11 +62,15 @@ export function differencesOfSolution(object: KubeObject, service: Service, isRe
   ];
 }
 
-/** Whether a stall of an installation names what is no component of any. */
-export function liesOfSolution({ reason, message }: Condition, service: Service): readonly string[] {
+/** Whether a stall of an installation names what is no component of any; one that waits for its id names none. */
+export function liesOfSolution({ reason, message }: Condition, appName: string, service: Service): readonly string[] {
   if (reason !== 'AlreadyExists' && reason !== 'InstallationIdUnknown') return [];
   const made = componentApps(service);
   const named = message.match(/app_\w+/g) ?? [];
+  if (reason === 'InstallationIdUnknown' && named.length === 0) {
+    const isThere = service['installations']?.some((row) => row['appName'] === appName);
+    return isThere === true ? [] : ['there is no installation whose id could be put into the spec'];
+  }
   return named.length > 0 && named.every((id) => made.has(id)) ? [] : ['not all that it names are components'];
 }
 
