@@ -8,7 +8,7 @@ const experimental = { viteModuleRunner: false };
 const lives = [
   'test/properties/*.test.ts',
   'test/disaster/*.test.ts',
-  'test/cli/{import/import,no-cluster}.test.ts',
+  'test/cli/{import/import,no-cluster,runs}.test.ts',
   'test/deploy/bundle.test.ts',
   'test/hosting/spoiled-answers.test.ts',
   'test/simulator/{durability,logs,page-in-browser,page-request,sockets}.test.ts',
