@@ -9,7 +9,7 @@ const inner = { width: panel.width - panel.left - panel.right, height: panel.hei
 
 /** Panels side by side, as SVG: sizes on a logarithmic axis, each figure from zero, so that what is linear in all lies flat. */
 export function plotOf(title: string, curves: readonly Curve[]): string {
-  const width = panel.width * 2;
+  const width = panel.width * 2 + 24;
   const height = panel.height * Math.ceil(curves.length / 2) + 28;
   const panels = curves.map((curve, at) => {
     const [x, y] = [(at % 2) * panel.width, 28 + Math.floor(at / 2) * panel.height];

@@ -149,7 +149,8 @@ function lies(
   service: Service,
 ): readonly string[] {
   const { reason, message } = condition;
-  if (object.kind === 'SolutionInstallation') return liesOfSolution(condition, (object.spec as { appName: string }).appName, service);
+  if (object.kind === 'SolutionInstallation')
+    return liesOfSolution(condition, (object.spec as { appName: string }).appName, service);
   const { externalId } = object.spec as { externalId?: string };
   const bound = new Set(all.flatMap((other) => idOf(other) ?? []));
   const [collection, field] = places[object.kind] ?? [];
