@@ -109,7 +109,7 @@ async function peerProgram(stage: Stage, dir: string, command: string) {
 function oursOn(stage: Stage): Side {
   return {
     name: 'ours',
-    resource: workKinds.ContactPoint.resource,
+    resource: workKinds.ContactPoint,
     pid: stage.operatorPid,
     manifest: (name) => ({
       apiVersion: `${group}/${version}`,

@@ -46,7 +46,7 @@ export async function until(
 
 /** What the API server itself says, and the service: every object Ready, each made once. */
 export async function verify(stage: Stage, count: number): Promise<string> {
-  const lists = Object.values(workKinds).map(({ resource }) => listed(stage, resource));
+  const lists = Object.values(workKinds).map((resource) => listed(stage, resource));
   const found = (await Promise.all(lists)).flat();
   const ready = found.filter((status) => status.ready).length;
   const ids = new Set(found.map((status) => status.id));

@@ -21,13 +21,13 @@ const resource = (plural: string): WorkResource => ({ group, version, plural });
 export const alerts = resource('metricalerts');
 const accounts = resource('hostingaccounts');
 
-/** Every kind of the workload, and the field of status with its id in the service. */
+/** The resource of every kind of the workload. */
 export const workKinds = {
-  MetricAlert: { resource: alerts },
-  ContactPoint: { resource: resource('contactpoints') },
-  HostedApp: { resource: resource('hostedapps') },
-  AppEnvironment: { resource: resource('appenvironments') },
-} as const satisfies Record<string, { resource: WorkResource }>;
+  MetricAlert: alerts,
+  ContactPoint: resource('contactpoints'),
+  HostedApp: resource('hostedapps'),
+  AppEnvironment: resource('appenvironments'),
+} as const satisfies Record<string, WorkResource>;
 
 type WorkKind = keyof typeof workKinds;
 
@@ -90,7 +90,7 @@ export async function applyAll(stage: Stage, count: number, batch = 'a'): Promis
   const waiting = objects.values();
   const work = async () => {
     for (const { kind, object: body } of waiting) {
-      await stage.api.createNamespacedCustomObject({ ...workKinds[kind].resource, namespace: workNamespace, body });
+      await stage.api.createNamespacedCustomObject({ ...workKinds[kind], namespace: workNamespace, body });
     }
   };
   await Promise.all(Array.from({ length: appliers }, work));
