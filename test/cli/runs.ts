@@ -13,6 +13,7 @@ import { activate } from '../../src/cli/activate.ts';
 import type { OpenCluster } from '../../src/cli/cluster/open.ts';
 import { catalog, inventory } from '../../src/cli/day-two/inventory.ts';
 import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
+import { definitions, serviceAccounts } from '../../src/cli/doctor/checks.ts';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { importAccount } from '../../src/cli/import/command.ts';
 import type { Speaks } from '../../src/cli/output/speaks.ts';
@@ -24,7 +25,6 @@ import { between } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
 import { wordOf } from '../../src/config.ts';
-import type { Resource } from '../../src/engine/ports.ts';
 import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
 import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
 import { listen } from '../../src/simulator/http/listen.ts';
@@ -33,13 +33,6 @@ import { clusterOf } from './support/in-memory.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const operatorNamespace = 'apphosting-system';
-const definitions: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
-const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
 
 type Run = (args: readonly string[], speaks: Speaks, cluster: OpenCluster) => Promise<number>;
 

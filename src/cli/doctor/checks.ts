@@ -37,13 +37,14 @@ export interface Patient {
 
 type Findings = readonly CheckFinding[];
 
-const definitions: Resource = {
+/** Where definitions of kinds are. */
+export const definitions: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',
   namespaced: false,
 };
-const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
+export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
 const operatorName = 'apphosting-operator';
 const clockSlackMs = 5_000;
 const leaseMs = 60_000;
