@@ -24,16 +24,22 @@ async function mostWrites(world: InProcess): Promise<number> {
   return most;
 }
 
+/** Two contact points that each want the name of the other. */
+async function swapped() {
+  const world = await aStrictWorld();
+  world.apply('ContactPoint', 'a', mail('A'));
+  world.apply('ContactPoint', 'b', mail('B'));
+  await world.run(300_000);
+
+  world.apply('ContactPoint', 'a', mail('B'));
+  world.apply('ContactPoint', 'b', mail('A'));
+  await world.run(10_000);
+  return world;
+}
+
 describe('contact points of which each name may be used once', () => {
   it('that swap their names are told who has the name, and are rarely sent again', async () => {
-    const world = await aStrictWorld();
-    world.apply('ContactPoint', 'a', mail('A'));
-    world.apply('ContactPoint', 'b', mail('B'));
-    await world.run(300_000);
-
-    world.apply('ContactPoint', 'a', mail('B'));
-    world.apply('ContactPoint', 'b', mail('A'));
-    await world.run(10_000);
+    const world = await swapped();
 
     expect(conditionOf(world, 'ContactPoint', 'a')).toBe('False/Rejected');
     expect(messageOf(world, 'ContactPoint', 'a')).toContain('has the name "B" and belongs to ContactPoint team/b');
@@ -62,13 +68,7 @@ describe('contact points of which each name may be used once', () => {
   });
 
   it('get the name as soon as a list shows that it is free', async () => {
-    const world = await aStrictWorld();
-    world.apply('ContactPoint', 'a', mail('A'));
-    world.apply('ContactPoint', 'b', mail('B'));
-    await world.run(300_000);
-    world.apply('ContactPoint', 'a', mail('B'));
-    world.apply('ContactPoint', 'b', mail('A'));
-    await world.run(10_000);
+    const world = await swapped();
 
     world.apply('ContactPoint', 'b', mail('C'));
     await world.run(120_000);
