@@ -7,3 +7,8 @@ export function isoSeconds(wallMs: number): string {
 export function microTime(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/Z$/, '000Z');
 }
+
+/** The end of a wait in whole seconds, rounded up: it is over when a clock shows this time. */
+export function isoSecondsUp(ms: number): string {
+  return isoSeconds(ms + 999);
+}

@@ -1,4 +1,4 @@
-import { isoSeconds } from '../../base/time.ts';
+import { isoSecondsUp } from '../../base/time.ts';
 import type { Call, Memory, Refusal, Verdict } from '../kind/contract/step.ts';
 import type { Outcome } from '../ports.ts';
 
@@ -176,7 +176,7 @@ function notExecuted<Facts>(
 
 /** The verdict while the service throttles the account. */
 export function slowedDown<Facts>({ words }: Call<Facts>, retryInMs: number, wallMs: number): Verdict<Facts> {
-  const message = `${words}: the service asked to slow down; requests wait until ${isoSeconds(wallMs + retryInMs + 999)}`;
+  const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };
 }
 

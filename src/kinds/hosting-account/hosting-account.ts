@@ -1,4 +1,4 @@
-import { isoSeconds } from '../../base/time.ts';
+import { isoSecondsUp } from '../../base/time.ts';
 import { sameJson } from '../../base/json.ts';
 import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -64,7 +64,7 @@ function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   if (slowedMs === undefined) {
     return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
   }
-  const at = (ms: number) => isoSeconds(wallMs + ms + 999);
+  const at = (ms: number) => isoSecondsUp(wallMs + ms);
   const pause = throttledMs === undefined ? '' : `requests wait until ${at(throttledMs)}, and `;
   const waiting = usage?.().throttled ?? 0;
   const whoWaits = waiting === 0 ? '' : `; ${waiting} resource${waiting === 1 ? ' waits' : 's wait'} for that`;

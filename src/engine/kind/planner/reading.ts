@@ -1,4 +1,4 @@
-import { isoSeconds } from '../../../base/time.ts';
+import { isoSecondsUp } from '../../../base/time.ts';
 import type { Read } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Step, JournalEntry } from '../contract/step.ts';
@@ -37,7 +37,7 @@ export function readOf<Spec, Facts>(
 /** The end of a long pause that the service asked for, in words; undefined when there is none. */
 export function longPause({ account, wallMs }: Pick<Pass<unknown, unknown>, 'account' | 'wallMs'>): string | undefined {
   const { throttledMs = 0 } = account;
-  return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSeconds(wallMs + throttledMs + 999)}`;
+  return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
 }
 
 /**
