@@ -1,11 +1,11 @@
 import { type Area, control, route } from '../area.ts';
 import type { World } from '../store/store.ts';
-import { tick } from './progress/schedule.ts';
+import { tick } from './schedule.ts';
 import type { ConfigurationSettings } from './model.ts';
 import { configure } from './calls/configure.ts';
-import { takeSnapshots, tellConfiguration } from './control/routes.ts';
-import { activate, discardActivation, validate } from './calls/validate-and-activate.ts';
-import { points, protections, sources } from './lists/list.ts';
+import { takeSnapshots, tellConfiguration } from './calls/routes.ts';
+import { activate, discardActivation, validate } from './calls/journaled.ts';
+import { points, protections, sources } from './calls/lists.ts';
 import { reset } from './calls/reset.ts';
 import {
   clearDisks,

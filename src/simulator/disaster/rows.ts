@@ -2,7 +2,7 @@
 // their own, so that a snapshot writes one small row.
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
-import { nextDueAt } from './progress/schedule.ts';
+import { nextDueAt } from './schedule.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
 import type { Configuration, CallRecord, RecoveryPoint, RetainedDisk } from './model.ts';
 import type { Happening, OperationOutcome } from './operations.ts';

@@ -8,11 +8,11 @@ import { present } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
 import { date, listed } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import type { ActivationFacts } from './activation/admission.ts';
-import type { RegionFacts, SourceFacts } from './protection/eligibility.ts';
+import type { ActivationFacts } from './activation.ts';
+import type { RegionFacts, SourceFacts } from './eligibility.ts';
 import type { Configuration, Pinned, RetainedSource, TargetNames } from './model.ts';
 import { type Moment, runningActivation } from './operations.ts';
-import { nativeEngine } from './activation/promotion.ts';
+import { nativeEngine } from './promotion.ts';
 
 const VOLUME_CAPACITY = '10Gi';
 

@@ -2,10 +2,10 @@
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { credentials } from '../../accounts/records.ts';
 import { type AskedSettings, configureBody, type ConfigureItem } from './bodies.ts';
-import { receiptItem } from '../lists/items.ts';
+import { receiptItem } from './items.ts';
 import { accountOfAdmin, once } from './journaling.ts';
 import { type ReceiptRecord, type Refused, ruledOut } from '../model.ts';
-import { protect } from '../protection/protection.ts';
+import { protect } from '../protection.ts';
 import { protectionOf } from '../rows.ts';
 import { regionFacts, sourceFacts } from '../surroundings.ts';
 

@@ -6,11 +6,11 @@ import { required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import { rejected } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import { refusedReset } from '../activation/admission.ts';
+import { refusedReset } from '../activation.ts';
 import { resetBody } from './bodies.ts';
 import { accountOfAdmin, asRefusal } from './journaling.ts';
 import type { Configuration } from '../model.ts';
-import { fence, ownedDestinations, wiped } from '../activation/recovery.ts';
+import { fence, ownedDestinations, wiped } from '../recovery.ts';
 import { configurationOf, configurations, keep, protectionOf, wipe } from '../rows.ts';
 import { sourceFacts } from '../surroundings.ts';
 

@@ -1,8 +1,8 @@
 import type { FormPlace, FormValues } from './place.ts';
 import { accounts } from '../../accounts/records.ts';
-import { selectablePoints, type SelectablePoint } from '../../disaster/evidence/points.ts';
+import { selectablePoints, type SelectablePoint } from '../../disaster/evidence.ts';
 import type { Configuration, TargetNames } from '../../disaster/model.ts';
-import { eligibleDestinations, unsupportedReasons } from '../../disaster/protection/eligibility.ts';
+import { eligibleDestinations, unsupportedReasons } from '../../disaster/eligibility.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { regionFacts, sourceFacts } from '../../disaster/surroundings.ts';
 import { type Environment, environments } from '../../environments/environment.ts';

@@ -1,8 +1,8 @@
 // Enrollment: the first copy of a source and the first check of it, from which on the schedules run.
-import type { Configuration, Operation } from '../model.ts';
-import { andThen, end, happened, type Moment, type OperationOutcome, unchanged, withOperation } from '../operations.ts';
-import { protectedPoint, takeSnapshot } from '../evidence/points.ts';
-import { applyNext, finishChange, newStandby } from '../evidence/standby.ts';
+import type { Configuration, Operation } from './model.ts';
+import { andThen, end, happened, type Moment, type OperationOutcome, unchanged, withOperation } from './operations.ts';
+import { protectedPoint, takeSnapshot } from './evidence.ts';
+import { applyNext, finishChange, newStandby } from './standby.ts';
 
 /** The first snapshot is taken, the snapshot schedule begins, and a warm configuration gets its standby. */
 export function startCopying(configuration: Configuration, moment: Moment): OperationOutcome {

@@ -1,7 +1,7 @@
 // The settings of a protection: their limits, and the defaults of those that are left out.
-import { DAY, HOUR, MINUTE } from '../durations.ts';
-import type { AskedNames, AskedSettings } from '../calls/bodies.ts';
-import type { Configuration, ConfigurationSettings, RetainedSource, Storage, TargetNames } from '../model.ts';
+import { DAY, HOUR, MINUTE } from './durations.ts';
+import type { AskedNames, AskedSettings } from './calls/bodies.ts';
+import type { Configuration, ConfigurationSettings, RetainedSource, Storage, TargetNames } from './model.ts';
 
 const SNAPSHOT_SCHEDULES: readonly number[] = [
   ...[5, 10, 15, 30].map((minutes) => minutes * MINUTE),

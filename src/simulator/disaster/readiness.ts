@@ -1,7 +1,7 @@
 // Readiness is evaluated from evidence when it is asked for; unknown, expired or failed evidence is never ready.
-import { EXCUSE_MS, VALIDATION_EXPIRES_AFTER_INTERVALS } from '../durations.ts';
-import type { Configuration, RecoveryPoint } from '../model.ts';
-import { protectedPoint } from './points.ts';
+import { EXCUSE_MS, VALIDATION_EXPIRES_AFTER_INTERVALS } from './durations.ts';
+import type { Configuration, RecoveryPoint } from './model.ts';
+import { protectedPoint } from './evidence.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 import { isExcuse } from './told.ts';
 

@@ -1,13 +1,13 @@
 // One request of the control surface to a configuration: circumstances first, then immediate events, then readiness, so
 // that one request can set the stage, take a step and say what readiness is afterwards.
-import { beginCheckCleanup, completeCheck, returnToProtection, step } from '../progress/steps.ts';
-import { completeEnrollment } from '../protection/enrollment.ts';
+import { beginCheckCleanup, completeCheck, returnToProtection, step } from '../steps.ts';
+import { completeEnrollment } from '../enrollment.ts';
 import type { CleanupRecord, Configuration, DisclosedRecord, Operation, Phase, Refused } from '../model.ts';
 import { ruledOut, type Standby } from '../model.ts';
 import { andThen, busyOperation, end, enter, type Moment, type OperationOutcome, unchanged } from '../operations.ts';
-import { promote } from '../activation/promotion.ts';
-import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../evidence/standby.ts';
-import { withoutToldReadiness } from '../evidence/told.ts';
+import { promote } from '../promotion.ts';
+import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../standby.ts';
+import { withoutToldReadiness } from '../told.ts';
 import type { Circumstances } from './telling.ts';
 
 /** Applies one request of the control surface to a configuration. */

@@ -2,13 +2,13 @@
 // tried again. By itself a step fails only where it needs a region that is down, or a name that is taken. The steps of an
 // operation that was under way when the control surface said how many are to fail do so in any phase; when nothing was
 // under way, the next steps do that could fail by themselves.
-import { DISK_RETENTION_MS, STEP_RETRY_MS } from '../durations.ts';
-import type { Configuration, Operation } from '../model.ts';
-import { completeEnrollment, startCopying } from '../protection/enrollment.ts';
-import { andThen, countsFailedSteps, end, enter, happened, type Moment } from '../operations.ts';
-import { type OperationOutcome, unchanged, waitUntil, withOperation } from '../operations.ts';
-import { promote } from '../activation/promotion.ts';
-import { withEvidence } from '../evidence/told.ts';
+import { DISK_RETENTION_MS, STEP_RETRY_MS } from './durations.ts';
+import type { Configuration, Operation } from './model.ts';
+import { completeEnrollment, startCopying } from './enrollment.ts';
+import { andThen, countsFailedSteps, end, enter, happened, type Moment } from './operations.ts';
+import { type OperationOutcome, unchanged, waitUntil, withOperation } from './operations.ts';
+import { promote } from './promotion.ts';
+import { withEvidence } from './told.ts';
 
 /** One step of an operation, now. */
 export function step(configuration: Configuration, operation: Operation, moment: Moment): OperationOutcome {

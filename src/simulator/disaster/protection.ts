@@ -1,12 +1,12 @@
 // Setting up and editing a protection: the rules of one configure item, and the configuration that comes of it.
 import { eligibleDestinations, type RegionFacts, type SourceFacts } from './eligibility.ts';
 import { supports, unsupportedReasons } from './eligibility.ts';
-import type { AskedSettings } from '../calls/bodies.ts';
-import type { Configuration, ConfigurationSettings, DisclosedRecord, TargetNames } from '../model.ts';
-import { type Refused, ruledOut, type Standby } from '../model.ts';
-import { begin, happened, type Happening, type OperationOutcome, runningActivation } from '../operations.ts';
+import type { AskedSettings } from './calls/bodies.ts';
+import type { Configuration, ConfigurationSettings, DisclosedRecord, TargetNames } from './model.ts';
+import { type Refused, ruledOut, type Standby } from './model.ts';
+import { begin, happened, type Happening, type OperationOutcome, runningActivation } from './operations.ts';
 import { brokenDuration, keepsCopies, sameNames, settle, settleNames } from './settings.ts';
-import { withoutToldReadiness } from '../evidence/told.ts';
+import { withoutToldReadiness } from './told.ts';
 
 /** One item of configure, and the facts it is judged by. */
 export interface ProtectionRequest {

@@ -1,6 +1,6 @@
 // The live handoff: the one moment at which a recovered environment comes into being.
-import type { ActivationResult, Configuration, Operation, RetainedSource } from '../model.ts';
-import { end, type OperationOutcome, unchanged } from '../operations.ts';
+import type { ActivationResult, Configuration, Operation, RetainedSource } from './model.ts';
+import { end, type OperationOutcome, unchanged } from './operations.ts';
 
 /** The recovered environment becomes live and is named; the activation is over and cannot be discarded any more. */
 export function promote(configuration: Configuration, operation: Operation, now: number): OperationOutcome {

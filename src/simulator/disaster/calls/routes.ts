@@ -2,14 +2,14 @@
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
 import { number, onlyFields, optional } from '../../http/fields.ts';
 import { found, taken } from '../../http/refusal.ts';
-import { snapshot } from '../progress/schedule.ts';
-import { configurationItem, pointItem } from '../lists/items.ts';
+import { snapshot } from '../schedule.ts';
+import { configurationItem, pointItem } from './items.ts';
 import type { Configuration } from '../model.ts';
 import { andThen, unchanged } from '../operations.ts';
-import { selectablePoints } from '../evidence/points.ts';
+import { selectablePoints } from '../evidence.ts';
 import { clearDisks, configurationOf, disksOf, keep } from '../rows.ts';
 import { momentOf } from '../surroundings.ts';
-import { tell } from './tell.ts';
+import { tell } from './control.ts';
 import { circumstances } from './telling.ts';
 
 /** Changes the circumstances of a configuration. */

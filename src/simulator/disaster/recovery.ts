@@ -1,9 +1,9 @@
 // The immediate effects of an accepted activation, discard or reset; the rest happens on the clock.
-import { stepLengthMs } from '../durations.ts';
-import type { Configuration, Operation, Pinned, TargetNames } from '../model.ts';
-import { begin, happened, type Happening, type Moment, type OperationOutcome } from '../operations.ts';
-import { runningActivation, unchanged, withOperation } from '../operations.ts';
-import type { SelectablePoint } from '../evidence/points.ts';
+import { stepLengthMs } from './durations.ts';
+import type { Configuration, Operation, Pinned, TargetNames } from './model.ts';
+import { begin, happened, type Happening, type Moment, type OperationOutcome } from './operations.ts';
+import { runningActivation, unchanged, withOperation } from './operations.ts';
+import type { SelectablePoint } from './evidence.ts';
 
 /** Journals an activation: point and target are pinned, the ids of the recovered environment are set aside. */
 export function acceptActivation(

@@ -1,5 +1,5 @@
 // The environments that can be protected, and the regions they can be protected into.
-import type { RetainedSource } from '../model.ts';
+import type { RetainedSource } from './model.ts';
 
 /** An environment as a source of protection. */
 export interface SourceFacts {

@@ -1,11 +1,11 @@
 // The rules of validate, activate, discard and reset: each says yes, or why not, and changes nothing.
-import { DISCARD_AFTER_FAILED_STEPS } from '../durations.ts';
-import { type Configuration, type Operation, type Refused, ruledOut, type TargetNames } from '../model.ts';
-import { busyOperation, countsFailedSteps, operationOf, runningActivation } from '../operations.ts';
-import { protectedPoint, type SelectablePoint, selectablePoints } from '../evidence/points.ts';
-import type { Readings } from '../../readings.ts';
-import { sameNames } from '../protection/settings.ts';
-import { caughtUp } from '../evidence/standby.ts';
+import { DISCARD_AFTER_FAILED_STEPS } from './durations.ts';
+import { type Configuration, type Operation, type Refused, ruledOut, type TargetNames } from './model.ts';
+import { busyOperation, countsFailedSteps, operationOf, runningActivation } from './operations.ts';
+import { protectedPoint, type SelectablePoint, selectablePoints } from './evidence.ts';
+import type { Readings } from '../readings.ts';
+import { sameNames } from './settings.ts';
+import { caughtUp } from './standby.ts';
 
 function refusedAtAll(configuration: Configuration, expectedGeneration: number): Refused | undefined {
   if (expectedGeneration !== configuration.generation) {

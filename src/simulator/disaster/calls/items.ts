@@ -1,18 +1,13 @@
 // Disaster readiness as clients see it: the items of the lists, receipts and points. Nothing here is stored. Optional
 // fields without a value are there with the value undefined; how those are shown is decided for all areas at once.
-import { warmHints } from '../activation/admission.ts';
-import {
-  type RegionFacts,
-  eligibleDestinations,
-  type SourceFacts,
-  unsupportedReasons,
-} from '../protection/eligibility.ts';
+import { warmHints } from '../activation.ts';
+import { type RegionFacts, eligibleDestinations, type SourceFacts, unsupportedReasons } from '../eligibility.ts';
 import type { CleanupRecord, Configuration, Operation, Phase, ReceiptRecord, RetainedDisk } from '../model.ts';
 import { countsFailedSteps, operationOf } from '../operations.ts';
-import { hash, keepsContract, type SelectablePoint } from '../evidence/points.ts';
-import { readinessAt } from '../evidence/readiness.ts';
-import { defaultSettings } from '../protection/settings.ts';
-import { caughtUp } from '../evidence/standby.ts';
+import { hash, keepsContract, type SelectablePoint } from '../evidence.ts';
+import { readinessAt } from '../readiness.ts';
+import { defaultSettings } from '../settings.ts';
+import { caughtUp } from '../standby.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 

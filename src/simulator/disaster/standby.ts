@@ -9,9 +9,9 @@ import {
   SECOND,
   STANDBY_RESTART_MS,
   STEP_RETRY_MS,
-} from '../durations.ts';
-import type { Configuration, Standby, StandbyShape, DisclosedRecord } from '../model.ts';
-import { happened, type OperationOutcome, unchanged } from '../operations.ts';
+} from './durations.ts';
+import type { Configuration, Standby, StandbyShape, DisclosedRecord } from './model.ts';
+import { happened, type OperationOutcome, unchanged } from './operations.ts';
 import { withEvidence } from './told.ts';
 
 /** A standby that has everything before it; `backlog` names the point its first copy brings. */

@@ -9,7 +9,7 @@ import type { World } from '../../store/store.ts';
 import { disclosedConfiguration, minimalSource } from './disclosure.ts';
 import { configurationItem, pointItem, sourceItem } from './items.ts';
 import type { Configuration } from '../model.ts';
-import { hash, type SelectablePoint, selectablePoints } from '../evidence/points.ts';
+import { hash, type SelectablePoint, selectablePoints } from '../evidence.ts';
 import { assembled, configurations, disksOf, recoveryPoints, type StoredConfiguration } from '../rows.ts';
 import { factsOf, listedEnvironments, regionFacts, targetOf } from '../surroundings.ts';
 

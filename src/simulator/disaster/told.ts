@@ -1,5 +1,5 @@
 // The readiness that the control surface set for a configuration, and how long it holds.
-import type { Configuration } from '../model.ts';
+import type { Configuration } from './model.ts';
 
 /** A rollover of the chain, or a standby catching up: the reasons that excuse a missed RPO target for a while. */
 export function isExcuse(state: string, reason: string | undefined): boolean {

@@ -1,6 +1,6 @@
 // The form of a request that tells a configuration its circumstances.
 import { choice, fields, flag, list, must, number, orNull, type ReadFields, text } from '../../http/fields.ts';
-import { instant } from '../calls/bodies.ts';
+import { instant } from './bodies.ts';
 import { PHASES } from '../model.ts';
 
 const count = number({ min: 0, whole: true });

@@ -1,13 +1,13 @@
 // The clockwork: everything that happens to a configuration by itself, in the order of its due times. One timer per
 // configuration is enough: it is always set to the earliest of them.
-import { ROLLOVER_MS } from '../durations.ts';
-import type { Configuration } from '../model.ts';
-import { andThen, begin, busyOperation, happened, type Moment, operationOf } from '../operations.ts';
-import { type OperationOutcome, runningActivation, unchanged } from '../operations.ts';
-import { protectedPoint, takeSnapshot } from '../evidence/points.ts';
-import { applyNext, finishChange, postponeChange } from '../evidence/standby.ts';
+import { ROLLOVER_MS } from './durations.ts';
+import type { Configuration } from './model.ts';
+import { andThen, begin, busyOperation, happened, type Moment, operationOf } from './operations.ts';
+import { type OperationOutcome, runningActivation, unchanged } from './operations.ts';
+import { protectedPoint, takeSnapshot } from './evidence.ts';
+import { applyNext, finishChange, postponeChange } from './standby.ts';
 import { step } from './steps.ts';
-import { standsStill } from '../evidence/told.ts';
+import { standsStill } from './told.ts';
 
 interface Due {
   readonly at: number;

@@ -1,7 +1,7 @@
 // Recovery points: how they are made, and which of them may be chosen.
 import { createHash } from 'node:crypto';
-import type { Configuration, RecoveryPoint } from '../model.ts';
-import { happened, type Moment, type OperationOutcome } from '../operations.ts';
+import type { Configuration, RecoveryPoint } from './model.ts';
+import { happened, type Moment, type OperationOutcome } from './operations.ts';
 import { withoutToldReadiness } from './told.ts';
 
 /** The number of points that a configuration keeps. */

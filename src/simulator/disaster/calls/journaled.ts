@@ -4,16 +4,16 @@ import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { required, text } from '../../http/fields.ts';
 import { invalid, notFound } from '../../http/refusal.ts';
 import { date, rejected } from '../../public/shape.ts';
-import { type ActivationRequest, admitActivation, admitDiscard, refusedValidation } from '../activation/admission.ts';
+import { type ActivationRequest, admitActivation, admitDiscard, refusedValidation } from '../activation.ts';
 import { activateBody, discardBody, validateBody } from './bodies.ts';
-import { beginCheck } from '../progress/schedule.ts';
-import { receiptItem } from '../lists/items.ts';
+import { beginCheck } from '../schedule.ts';
+import { receiptItem } from './items.ts';
 import { type Accepted, accountOfAdmin, asRefusal, once } from './journaling.ts';
 import type { CallRecord, Configuration, ReceiptRecord, Refused } from '../model.ts';
 import type { OperationOutcome } from '../operations.ts';
-import { acceptActivation, acceptDiscard } from '../activation/recovery.ts';
+import { acceptActivation, acceptDiscard } from '../recovery.ts';
 import { configurationOf } from '../rows.ts';
-import { settleNames } from '../protection/settings.ts';
+import { settleNames } from '../settings.ts';
 import { activationFacts, momentOf } from '../surroundings.ts';
 
 /** Asks for an isolated check of the protected point. */
