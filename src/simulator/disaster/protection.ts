@@ -1,23 +1,21 @@
 // Setting up and editing a protection: the rules of one configure item, and the configuration that comes of it.
-import { eligibleDestinations, type RegionFacts, type SourceFacts } from './eligibility.ts';
-import { supports, unsupportedReasons } from './eligibility.ts';
-import type { AskedSettings } from './calls/bodies.ts';
-import type { Configuration, ConfigurationSettings, DisclosedRecord, TargetNames } from './model.ts';
-import { type Refused, ruledOut, type Standby } from './model.ts';
-import { begin, happened, type Happening, type OperationOutcome, runningActivation } from './operations.ts';
-import { brokenDuration, keepsCopies, sameNames, settle, settleNames } from './settings.ts';
-import { withoutToldReadiness } from './told.ts';
+import { credentials } from '../accounts/records.ts';
+import type { Environment } from '../environments/environment.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
+import type { AskedNames, AskedSettings } from './calls/bodies.ts';
+import { DAY, HOUR, MINUTE } from './durations.ts';
+import { withoutToldReadiness } from './evidence.ts';
+import type { Configuration, ConfigurationSettings, DisclosedRecord, Happening, Storage } from './model.ts';
+import type { RetainedSource, Standby, TargetNames } from './model.ts';
+import { begin, happened, runningActivation } from './operations.ts';
+import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './surroundings.ts';
 
-/** One item of configure, and the facts it is judged by. */
+/** One item of configure: an environment, and what is asked for it. */
 export interface ProtectionRequest {
-  readonly accountId: string;
+  readonly environment: Environment;
   readonly expectedGeneration: number;
   readonly asked: AskedSettings;
-  readonly facts: SourceFacts;
-  readonly regions: readonly RegionFacts[];
-  readonly hasStorageCredential: (credentialId: string) => boolean;
-  readonly now: number;
-  readonly newId: (prefix: string) => string;
 }
 
 /** The settings and names to protect with, once an item is accepted. */
@@ -29,120 +27,173 @@ interface Agreed {
 const UNTOLD: DisclosedRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
 /** Sets up a protection or edits one; preparation is queued, nothing is restored yet. */
-export function protect(current: Configuration | undefined, request: ProtectionRequest): OperationOutcome | Refused {
-  const refusal = refusedNow(current, request);
-  if (refusal !== undefined) return refusal;
-  const agreed = agree(current, request);
-  if ('refused' in agreed) return agreed;
-  const operationId = request.newId('op');
-  const { configuration, happenings } =
-    current === undefined ? created(request, agreed) : edited(current, request, agreed);
-  const begun = begin(configuration, { operationId, kind: 'enrollment', now: request.now });
-  return { configuration: { ...begun, activeOperationId: operationId }, happenings };
+export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
+  const source = sourceOf(world, request.environment);
+  const refusal = refusedNow(world, current, request) ?? brokenDuration(request.asked);
+  if (refusal !== undefined) throw rejected(world, refusal);
+  const settings = agreedSettings(world, request);
+  const agreed = { settings, ...agreedNames(world, current, settings, request.asked, source) };
+  const operationId = world.id('op');
+  const configuration =
+    current === undefined ? created(world, request.environment, agreed) : edited(world, current, agreed);
+  const begun = begin({ ...configuration, source }, { operationId, kind: 'enrollment', now: world.now });
+  return { ...begun, activeOperationId: operationId };
 }
 
-function refusedNow(current: Configuration | undefined, request: ProtectionRequest): Refused | undefined {
+function refusedNow(world: World, current: Configuration | undefined, request: ProtectionRequest): string | undefined {
   if (request.expectedGeneration !== (current?.generation ?? 0)) {
-    return ruledOut('expectedGeneration is not the current generation of this protection');
+    return 'expectedGeneration is not the current generation of this protection';
   }
-  if (current?.fencedAt !== undefined) return ruledOut('this protection is being reset');
+  if (current?.fencedAt !== undefined) return 'this protection is being reset';
   if (current !== undefined && runningActivation(current) !== undefined) {
-    return ruledOut('an activation of this protection is in progress');
+    return 'an activation of this protection is in progress';
   }
   if (current?.lastCheck?.result === 'cleanupUnverifiable') {
-    return ruledOut('the cleanup of the latest validation cannot be verified');
+    return 'the cleanup of the latest validation cannot be verified';
   }
-  const [reason] = unsupportedReasons(request.facts, request.regions);
-  return reason === undefined ? undefined : ruledOut(`this environment cannot be protected: ${reason}`);
+  const [reason] = unsupportedReasons(world, request.environment);
+  return reason && `this environment cannot be protected: ${reason}`;
 }
 
-function agree(current: Configuration | undefined, request: ProtectionRequest): Agreed | Refused {
-  const { asked, facts, regions } = request;
-  const broken = brokenDuration(asked);
-  if (broken !== undefined) return ruledOut(broken);
-  const settings = settle(asked, eligibleDestinations(facts, regions));
-  if (settings === undefined || !supports(regions, settings.destinationRegion)) {
-    return ruledOut('destinationRegion is no eligible destination of this environment');
-  }
-  if (settings.destinationRegion === facts.source.region && !settings.sameRegionAcknowledged) {
-    return ruledOut('protection within the same region needs sameRegionAcknowledged');
-  }
-  const { storage } = settings;
-  if (storage.kind === 'credential' && !request.hasStorageCredential(storage.credentialId)) {
-    return ruledOut('storageCredentialId names no storage credential of this account');
-  }
-  return agreeOnNames(current, request, settings);
+const SNAPSHOT_SCHEDULES: readonly number[] = [
+  ...[5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 4, 6, 8, 12].map((hours) => hours * HOUR),
+  ...[1, 2, 7, 30].map((days) => days * DAY),
+];
+const LONGEST_MS = 30 * DAY;
+const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
+
+/** The first interval or target that breaks its limits, as a sentence; undefined when none does. */
+function brokenDuration(asked: AskedSettings): string | undefined {
+  const isBroken = (ms = MINUTE) => !Number.isInteger(ms) || ms < MINUTE || ms > LONGEST_MS;
+  const broken = DURATIONS.find((name) => isBroken(asked[name]));
+  if (broken !== undefined) return `${broken} must be a whole number of milliseconds between one minute and 30 days`;
+  const isScheduled = SNAPSHOT_SCHEDULES.includes(asked.snapshotIntervalMs ?? HOUR);
+  return isScheduled ? undefined : 'snapshotIntervalMs does not map to a supported snapshot schedule';
 }
 
-function agreeOnNames(
+/** The settings suggested for a source; they are also the defaults of a request. */
+export function defaultSettings([destinationRegion]: readonly string[], snapshotIntervalMs = HOUR) {
+  return {
+    ...(destinationRegion === undefined ? {} : { destinationRegion }),
+    mode: 'cold',
+    snapshotIntervalMs,
+    validationIntervalMs: DAY,
+    rpoTargetMs: Math.min(2 * snapshotIntervalMs, LONGEST_MS),
+    rtoTargetMs: 4 * HOUR,
+    sameRegionAcknowledged: false,
+  } as const;
+}
+
+/** The settings a request means once its omissions are filled in. */
+function agreedSettings(world: World, { environment, asked }: ProtectionRequest): ConfigurationSettings {
+  const { accountId, region } = environment;
+  const { target: _names, storageCredentialId, ...given } = asked;
+  const defaults = defaultSettings(eligibleDestinations(world, environment), asked.snapshotIntervalMs);
+  const { destinationRegion = '', mode, ...settings } = { ...defaults, ...given };
+  if (!supports(world, destinationRegion)) {
+    throw rejected(world, 'destinationRegion is no eligible destination of this environment');
+  }
+  if (destinationRegion === region && !settings.sameRegionAcknowledged) {
+    throw rejected(world, 'protection within the same region needs sameRegionAcknowledged');
+  }
+  const storage = storageOf(storageCredentialId);
+  const credential = world.of(credentials).get(storageCredentialId ?? '');
+  if (storage.kind === 'credential' && (credential?.accountId !== accountId || credential.kind !== 'storage')) {
+    throw rejected(world, 'storageCredentialId names no storage credential of this account');
+  }
+  return { destinationRegion, mode, storage, ...settings };
+}
+
+function storageOf(credentialId: string | null | undefined): Storage {
+  if (credentialId === undefined) return { kind: 'inherited' };
+  return credentialId === null ? { kind: 'platform' } : { kind: 'credential', credentialId };
+}
+
+function agreedNames(
+  world: World,
   current: Configuration | undefined,
-  request: ProtectionRequest,
-  settings: ConfigurationSettings,
-): Agreed | Refused {
-  const { asked, facts } = request;
+  { mode }: ConfigurationSettings,
+  asked: AskedSettings,
+  source: RetainedSource,
+): Pick<Agreed, 'target'> {
   if (asked.target !== undefined) {
-    const target = settleNames(asked.target, facts.source);
-    return target === undefined
-      ? ruledOut('target needs envName, and appName where a new app is created')
-      : { settings, target };
+    const target = settleNames(asked.target, source);
+    if (target === undefined) throw rejected(world, 'target needs envName, and appName where a new app is created');
+    return { target };
   }
-  if (settings.mode === 'warm') return ruledOut('warm protection needs a target');
-  if (current?.target !== undefined) return { settings, target: current.target };
-  return facts.source.isDatabase
-    ? ruledOut('a database restores into a new app: target.envName and target.appName are needed')
-    : { settings };
+  if (mode === 'warm') throw rejected(world, 'warm protection needs a target');
+  if (current?.target !== undefined) return { target: current.target };
+  if (!source.isDatabase) return {};
+  throw rejected(world, 'a database restores into a new app: target.envName and target.appName are needed');
 }
 
-function created(request: ProtectionRequest, agreed: Agreed): OperationOutcome {
-  const configurationId = request.newId('drc');
-  const configuration: Configuration = {
-    configurationId,
-    accountId: request.accountId,
-    sourceAppEnvId: request.facts.appEnvId,
-    createdAt: request.now,
+/**
+ * The names a request means: trimmed, a database always in a new app, an app name only where a new app is made.
+ * Undefined when a name that is needed is missing.
+ */
+export function settleNames(asked: AskedNames, source: Pick<RetainedSource, 'isDatabase'>): TargetNames | undefined {
+  const envName = asked.envName?.trim() ?? '';
+  const appName = asked.appName?.trim() ?? '';
+  const createNewApp = source.isDatabase || asked.createNewApp === true;
+  if (envName === '' || (createNewApp && appName === '')) return undefined;
+  return createNewApp ? { envName, createNewApp, appName } : { envName, createNewApp };
+}
+
+/** Compares two sets of names. */
+export function sameNames(one: TargetNames, other: TargetNames): boolean {
+  return one.envName === other.envName && one.createNewApp === other.createNewApp && one.appName === other.appName;
+}
+
+function created(world: World, { appEnvId, accountId }: Environment, agreed: Agreed): Omit<Configuration, 'source'> {
+  const configuration = {
+    configurationId: world.id('drc'),
+    accountId,
+    sourceAppEnvId: appEnvId,
+    createdAt: world.now,
     generation: 1,
     ...agreed,
-    source: request.facts.source,
     enrolled: false,
     operations: [],
     points: [],
     pointsTaken: 0,
     told: UNTOLD,
   };
-  return happened(configuration, { kind: 'configuration.created', detail: { mode: agreed.settings.mode } });
+  return { ...configuration, happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }] };
 }
 
-function edited(current: Configuration, request: ProtectionRequest, agreed: Agreed): OperationOutcome {
-  const { now } = request;
+function edited(world: World, current: Configuration, agreed: Agreed): Configuration {
   const { standby } = current;
   const keeps = keepsCopies(current, agreed.settings);
-  const superseded = current.operations.filter(({ endedAt }) => endedAt === undefined);
+  const isSuperseded = ({ endedAt }: { readonly endedAt?: number | undefined }) => endedAt === undefined;
   const operations = current.operations.map((operation) =>
-    superseded.includes(operation)
-      ? ({ ...operation, phase: 'failed', outcome: 'superseded', endedAt: now } as const)
+    isSuperseded(operation)
+      ? ({ ...operation, phase: 'failed', outcome: 'superseded', endedAt: world.now } as const)
       : operation,
   );
+  const checks = current.operations.filter((operation) => isSuperseded(operation) && operation.kind === 'validation');
   const configuration: Configuration = {
     ...withoutToldReadiness(current),
     ...(keeps ? {} : NO_COPIES),
     receiverOperationId: undefined,
-    checkOperationId: undefined,
-    standby: keeps && standby ? renamed(standby, current, agreed, request) : undefined,
+    standby: keeps && standby ? renamed(world, standby, current, agreed) : undefined,
     target: undefined,
     ...agreed,
     generation: current.generation + 1,
-    source: request.facts.source,
     operations,
   };
-  const disks: Happening[] = [
-    ...superseded.filter(({ kind }) => kind === 'validation').map(() => retainsDisk('validation.superseded')),
-    ...(standby !== undefined && !keeps ? [retainsDisk('standby.retired')] : []),
-  ];
-  return happened(rescheduled(configuration, current, now), { kind: 'configuration.edited' }, ...disks);
+  return happened(
+    rescheduled(configuration, current, world.now),
+    { kind: 'configuration.edited' },
+    ...checks.map((): Happening => ({ kind: 'validation.superseded', retainsDisk: true })),
+    ...(standby === undefined || keeps ? [] : [{ kind: 'standby.retired', retainsDisk: true } as const]),
+  );
 }
 
-function retainsDisk(kind: string): Happening {
-  return { kind, retainsDisk: true };
+/** Tells if an edit leaves the copies where they are. If not, earlier points are no points of the configuration any more. */
+function keepsCopies({ settings: before }: Configuration, after: ConfigurationSettings): boolean {
+  const isSamePlace = before.destinationRegion === after.destinationRegion && before.mode === after.mode;
+  return isSamePlace && JSON.stringify(before.storage) === JSON.stringify(after.storage);
 }
 
 const NO_COPIES = {
@@ -154,9 +205,9 @@ const NO_COPIES = {
   points: [],
 } as const;
 
-function renamed(standby: Standby, before: Configuration, { target }: Agreed, { newId }: ProtectionRequest): Standby {
+function renamed(world: World, standby: Standby, before: Configuration, { target }: Agreed): Standby {
   if (target === undefined || (before.target && sameNames(before.target, target))) return standby;
-  return { ...standby, targetAppId: target.createNewApp ? newId('app') : before.source.appId };
+  return { ...standby, targetAppId: target.createNewApp ? world.id('app') : before.source.appId };
 }
 
 function rescheduled(configuration: Configuration, before: Configuration, now: number): Configuration {

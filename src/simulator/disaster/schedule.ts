@@ -1,17 +1,20 @@
 // The clockwork: everything that happens to a configuration by itself, in the order of its due times. One timer per
 // configuration is enough: it is always set to the earliest of them.
-import { ROLLOVER_MS } from './durations.ts';
+import type { World } from '../store/store.ts';
+import { SECOND } from './durations.ts';
+import { protectedPoint, standsStill, takeSnapshot } from './evidence.ts';
 import type { Configuration } from './model.ts';
-import { andThen, begin, busyOperation, happened, type Moment, operationOf } from './operations.ts';
-import { type OperationOutcome, runningActivation, unchanged } from './operations.ts';
-import { protectedPoint, takeSnapshot } from './evidence.ts';
+import { begin, busyOperation, happened, operationOf, runningActivation } from './operations.ts';
+import { step } from './progress.ts';
 import { applyNext, finishChange, postponeChange } from './standby.ts';
-import { step } from './steps.ts';
-import { standsStill } from './told.ts';
+import { destinationUp, sourceReachable } from './surroundings.ts';
+
+/** The length of a full copy that replaces a chain of snapshots with a gap in it. */
+const ROLLOVER_MS = 60 * SECOND;
 
 interface Due {
   readonly at: number;
-  readonly happen: (configuration: Configuration, moment: Moment) => OperationOutcome;
+  readonly happen: (world: World, configuration: Configuration) => Configuration;
 }
 
 /** The time of the next thing that happens to this configuration by itself; undefined while it is held or fenced. */
@@ -20,14 +23,12 @@ export function nextDueAt(configuration: Configuration): number | undefined {
 }
 
 /** Does everything that is due by now, in order. */
-export function tick(configuration: Configuration, moment: Moment): OperationOutcome {
-  let outcome = unchanged(configuration);
-  for (let due = earliest(configuration); due !== undefined && due.at <= moment.now;) {
-    const { happen } = due;
-    outcome = andThen(outcome, (current) => happen(current, moment));
-    due = earliest(outcome.configuration);
+export function tick(world: World, before: Configuration): Configuration {
+  let configuration = before;
+  for (let due = earliest(before); due !== undefined && due.at <= world.now; due = earliest(configuration)) {
+    configuration = due.happen(world, configuration);
   }
-  return outcome;
+  return configuration;
 }
 
 function earliest(configuration: Configuration): Due | undefined {
@@ -41,7 +42,8 @@ function agenda(configuration: Configuration): readonly Due[] {
   const { standby, rollover, nextSnapshotAt, nextValidationAt } = configuration;
   const busy = busyOperation(configuration);
   if (standby?.applying !== undefined && !standby.heldBehind) due.push({ at: standby.applying.doneAt, happen: change });
-  if (busy?.stepDueAt !== undefined) due.push({ at: busy.stepDueAt, happen: busyStep });
+  if (busy?.stepDueAt !== undefined)
+    due.push({ at: busy.stepDueAt, happen: (world, current) => step(world, current, busy) });
   if (runningActivation(configuration) !== undefined) return due;
   if (rollover !== undefined) due.push({ at: rollover.doneAt, happen: finishRollover });
   else if (nextSnapshotAt !== undefined) due.push({ at: nextSnapshotAt, happen: scheduledSnapshot });
@@ -49,13 +51,9 @@ function agenda(configuration: Configuration): readonly Due[] {
   return due;
 }
 
-function change(configuration: Configuration, { now, destinationUp }: Moment): OperationOutcome {
-  return destinationUp ? finishChange(configuration, now) : postponeChange(configuration, now);
-}
-
-function busyStep(configuration: Configuration, moment: Moment): OperationOutcome {
-  const busy = busyOperation(configuration);
-  return busy === undefined ? unchanged(configuration) : step(configuration, busy, moment);
+function change(world: World, configuration: Configuration): Configuration {
+  const applied = destinationUp(world, configuration) ? finishChange : postponeChange;
+  return applied(configuration, world.now);
 }
 
 /** The first due time after now on a schedule: missed intervals are skipped, the beat is kept. */
@@ -63,49 +61,45 @@ function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }
 
-function scheduledSnapshot(configuration: Configuration, moment: Moment): OperationOutcome {
-  const { settings, nextSnapshotAt = moment.now, points } = configuration;
-  const { now } = moment;
+function scheduledSnapshot(world: World, configuration: Configuration): Configuration {
+  const { now } = world;
+  const { settings, nextSnapshotAt = now, points } = configuration;
   const scheduled = { ...configuration, nextSnapshotAt: nextBeat(nextSnapshotAt, settings.snapshotIntervalMs, now) };
-  if (!canCopy(moment) || standsStill(configuration)) return unchanged(scheduled);
+  if (!canCopy(world, configuration) || standsStill(configuration)) return scheduled;
   const lastCutoff = points.at(-1)?.cutoffAt ?? now;
   if (now - lastCutoff >= 2 * settings.snapshotIntervalMs) {
-    return unchanged({ ...scheduled, rollover: { startedAt: now, doneAt: now + ROLLOVER_MS } });
+    return { ...scheduled, rollover: { startedAt: now, doneAt: now + ROLLOVER_MS } };
   }
-  return snapshot(scheduled, moment, now);
+  return snapshot(world, scheduled, now);
 }
 
-function canCopy({ sourceReachable, destinationUp }: Moment): boolean {
-  return sourceReachable && destinationUp;
+function canCopy(world: World, configuration: Configuration): boolean {
+  return sourceReachable(world, configuration) && destinationUp(world, configuration);
 }
 
 /** Takes a snapshot as of `cutoffAt` and lets a standby begin with it. */
-export function snapshot(configuration: Configuration, moment: Moment, cutoffAt: number): OperationOutcome {
-  return andThen(takeSnapshot(configuration, moment, cutoffAt), (taken) => unchanged(applyNext(taken, moment.now)));
+export function snapshot(world: World, configuration: Configuration, cutoffAt: number): Configuration {
+  return applyNext(takeSnapshot(world, configuration, cutoffAt), world.now);
 }
 
-function finishRollover(configuration: Configuration, moment: Moment): OperationOutcome {
+function finishRollover(world: World, configuration: Configuration): Configuration {
   const { rollover } = configuration;
   const finished = { ...configuration, rollover: undefined };
-  if (rollover === undefined || !canCopy(moment)) return unchanged(finished);
-  return snapshot(finished, moment, rollover.startedAt);
+  if (rollover === undefined || !canCopy(world, configuration)) return finished;
+  return snapshot(world, finished, rollover.startedAt);
 }
 
-function scheduledCheck(configuration: Configuration, moment: Moment): OperationOutcome {
-  const { settings, nextValidationAt = moment.now } = configuration;
-  const nextAt = nextBeat(nextValidationAt, settings.validationIntervalMs, moment.now);
+function scheduledCheck(world: World, configuration: Configuration): Configuration {
+  const { settings, nextValidationAt = world.now } = configuration;
+  const nextAt = nextBeat(nextValidationAt, settings.validationIntervalMs, world.now);
   const scheduled = { ...configuration, nextValidationAt: nextAt };
-  return protectedPoint(scheduled) === undefined ? unchanged(scheduled) : beginCheck(scheduled, moment, true);
+  return protectedPoint(scheduled) === undefined ? scheduled : beginCheck(world, scheduled, 'validation.scheduled');
 }
 
 /** Journals an isolated check; in warm mode it runs beside the receiver, in cold mode it holds the lock. */
-export function beginCheck(configuration: Configuration, { now, newId }: Moment, scheduled: boolean): OperationOutcome {
-  const operationId = newId('op');
-  const begun = begin(configuration, { operationId, kind: 'validation', now });
+export function beginCheck(world: World, configuration: Configuration, kind: string): Configuration {
+  const operationId = world.id('op');
+  const begun = begin(configuration, { operationId, kind: 'validation', now: world.now });
   const receiver = operationOf(configuration, configuration.receiverOperationId);
-  const holder = receiver === undefined ? { activeOperationId: operationId } : { checkOperationId: operationId };
-  return happened(
-    { ...begun, ...holder },
-    { kind: scheduled ? 'validation.scheduled' : 'validation.accepted', operationId },
-  );
+  return happened(receiver === undefined ? { ...begun, activeOperationId: operationId } : begun, { kind, operationId });
 }

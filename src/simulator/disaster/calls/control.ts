@@ -1,66 +1,89 @@
-// One request of the control surface to a configuration: circumstances first, then immediate events, then readiness, so
-// that one request can set the stage, take a step and say what readiness is afterwards.
-import { beginCheckCleanup, completeCheck, returnToProtection, step } from '../steps.ts';
-import { completeEnrollment } from '../enrollment.ts';
-import type { CleanupRecord, Configuration, DisclosedRecord, Operation, Phase, Refused } from '../model.ts';
-import { ruledOut, type Standby } from '../model.ts';
-import { andThen, busyOperation, end, enter, type Moment, type OperationOutcome, unchanged } from '../operations.ts';
-import { promote } from '../promotion.ts';
+// The control surface of disaster readiness: tells a configuration its circumstances, and takes snapshots.
+import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
+import { number, onlyFields, optional } from '../../http/fields.ts';
+import { found, taken } from '../../http/refusal.ts';
+import type { World } from '../../store/store.ts';
+import { selectablePoints, withoutToldReadiness } from '../evidence.ts';
+import type { Configuration, DisclosedRecord, Operation, Phase, Standby } from '../model.ts';
+import { busyOperation, end, enter, happened } from '../operations.ts';
+import {
+  beginCheckCleanup,
+  completeCheck,
+  completeEnrollment,
+  promote,
+  returnToProtection,
+  step,
+} from '../progress.ts';
+import { clearDisks, configurationOf, disksOf, keep } from '../rows.ts';
+import { snapshot } from '../schedule.ts';
 import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../standby.ts';
-import { withoutToldReadiness } from '../told.ts';
-import type { Circumstances } from './telling.ts';
+import { type Circumstances, circumstances } from './bodies.ts';
+import { configurationItem, pointItem } from './items.ts';
 
-/** Applies one request of the control surface to a configuration. */
-export function tell(configuration: Configuration, telling: Circumstances, moment: Moment): OperationOutcome | Refused {
-  const circumstances = { ...configuration, told: toldFrom(configuration, telling) };
-  const shaped = tellStandby(circumstances, telling, moment.now);
-  if ('refused' in shaped) return shaped;
-  let outcome: OperationOutcome | Refused = { configuration: shaped, happenings: [{ kind: 'configuration.told' }] };
-  if (telling.validationCleanup === null) outcome = andThen(outcome, (current) => verifyCleanup(current, moment.now));
-  const { setPhase } = telling;
-  if (setPhase !== undefined) outcome = thenIfBusy(outcome, (current, busy) => moveTo(current, busy, setPhase, moment));
-  if ('refused' in outcome) return outcome;
-  if (telling.nextPhase === true) outcome = thenIfBusy(outcome, (current, busy) => stepNow(current, busy, moment));
-  if ('refused' in outcome) return outcome;
-  return andThen(outcome, (current) => unchanged(tellReadiness(current, telling.readiness)));
+/**
+ * Applies one request to a configuration: circumstances first, then immediate events, then readiness, so that one request can set the
+ * stage, take a step and say what readiness is afterwards.
+ */
+export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer {
+  const before = configurationNamed(world, id);
+  const { sourceAppEnvId } = before;
+  const telling = circumstances(body, '');
+  const { setPhase: phase, nextPhase, validationCleanup } = telling;
+  let configuration = tellStandby({ ...before, told: toldFrom(before, telling) }, telling, world.now);
+  configuration = happened(configuration, { kind: 'configuration.told' });
+  if (validationCleanup === null) configuration = verifyCleanup(configuration, world.now);
+  if (phase !== undefined) configuration = moveTo(world, configuration, busyIn(configuration), phase);
+  if (nextPhase === true) configuration = stepNow(world, configuration, busyIn(configuration));
+  configuration = tellReadiness(configuration, telling.readiness);
+  keep(world, configuration);
+  if (telling.pendingCleanup === null) clearDisks(world, sourceAppEnvId, 'all');
+  return ok(configurationItem(configuration, disksOf(world, sourceAppEnvId), world));
 }
 
-function thenIfBusy(
-  outcome: OperationOutcome,
-  next: (configuration: Configuration, busy: Operation) => OperationOutcome,
-): OperationOutcome | Refused {
-  const busy = busyOperation(outcome.configuration);
-  if (busy === undefined) return ruledOut('this configuration has no operation in progress');
-  return andThen(outcome, (configuration) => next(configuration, busy));
+/** Takes snapshots now, a millisecond apart so that they can be told apart. */
+export function takeSnapshots({ world, id, body }: ControlCall): AreaAnswer {
+  let configuration = configurationNamed(world, id);
+  onlyFields(body, '', ['count']);
+  const count = optional(body, 'count', number({ min: 1, max: 1_000, whole: true })) ?? 1;
+  for (let ago = count - 1; ago >= 0; ago -= 1) configuration = snapshot(world, configuration, world.now - ago);
+  keep(world, configuration);
+  const points = selectablePoints(configuration).slice(-count);
+  return ok({ items: points.map((point) => pointItem(configuration, point, world)) });
+}
+
+function configurationNamed(world: World, id: string): Configuration {
+  return found(configurationOf(world, id), `there is no configuration "${id}"`);
+}
+
+function busyIn(configuration: Configuration): Operation {
+  const busy = busyOperation(configuration);
+  if (busy === undefined) throw taken('this configuration has no operation in progress');
+  return busy;
 }
 
 function toldFrom(configuration: Configuration, telling: Circumstances): DisclosedRecord {
   const { told } = configuration;
-  const { failSteps = told.failSteps, hold = told.hold } = telling;
+  const { failSteps, hold = told.hold } = telling;
   const { applySeconds = told.applySeconds, firstCopyBytes = told.firstCopyBytes } = telling;
-  const failingOperationId =
-    telling.failSteps === undefined ? told.failingOperationId : busyOperation(configuration)?.operationId;
+  const pendingCleanup = telling.pendingCleanup && { ...NOTHING_TO_CLEAN_UP, ...telling.pendingCleanup };
   return {
     ...told,
-    failSteps,
-    failingOperationId,
+    ...(failSteps !== undefined && { failSteps, failingOperationId: busyOperation(configuration)?.operationId }),
     hold,
     applySeconds,
     firstCopyBytes,
     engineUnavailableReason: kept(telling.engineUnavailableReason, told.engineUnavailableReason),
     nextValidation: kept(telling.nextValidation, told.nextValidation),
-    pendingCleanup: kept(pendingCleanup(telling.pendingCleanup), told.pendingCleanup),
+    pendingCleanup: kept(pendingCleanup, told.pendingCleanup),
     validationCleanup: kept(telling.validationCleanup, told.validationCleanup),
   };
 }
 
+const NOTHING_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
+
 /** What was said before stays when nothing is said now; null takes it back. */
 function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
   return said === undefined ? before : (said ?? undefined);
-}
-
-function pendingCleanup(said: Circumstances['pendingCleanup']): CleanupRecord | null | undefined {
-  return said && { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0, ...said };
 }
 
 function tellReadiness(configuration: Configuration, said: Circumstances['readiness']): Configuration {
@@ -69,14 +92,13 @@ function tellReadiness(configuration: Configuration, said: Circumstances['readin
   return said === null ? computed : { ...computed, told: { ...computed.told, readiness: said } };
 }
 
-function tellStandby(configuration: Configuration, telling: Circumstances, now: number): Configuration | Refused {
+function tellStandby(configuration: Configuration, telling: Circumstances, now: number): Configuration {
   const { standby, told } = configuration;
-  if (telling.standby === undefined && telling.firstCopyBytes === undefined) return configuration;
-  if (standby === undefined) {
-    return telling.standby === undefined ? configuration : ruledOut('this configuration has no standby');
-  }
-  const seeded = telling.firstCopyBytes === undefined ? standby : withFirstCopyAgain(standby, told, now);
-  const shaped = telling.standby === undefined ? seeded : standbyAsTold(seeded, telling.standby, now);
+  const { standby: said, firstCopyBytes } = telling;
+  if (said === undefined && (firstCopyBytes === undefined || standby === undefined)) return configuration;
+  if (standby === undefined) throw taken('this configuration has no standby');
+  const seeded = firstCopyBytes === undefined ? standby : withFirstCopyAgain(standby, told, now);
+  const shaped = said === undefined ? seeded : standbyAsTold(seeded, said, now);
   return applyNext({ ...configuration, standby: shaped }, now);
 }
 
@@ -91,41 +113,40 @@ function standbyAsTold(standby: Standby, said: NonNullable<Circumstances['standb
   return { ...idle, appliedPointId, heldBehind: false, firstCopyDone: true, backlog: [], progressAt: now };
 }
 
-function verifyCleanup(configuration: Configuration, now: number): OperationOutcome {
+function verifyCleanup(configuration: Configuration, now: number): Configuration {
   const busy = busyOperation(configuration);
   return busy?.check === 'cleanupUnverifiable' && busy.phase === 'cleaning'
     ? completeCheck(configuration, busy, now)
-    : unchanged(configuration);
+    : configuration;
 }
 
-function stepNow(configuration: Configuration, busy: Operation, moment: Moment): OperationOutcome {
+function stepNow(world: World, configuration: Configuration, busy: Operation): Configuration {
   const { failSteps, failingOperationId } = configuration.told;
-  if (failSteps > 0 && failingOperationId === busy.operationId) return step(configuration, busy, moment);
-  if (busy.phase === 'cleaning' && busy.kind === 'validation') return completeCheck(configuration, busy, moment.now);
+  if (failSteps > 0 && failingOperationId === busy.operationId) return step(world, configuration, busy);
+  if (busy.phase === 'cleaning' && busy.kind === 'validation') return completeCheck(configuration, busy, world.now);
   const waitsForCopy = busy.kind === 'enrollment' && busy.phase === 'restoring';
-  const copied = waitsForCopy && configuration.standby?.firstCopyDone === false;
-  const ready = copied ? finishChange(configuration, moment.now) : unchanged(configuration);
-  return andThen(ready, (current) => step(current, busy, moment));
+  const copies = waitsForCopy && configuration.standby?.firstCopyDone === false;
+  return step(world, copies ? finishChange(configuration, world.now) : configuration, busy);
 }
 
-function moveTo(configuration: Configuration, busy: Operation, phase: Phase, moment: Moment): OperationOutcome {
-  if (phase === 'succeeded' || phase === 'failed') return conclude(configuration, busy, phase, moment);
+function moveTo(world: World, configuration: Configuration, busy: Operation, phase: Phase): Configuration {
+  if (phase === 'succeeded' || phase === 'failed') return conclude(world, configuration, busy, phase);
   return phase === 'cleaning' && busy.kind === 'validation'
-    ? beginCheckCleanup(configuration, busy, moment.now)
-    : enter(configuration, busy, phase, moment.now);
+    ? beginCheckCleanup(configuration, busy, world.now)
+    : enter(configuration, busy, phase, world.now);
 }
 
 function conclude(
+  world: World,
   configuration: Configuration,
   busy: Operation,
   outcome: 'succeeded' | 'failed',
-  moment: Moment,
-): OperationOutcome {
-  const { now } = moment;
+): Configuration {
+  const { now } = world;
   const succeeds = outcome === 'succeeded';
   switch (busy.kind) {
     case 'enrollment':
-      return succeeds ? completeEnrollment(configuration, busy, moment) : end(configuration, busy, outcome, now);
+      return succeeds ? completeEnrollment(world, configuration, busy) : end(configuration, busy, outcome, now);
     case 'validation':
       return completeCheck(configuration, { ...busy, check: succeeds ? 'pass' : 'fail' }, now);
     case 'activation':

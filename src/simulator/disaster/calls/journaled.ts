@@ -1,30 +1,70 @@
-// POST validate, activate and discard-activation: each commits one operation under its requestId and answers with a
-// receipt, which says that the work is journaled, not that it is done.
+// POST configure, validate, activate and discard-activation: each commits one operation under its requestId and answers with a
+// receipt, which says that the work is journaled, not that it is done. One requestId space per account over all calls: the same
+// payload gets the committed receipt again, another is rejected.
+import { adminOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
-import { required, text } from '../../http/fields.ts';
-import { invalid, notFound } from '../../http/refusal.ts';
+import { onlyFields, required, text } from '../../http/fields.ts';
+import { found, invalid, notFound, RequestRefusal } from '../../http/refusal.ts';
 import { date, rejected } from '../../public/shape.ts';
-import { type ActivationRequest, admitActivation, admitDiscard, refusedValidation } from '../activation.ts';
-import { activateBody, discardBody, validateBody } from './bodies.ts';
+import type { World } from '../../store/store.ts';
+import { acceptActivation, acceptDiscard, type ActivationRequest, pointFor, refusedAtAll } from '../activation.ts';
+import { refusedDiscard, refusedValidation } from '../activation.ts';
+import type { CallRecord, Configuration, ReceiptRecord } from '../model.ts';
+import { operationOf } from '../operations.ts';
+import { protect, settleNames } from '../protection.ts';
+import { callId, configurationOf, journaledCalls, keep, protectionOf } from '../rows.ts';
 import { beginCheck } from '../schedule.ts';
+import { environmentIn } from '../surroundings.ts';
+import { activateBody, type AskedSettings, configureBody, type ConfigureItem, discardBody } from './bodies.ts';
+import { validateBody } from './bodies.ts';
 import { receiptItem } from './items.ts';
-import { type Accepted, accountOfAdmin, asRefusal, once } from './journaling.ts';
-import type { CallRecord, Configuration, ReceiptRecord, Refused } from '../model.ts';
-import type { OperationOutcome } from '../operations.ts';
-import { acceptActivation, acceptDiscard } from '../recovery.ts';
-import { configurationOf } from '../rows.ts';
-import { settleNames } from '../settings.ts';
-import { activationFacts, momentOf } from '../surroundings.ts';
+
+/** Queues the preparation of up to 100 protections: each item stands alone, so one that breaks a rule leaves the others as they are. */
+export function configure(call: AreaCall): AreaAnswer {
+  const { world } = call;
+  const accountId = accountOfAdmin(call);
+  const { common, items } = configureBody(call.body);
+  const results = items.map((item) => {
+    const { sourceAppEnvId } = item;
+    try {
+      return { sourceAppEnvId, success: true, ...receiptItem(configureOne(world, accountId, common, item), world) };
+    } catch (error) {
+      if (error instanceof RequestRefusal) return { sourceAppEnvId, success: false, error: error.message };
+      throw error;
+    }
+  });
+  return ok({ [world.readings['configure.results']]: results });
+}
+
+function configureOne(
+  world: World,
+  accountId: string,
+  common: AskedSettings,
+  { sourceAppEnvId, requestId, expectedGeneration, ...own }: ConfigureItem,
+): ReceiptRecord {
+  const asked = { ...common, ...own };
+  const payload = JSON.stringify([sourceAppEnvId, expectedGeneration, effective(asked)]);
+  return once(world, { accountId, requestId, call: 'configure', payload }, () => {
+    const environment = found(environmentIn(world, accountId, sourceAppEnvId), 'environment not found');
+    return protect(world, protectionOf(world, sourceAppEnvId), { environment, expectedGeneration, asked });
+  });
+}
+
+/** The effective settings, common or per item: a repeated requestId is compared by them. */
+function effective(asked: AskedSettings): readonly unknown[] {
+  const { target } = asked;
+  const names = target && [target.envName?.trim(), target.createNewApp === true, target.appName?.trim()];
+  return Object.entries({ ...asked, target: names ?? null }).toSorted(([one], [other]) => (one < other ? -1 : 1));
+}
 
 /** Asks for an isolated check of the protected point. */
 export function validate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
   const { expectedGeneration, requestId } = validateBody(call.body, '');
-  const receipt = journaled(call, 'validate', configuration, requestId, [expectedGeneration], () => {
-    const refusal = refusedValidation(configuration, expectedGeneration);
-    if (refusal !== undefined) return refusal;
-    return withLatest(beginCheck(configuration, momentOf(world, configuration), false));
+  const receipt = journaled(world, 'validate', configuration, requestId, [expectedGeneration], () => {
+    refuse(world, refusedValidation(configuration, expectedGeneration));
+    return beginCheck(world, configuration, 'validation.accepted');
   });
   return ok(receiptItem(receipt, world));
 }
@@ -34,20 +74,17 @@ export function activate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
   const { requestId, ...body } = activateBody(call.body, '');
-  const request = activationRequest(call, configuration, body);
-  const { target } = request;
+  const request = activationRequest(world, configuration, body);
   const payload = Object.entries({ ...request, cutoffAt: date(world, request.cutoffAt) });
-  const receipt = journaled(call, 'activate', configuration, requestId, [payload], () => {
-    const point = admitActivation(configuration, request, activationFacts(world, configuration, target));
-    if ('refused' in point) return point;
-    return withLatest(acceptActivation(configuration, point, target, momentOf(world, configuration)));
-  });
+  const receipt = journaled(world, 'activate', configuration, requestId, [payload], () =>
+    acceptActivation(world, configuration, pointFor(world, configuration, request), request.target),
+  );
   const receipts = { full: receiptItem(receipt, world), idOnly: { operationId: receipt.operationId }, opaque: {} };
   return ok(receipts[world.readings['activate.receipt']]);
 }
 
 function activationRequest(
-  { world }: AreaCall,
+  world: World,
   { source }: Configuration,
   body: Omit<ReturnType<typeof activateBody>, 'requestId'>,
 ): ActivationRequest {
@@ -65,14 +102,27 @@ function activationRequest(
 export function discardActivation(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
-  const { requestId, ...request } = discardBody(call.body);
-  const payload = [request.expectedGeneration, request.operationId];
-  const receipt = journaled(call, 'discard', configuration, requestId, payload, () => {
-    const operation = admitDiscard(configuration, request, world.readings['discard.window']);
-    if ('refused' in operation) return operation;
-    return { ...acceptDiscard(configuration, operation, world.now), operationId: operation.operationId };
-  });
+  const { requestId, operationId, expectedGeneration } = discardBody(call.body);
+  const discards = () => {
+    const operation = found(operationOf(configuration, operationId), 'operation not found');
+    refuse(world, refusedAtAll(configuration, expectedGeneration) ?? refusedDiscard(world, configuration, operation));
+    return acceptDiscard(configuration, operation, world.now);
+  };
+  const asked = [expectedGeneration, operationId];
+  const receipt = journaled(world, 'discard', configuration, requestId, asked, discards, operationId);
   return ok(receiptItem(receipt, world));
+}
+
+function refuse(world: World, reason: string | undefined): void {
+  if (reason !== undefined) throw rejected(world, reason);
+}
+
+/** The account whose admin is calling, for a call whose fields are all in the body. */
+export function accountOfAdmin(call: AreaCall): string {
+  const accountId = required(call.body, 'accountId', text());
+  adminOf(call, accountId);
+  onlyFields(call.query, 'query', []);
+  return accountId;
 }
 
 /** The configuration that a request of its account's admin names. */
@@ -84,19 +134,38 @@ function named(call: AreaCall): Configuration {
 }
 
 function journaled(
-  { world }: AreaCall,
+  world: World,
   call: CallRecord['call'],
   { accountId, configurationId }: Configuration,
   requestId: string,
   asked: readonly unknown[],
-  carryOut: () => Accepted | Refused,
+  carryOut: () => Configuration,
+  operationId?: string,
 ): ReceiptRecord {
   const payload = JSON.stringify([configurationId, ...asked]);
-  const receipt = once(world, { accountId, requestId, call, payload }, carryOut);
-  if ('refused' in receipt) throw asRefusal(world, receipt);
-  return receipt;
+  return once(world, { accountId, requestId, call, payload }, carryOut, operationId);
 }
 
-function withLatest(outcome: OperationOutcome): Accepted {
-  return { ...outcome, operationId: outcome.configuration.operations.at(-1)?.operationId ?? '' };
+/**
+ * The committed receipt of this reference; when there is none yet, what is asked for is carried out and committed. The receipt is about
+ * the newest operation, unless another one is named.
+ */
+function once(
+  world: World,
+  reference: Omit<CallRecord, 'receipt'>,
+  carryOut: () => Configuration,
+  operationNamed?: string,
+): ReceiptRecord {
+  const { accountId, requestId, call, payload } = reference;
+  const before = world.of(journaledCalls).get(callId(accountId, requestId));
+  if (before?.call === call && before.payload === payload) return before.receipt;
+  if (before !== undefined) throw rejected(world, 'this requestId was used for another request');
+  const configuration = carryOut();
+  keep(world, configuration, requestId);
+  const { configurationId, generation, operations } = configuration;
+  const operationId = operationNamed ?? operations.at(-1)?.operationId ?? '';
+  const phase = operationOf(configuration, operationId)?.phase ?? 'queued';
+  const receipt: ReceiptRecord = { configurationId, operationId, generation, phase };
+  world.of(journaledCalls).put({ ...reference, receipt });
+  return receipt;
 }
