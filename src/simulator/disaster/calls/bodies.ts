@@ -55,7 +55,7 @@ export function configureBody(body: BodyFields): ReturnType<typeof configureFiel
 export const validateBody = fields(reference, ['accountId', 'configurationId']);
 
 /** An ISO 8601 date in UTC. */
-export const instant: Reads<number> = (value, name) => {
+const instant: Reads<number> = (value, name) => {
   const isUtc = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/.test(value);
   const at = isUtc ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(at)) throw invalid(`${name} must be an ISO 8601 UTC timestamp`);
