@@ -1,17 +1,9 @@
-import { type BodyFields, list, onlyFields, type Reads, required, sent, text } from '../http/fields.ts';
+import { type BodyFields, type FieldShape, list, must, onlyFields } from '../http/fields.ts';
+import { type Reads, required, sent, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
 
 /** The configuration of a destination: addresses, keys, channels. */
 export type Config = Readonly<Record<string, string | readonly string[]>>;
-
-type ConfigReads = Readonly<Record<string, Reads<Config[string]>>>;
-
-interface Shape {
-  readonly required: ConfigReads;
-  readonly optional: ConfigReads;
-  /** Kept when a change omits it, leaves it empty or sends it masked. */
-  readonly sensitive: readonly string[];
-}
 
 /** The text that stands in the place of a secret. */
 const mask = '****';
@@ -54,25 +46,16 @@ const mentions: Reads<string | readonly string[]> = (value, name) =>
 const anyText = text({ min: 0 });
 
 const shapes = {
-  chat_webhook_a: {
-    required: { webhookUrl: anyUrl },
-    optional: { channel: anyText, mentionUsers: mentions },
-    sensitive: ['webhookUrl'],
-  },
-  chat_webhook_b: { required: { webhookUrl: workflowUrl }, optional: {}, sensitive: ['webhookUrl'] },
-  chat_webhook_c: { required: { webhookUrl: chatUrl }, optional: {}, sensitive: ['webhookUrl'] },
-  incident_service: {
-    required: { integrationKey: text() },
-    optional: { severity: anyText },
-    sensitive: ['integrationKey'],
-  },
-  webhook: {
-    required: { url: anyUrl },
-    optional: { httpMethod: method, username: anyText, password: anyText },
-    sensitive: ['url'],
-  },
-  email: { required: { addresses: list(emailAddress, { min: 1 }) }, optional: {}, sensitive: [] },
-} as const satisfies Readonly<Record<string, Shape>>;
+  chat_webhook_a: { webhookUrl: must(anyUrl), channel: anyText, mentionUsers: mentions },
+  chat_webhook_b: { webhookUrl: must(workflowUrl) },
+  chat_webhook_c: { webhookUrl: must(chatUrl) },
+  incident_service: { integrationKey: must(text()), severity: anyText },
+  webhook: { url: must(anyUrl), httpMethod: method, username: anyText, password: anyText },
+  email: { addresses: must(list(emailAddress, { min: 1 })) },
+} as const satisfies Readonly<Record<string, FieldShape>>;
+
+/** Kept when a change omits it, leaves it empty or sends it masked. */
+const sensitive = ['webhookUrl', 'integrationKey', 'url'];
 
 /** The kind of destination. */
 export type ConfigType = keyof typeof shapes;
@@ -82,12 +65,10 @@ export const contactPointTypes = Object.keys(shapes) as ConfigType[];
 
 /** The saved config with the fields that changed; secrets stay when they are omitted, empty or masked. */
 export function changedConfig(type: ConfigType, saved: Config, given: BodyFields): Config {
-  const shape: Shape = shapes[type];
-  const changes = Object.entries(given).filter(
-    ([name, value]) =>
-      typeof value !== 'string' || !(isMasked(value) || (value === '' && shape.sensitive.includes(name))),
-  );
-  onlyFields(given, 'config', [...Object.keys(shape.required), ...Object.keys(shape.optional)]);
+  const isKept = (name: string, value: unknown) =>
+    typeof value === 'string' && (isMasked(value) || (value === '' && sensitive.includes(name)));
+  onlyFields(given, 'config', Object.keys(shapes[type]));
+  const changes = Object.entries(given).filter(([name, value]) => !isKept(name, value));
   return newConfig(type, { ...saved, ...Object.fromEntries(changes) });
 }
 
@@ -95,19 +76,16 @@ function isMasked(value: string): boolean {
   return value.includes(mask) || /^[•*]+$/.test(value);
 }
 
-/** A whole config as it comes with a new contact point. */
+/** A whole config as it comes with a new contact point; an empty text takes an optional field away. */
 export function newConfig(type: ConfigType, given: BodyFields): Config {
-  const shape: Shape = shapes[type];
-  onlyFields(given, 'config', [...Object.keys(shape.required), ...Object.keys(shape.optional)]);
+  const shape: FieldShape = shapes[type];
+  onlyFields(given, 'config', Object.keys(shape));
   const config: Record<string, Config[string]> = {};
-  for (const [name, reads] of Object.entries(shape.required)) config[name] = required(given, name, inConfig(reads));
-  for (const [name, reads] of Object.entries(shape.optional)) {
-    // An empty text takes an optional field away.
-    if (sent(given, name) && given[name] !== '') config[name] = required(given, name, inConfig(reads));
+  for (const [name, field] of Object.entries(shape)) {
+    const reads = typeof field === 'function' ? field : field.must;
+    const inConfig = (value: unknown) => reads(value, `config.${name}`) as Config[string];
+    const isLeftOut = typeof field === 'function' && (!sent(given, name) || given[name] === '');
+    if (!isLeftOut) config[name] = required(given, name, inConfig);
   }
   return config;
-}
-
-function inConfig<T>(reads: Reads<T>): Reads<T> {
-  return (value, name) => reads(value, `config.${name}`);
 }

@@ -111,7 +111,7 @@ export function must<T>(reads: Reads<T>): Must<T> {
 }
 
 /** The fields of an object and how each is read; those without `must` may be left out. */
-type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
+export type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
 
 /** An object that was read by its shape; fields that were not sent are not in it. */
 export type ReadFields<S> = {

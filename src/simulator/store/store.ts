@@ -5,12 +5,10 @@
 import { createHash } from 'node:crypto';
 
 import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
-import { type HistoryChange, History } from './history.ts';
-import type { Commit, Entry } from './ledger.ts';
 import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
-import { type SavedWorld, settings, type SavedStep } from './saved.ts';
+import { type Commit, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 import { type Timer, TimerQueue, timers } from './timers.ts';
 
 /** The world as a handler sees it, inside one transaction. */
@@ -41,8 +39,15 @@ export type Cause =
 
 type Memberships = readonly { readonly accountId: string; readonly membershipId: string }[];
 
+interface Change {
+  readonly collection: Collection<object>;
+  readonly id: string;
+  readonly before: object | undefined;
+  after: object | undefined;
+}
+
 interface Open {
-  readonly changes: Map<string, HistoryChange>;
+  readonly changes: Map<string, Change>;
   readonly entries: Entry[];
 }
 
@@ -50,14 +55,13 @@ interface Open {
 export class Store implements World {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
-  #history = new History();
   #queue = new TimerQueue();
   #open: Open | undefined;
   #seed = '';
   #now = 0;
   #seq = 0;
   readonly ledger = new PackedLog<Commit>();
-  /** Which rows changed of late. */
+  /** The rows that changed of late. */
   readonly recent = new RecentChanges();
   /** Called, inside the transaction, with the id of an environment that is being deleted. */
   onForget: (appEnvId: string) => void = () => undefined;
@@ -81,7 +85,6 @@ export class Store implements World {
   /** Replaces the whole world. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
-    this.#history = new History();
     this.#queue = new TimerQueue();
     this.#seed = saved.seed;
     this.#now = saved.now;
@@ -157,7 +160,7 @@ export class Store implements World {
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
     const table = this.#tables.get(collection.name) as Table<T> | undefined;
     if (table === undefined) return [];
-    return [...this.#history.rewind(table.entries(), collection.name, at).values()];
+    return [...this.recent.rewind(table.entries(), collection.name, at).values()];
   }
 
   id(prefix: string): string {
@@ -214,13 +217,14 @@ export class Store implements World {
   #commit(open: Open, cause: Cause | undefined): boolean {
     if (open.changes.size === 0 && open.entries.length === 0) return false;
     const changes = [...open.changes.values()];
-    this.#history.remember(this.#now, changes);
     const ledger = open.entries.map((entry): Commit => {
       this.#seq += 1;
       return { seq: this.#seq, at: this.#now, ...causeShown(cause, entry.accountId), ...entry };
     });
     for (const commit of ledger) this.ledger.push(commit);
-    for (const { collection, id } of changes) this.recent.note(collection.name, id);
+    for (const { collection, id, before } of changes) {
+      this.recent.note(collection.name, id, this.#now, collection.remembered ? before : undefined);
+    }
     this.onStep({
       at: this.#now,
       rows: changes.map(({ collection, id, after }) => [collection.name, id, after ?? null]),
