@@ -1,5 +1,5 @@
-import { type BodyFields, type FieldShape, list, must, onlyFields } from '../http/fields.ts';
-import { type Reads, required, sent, text } from '../http/fields.ts';
+import { type BodyFields, type FieldShape, inside, list, must, onlyFields } from '../http/fields.ts';
+import { readFields, type Reads, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
 
 /** The configuration of a destination: addresses, keys, channels. */
@@ -80,12 +80,6 @@ function isMasked(value: string): boolean {
 export function newConfig(type: ConfigType, given: BodyFields): Config {
   const shape: FieldShape = shapes[type];
   onlyFields(given, 'config', Object.keys(shape));
-  const config: Record<string, Config[string]> = {};
-  for (const [name, field] of Object.entries(shape)) {
-    const reads = typeof field === 'function' ? field : field.must;
-    const inConfig = (value: unknown) => reads(value, `config.${name}`) as Config[string];
-    const isLeftOut = typeof field === 'function' && (!sent(given, name) || given[name] === '');
-    if (!isLeftOut) config[name] = required(given, name, inConfig);
-  }
-  return config;
+  const sent = Object.entries(given).filter(([name, value]) => value !== '' || typeof shape[name] !== 'function');
+  return readFields(Object.fromEntries(sent), inside('config', shape)) as object as Config;
 }

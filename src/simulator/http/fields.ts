@@ -138,6 +138,19 @@ export function fields<const S extends FieldShape>(shape: S, beside: readonly st
   };
 }
 
+/** The same shape for the fields of an object inside the body: they are refused under its name, too. */
+export function inside<const S extends FieldShape>(name: string, shape: S): S {
+  const named =
+    (reads: Reads<unknown>): Reads<unknown> =>
+    (value, field) =>
+      reads(value, `${name}.${field}`);
+  const fields = Object.entries(shape).map(([field, reads]) => [
+    field,
+    typeof reads === 'function' ? named(reads) : must(named(reads.must)),
+  ]);
+  return Object.fromEntries(fields) as S;
+}
+
 /** An object whose values are all of one kind, under any name. */
 export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
   return (value, name) => {

@@ -1,4 +1,4 @@
-import { type BodyFields, choice, object, optional, present } from '../http/fields.ts';
+import { type BodyFields, choice, inside, object, optional, type ReadFields, readFields } from '../http/fields.ts';
 import { type Reads, required, sent, text } from '../http/fields.ts';
 import { credentials } from '../accounts/records.ts';
 import { invalid, notFound } from '../http/refusal.ts';
@@ -17,24 +17,18 @@ const agentImage: Reads<string> = (value, name) => {
   return image;
 };
 
-const mode = choice(['API_KEY', 'PERSONAL_SUBSCRIPTION']);
+const inputFields = inside('inputs', {
+  agentImage,
+  agentAuthenticationMode: choice(['API_KEY', 'PERSONAL_SUBSCRIPTION']),
+  llmProviderKeyId: text(),
+  agentPrimaryModel: text(),
+  agentSecondaryModel: text(),
+});
 
 /** The inputs of a request as far as they were sent; other solutions have none. */
 export function sentInputs(solution: Solution, body: BodyFields): Partial<Inputs> {
   const given = optional(body, 'inputs', object) ?? {};
-  if (solution.agentImage === undefined) return {};
-  const inputs = inNames(given);
-  return present({
-    agentImage: optional(inputs, 'inputs.agentImage', agentImage),
-    agentAuthenticationMode: optional(inputs, 'inputs.agentAuthenticationMode', mode),
-    llmProviderKeyId: optional(inputs, 'inputs.llmProviderKeyId', text()),
-    agentPrimaryModel: optional(inputs, 'inputs.agentPrimaryModel', text()),
-    agentSecondaryModel: optional(inputs, 'inputs.agentSecondaryModel', text()),
-  });
-}
-
-function inNames(given: BodyFields): BodyFields {
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [`inputs.${name}`, value]));
+  return solution.agentImage === undefined ? {} : readFields(given, inputFields);
 }
 
 /** The inputs of a new installation: with an API key everything is required, with a personal subscription nothing. */
@@ -64,13 +58,8 @@ export function differingInput(saved: Inputs, given: Partial<Inputs>): string | 
 }
 
 /** The inputs of an installation. */
-export interface Inputs {
-  readonly agentAuthenticationMode: 'API_KEY' | 'PERSONAL_SUBSCRIPTION';
-  readonly agentImage?: string;
-  readonly llmProviderKeyId?: string;
-  readonly agentPrimaryModel?: string;
-  readonly agentSecondaryModel?: string;
-}
+export type Inputs = ReadFields<typeof inputFields> &
+  Required<Pick<ReadFields<typeof inputFields>, 'agentAuthenticationMode'>>;
 
 /** A component that exists. */
 export interface Installed {

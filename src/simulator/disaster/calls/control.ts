@@ -4,7 +4,8 @@ import { number, onlyFields, optional } from '../../http/fields.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { selectablePoints, withoutToldReadiness } from '../evidence.ts';
-import type { Configuration, DisclosedRecord, Operation, Phase, Standby } from '../model.ts';
+import type { Phase } from '../durations.ts';
+import type { Configuration, DisclosedRecord, Operation, Standby } from '../model.ts';
 import { busyOperation, end, enter, happened } from '../operations.ts';
 import {
   beginCheckCleanup,

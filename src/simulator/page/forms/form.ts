@@ -4,7 +4,7 @@ import { metricNames } from '../../alerts/metrics.ts';
 import { creatablePresets, knownPresets } from '../../apps/presets.ts';
 import type { Method } from '../../area.ts';
 import { contactPointTypes } from '../../contact-points/config.ts';
-import { PHASES } from '../../disaster/model.ts';
+import { PHASES } from '../../disaster/durations.ts';
 import { catalog } from '../../solutions/catalog.ts';
 import type { FormPlace, FormValues, Pick } from './place.ts';
 
