@@ -12,25 +12,10 @@ import { type Commit, type Entry, type SavedStep, type SavedWorld, settings } fr
 import { type Timer, TimerQueue, timers } from './timers.ts';
 
 /** The world as a handler sees it, inside one transaction. */
-export interface World {
-  /** The simulator's clock, in milliseconds since 1970; it stands still during a transaction. */
-  readonly now: number;
-  readonly readings: Readings;
-  of<T extends object>(collection: Collection<T>): Rows<T>;
-  /** The rows of a remembered collection as they were at a moment. */
-  asOf<T extends object>(collection: Collection<T>, at: number): readonly T[];
-  /** A new identifier; the same seed gives the same ones in the same order. */
-  id(prefix: string): string;
-  /** 64 hexadecimal characters that depend on the seed and on these words. */
-  hash(...words: readonly string[]): string;
-  /** Schedules a timer of a kind, with some data; returns its id. */
-  schedule(kind: string, at: number, data: unknown): string;
-  cancel(timerId: string): void;
-  /** Lets every area forget an environment that is being deleted. */
-  forget(appEnvId: string): void;
-  /** Writes a line into the ledger. */
-  record(entry: Entry): void;
-}
+export type World = Pick<
+  Store,
+  'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'cancel' | 'forget' | 'record'
+>;
 
 /** The cause of a transaction, a request with its token or the control surface: the ledger names it. */
 export type Cause =
@@ -52,7 +37,7 @@ interface Open {
 }
 
 /** Holds the tables, the ledger and the timer queue, and passes each commit on. */
-export class Store implements World {
+export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
   #queue = new TimerQueue();
@@ -74,6 +59,7 @@ export class Store implements World {
     this.#collections = collections as unknown as readonly Collection<object>[];
   }
 
+  /** The simulator's clock, in milliseconds since 1970; it stands still during a transaction. */
   get now(): number {
     return this.#now;
   }
@@ -157,23 +143,26 @@ export class Store implements World {
     return table as unknown as Rows<T>;
   }
 
+  /** The rows of a remembered collection as they were at a moment. */
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
-    const table = this.#tables.get(collection.name) as Table<T> | undefined;
-    if (table === undefined) return [];
+    const table = this.#tables.get(collection.name) as unknown as Table<T>;
     return [...this.recent.rewind(table.entries(), collection.name, at).values()];
   }
 
+  /** A new identifier; the same seed gives the same ones in the same order. */
   id(prefix: string): string {
     const counter = this.#next(`ids.${prefix}`);
     return `${prefix}_${createHash('sha256').update(`${this.#seed}/${prefix}/${counter}`).digest('hex').slice(0, 16)}`;
   }
 
+  /** 64 hexadecimal characters that depend on the seed and on these words. */
   hash(...words: readonly string[]): string {
     return createHash('sha256')
       .update([this.#seed, ...words].join('\n'))
       .digest('hex');
   }
 
+  /** Schedules a timer of a kind, with some data; returns its id. */
   schedule(kind: string, at: number, data: unknown): string {
     const order = this.#next('timers');
     const timerId = `timer_${order}`;
@@ -185,10 +174,12 @@ export class Store implements World {
     this.of(timers).remove(timerId);
   }
 
+  /** Lets every area forget an environment that is being deleted. */
   forget(appEnvId: string): void {
     this.onForget(appEnvId);
   }
 
+  /** Writes a line into the ledger. */
   record(entry: Entry): void {
     if (this.#open === undefined) throw new Error('the ledger is written inside a transaction');
     this.#open.entries.push(entry);

@@ -2,8 +2,7 @@ import { alerts } from '../../alerts/alert.ts';
 import { metricNames, metricThresholds } from '../../alerts/metrics.ts';
 import { type ConfigType, contactPointTypes } from '../../contact-points/config.ts';
 import { contactPoints } from '../../contact-points/contact-point.ts';
-import { type Form, formsOf } from './form.ts';
-import type { FormPlace, FormValues } from './place.ts';
+import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
 /** A config that is accepted for each type; every secret in it is made up. */
 const configs = {

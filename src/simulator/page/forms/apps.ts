@@ -2,8 +2,7 @@ import { apps, kindOf } from '../../apps/app.ts';
 import { isDatabase, versionsOf } from '../../apps/presets.ts';
 import { credentials, memberships, regions } from '../../accounts/records.ts';
 import { catalog } from '../../solutions/catalog.ts';
-import { type Form, formsOf } from './form.ts';
-import type { FormPlace, FormValues } from './place.ts';
+import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
 const member = 'accountId* @accounts, membershipId* @memberships';
 const byMode = '<solutionSlug+inputs/agentAuthenticationMode';

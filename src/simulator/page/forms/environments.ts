@@ -3,8 +3,7 @@ import { contents, type Environment, environments } from '../../environments/env
 import { isBuiltFromGit } from '../../environments/versions.ts';
 import type { World } from '../../store/store.ts';
 import { nextTag } from './apps.ts';
-import { type Form, type FormChoice, formsOf } from './form.ts';
-import type { FormPlace } from './place.ts';
+import { type Form, type FormChoice, type FormPlace, formsOf } from './form.ts';
 
 const meant = 'appEnvId* @environments, envName';
 const startup = `startupConfig/command, startupConfig/args[], startupConfig/shell?, startupConfig/workingDir,

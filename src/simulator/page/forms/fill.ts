@@ -1,4 +1,3 @@
-import { type FormPlace, type FormValues, type Pick, placeOf } from './place.ts';
 import { type BodyFields, object, optional, required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
@@ -6,7 +5,16 @@ import { alertForms } from './alerts.ts';
 import { appForms } from './apps.ts';
 import { controlForms } from './control.ts';
 import { environmentForms } from './environments.ts';
-import { type Field, type Form, type FormChoice, nameOf } from './form.ts';
+import {
+  type Field,
+  type Form,
+  type FormChoice,
+  type FormPlace,
+  type FormValues,
+  type Pick,
+  nameOf,
+  placeOf,
+} from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
 /** Every request that the page can send. */
