@@ -1,6 +1,5 @@
 import { accounts, credentials, memberships, regions, tokens } from '../accounts/records.ts';
-import { alerts } from '../alerts/alert.ts';
-import { metrics } from '../alerts/metrics.ts';
+import { alerts, metrics } from '../alerts/alert.ts';
 import { apps } from '../apps/app.ts';
 import type { Clockwork } from '../clockwork.ts';
 import { contactPoints } from '../contact-points/contact-point.ts';

@@ -1,16 +1,14 @@
 import { accounts, credentials, everyScope, memberships, regions, tokens } from '../../accounts/records.ts';
-import { alerts, durations, queryRanges } from '../../alerts/alert.ts';
-import { metricNames } from '../../alerts/metrics.ts';
+import { alerts, durations, metricNames, queryRanges } from '../../alerts/alert.ts';
 import { apps } from '../../apps/app.ts';
 import { creatablePresets, knownPresets } from '../../apps/presets.ts';
 import type { Method } from '../../area.ts';
-import { contactPointTypes } from '../../contact-points/config.ts';
-import { contactPoints } from '../../contact-points/contact-point.ts';
+import { contactPoints, contactPointTypes } from '../../contact-points/contact-point.ts';
 import { PHASES } from '../../disaster/durations.ts';
 import { configurations } from '../../disaster/rows.ts';
 import { environments } from '../../environments/environment.ts';
 import { faults } from '../../public/faults.ts';
-import { catalog } from '../../solutions/catalog.ts';
+import { catalog } from '../../solutions/installation.ts';
 import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
 
