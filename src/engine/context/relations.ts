@@ -2,7 +2,7 @@
 import { isRecord } from '../../base/json.ts';
 import type { Accounts } from '../account/accounts.ts';
 import { storedInWords, goesFirst, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
-import { adoptionWithin } from '../kind/planner/binding.ts';
+import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Adoption, Pass, Related } from '../kind/contract/pass.ts';
 import { finalizer } from '../objects/names.ts';
 import type { Service } from '../ports.ts';

@@ -4,9 +4,8 @@
  * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
  * what the first one did, and a generation that has moved on ends the attempt.
  */
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import { sightLost, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   configureResultOf,

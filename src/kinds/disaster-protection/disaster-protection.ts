@@ -1,7 +1,6 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { notingNo, readOf, sinceNo } from '../../engine/kind/planner/reading.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import { notingNo, readOf, sinceNo, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';

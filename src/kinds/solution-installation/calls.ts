@@ -5,9 +5,9 @@
  */
 import { growingMs } from '../../base/backoff.ts';
 import type { Json } from '../../base/json.ts';
-import { boundTo } from '../../engine/kind/planner/binding.ts';
+import { boundTo } from '../../engine/kind/planner/create.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
   type Call,

@@ -4,14 +4,19 @@
  * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
  * one open create per name and collection.
  */
-import { adoptionOf, ambiguous, bind, boundTo, isMarked, notGranted } from './binding.ts';
-import { isSameName, rememberedAs } from './compare.ts';
-import { denied, lookAfterDenial, namesake } from './denial.ts';
-import type { Pass } from '../contract/pass.ts';
+import { isSameName, rememberedAs, begun, type Difference, keyOf, sameField } from './compare.ts';
+import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace } from './observe.ts';
+import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
 import { definedOf, type Fields, type ObjectPlan } from './plan.ts';
-import { begun } from './sent-fingerprints.ts';
-import { readOf } from './reading.ts';
-import { mostExcluded, type CreateIntent, type Step } from '../contract/step.ts';
+import {
+  mostExcluded,
+  type CreateIntent,
+  type Step,
+  type Memory,
+  type Ownership,
+  type Verdict,
+  type JournalEntry,
+} from '../contract/step.ts';
 
 /**
  * An object that waits for a name looks again after an eighth of its waiting time, so that many waiting objects cost
@@ -189,4 +194,261 @@ function alreadyExists<Spec, Facts, Item>(
   if (no !== undefined) return wish === 'ByName' ? no : { ...no, reason: 'AlreadyExists' };
   const how = ids.length === 1 ? `it, set spec.externalId: ${id}` : 'one, set spec.externalId';
   return { is: 'stall', reason: 'AlreadyExists', message: `${what}; to adopt ${how}` };
+}
+
+// ---- binding an object -----------------------------------------------------------------------------------------
+//
+// Binds a resource to an object of the service: by its id, by its mark, or by adoption.
+//
+// Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
+
+/** What to remember when an id is bound. */
+export function boundTo<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  id: string,
+  ownership: Ownership,
+): Partial<Memory<Facts>> {
+  const { endpoint, accountId } = pass.account;
+  return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
+}
+
+/** The step that binds an id. */
+export function bind<Spec, Facts>(pass: Pass<Spec, Facts>, id: string, ownership: Ownership): Step<Facts> {
+  return { is: 'again', remember: boundTo(pass, id, ownership) };
+}
+
+/** Whether an object carries the mark of this resource. */
+export function isMarked<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  item: Item,
+): boolean {
+  return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
+}
+
+/** Several objects may be the one that this resource made: somebody has to say which. */
+export function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step<Facts> {
+  const ids = found.map(([id]) => id).toSorted();
+  return {
+    is: 'stall',
+    reason: 'Ambiguous',
+    message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
+  };
+}
+
+/** Which objects this resource may adopt: its own wish, limited by the account. */
+export function adoptionOf<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Adoption {
+  return adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption);
+}
+
+/** Which objects may be adopted: the wish of a spec, limited by the account. */
+export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
+  const rank = { Never: 0, ById: 1, ByName: 2 } as const;
+  return rank[wish] < rank[account.adoption] ? wish : account.adoption;
+}
+
+/** The verdict where adoption of this id is not allowed; undefined where it is. */
+export function notGranted(
+  what: string,
+  account: Pick<AccountView, 'adoption'>,
+  wish?: Adoption,
+): Extract<Verdict<never>, { is: 'stall' }> | undefined {
+  if (adoptionWithin(account, wish) !== 'Never') return undefined;
+  const message = `${what}, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
+  return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+}
+
+/**
+ * Whether the account itself shows an object that a direct read found: a token may see more than one account. An item that
+ * names its account settles it, and otherwise the account's own list.
+ */
+export function isOfAccount<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  found: { readonly id: string; readonly item: Item | undefined },
+): boolean {
+  const listed = pass.view.one(plan.list(pass), found.id)?.item;
+  const item = listed ?? found.item;
+  const named = item === undefined ? undefined : plan.accountOf?.(item);
+  return named === undefined ? listed !== undefined : named === pass.account.accountId;
+}
+
+/**
+ * The fields that count as applied to an adopted object, once it was read. With drift `Report`: every field that the
+ * service shows. When the spec names the id and all shown fields equal the spec: the hidden fields too, so that nothing is
+ * sent before the spec changes. Undefined when already decided.
+ *
+ * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
+ */
+export function asFound<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  { differing }: Pick<Difference, 'differing'>,
+): Memory<Facts>['applied'] {
+  const { ownership, applied, id } = pass.memory;
+  if (ownership !== 'Adopted' || applied !== undefined) return undefined;
+  const isReported = plan.lifecycle(pass.spec).drift === 'Report';
+  const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
+  const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
+  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => {
+    return isHidden(field) ? isAlike : isReported;
+  });
+  if (!isReported && rows.length === 0) return undefined;
+  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
+}
+
+// ---- a create in doubt -----------------------------------------------------------------------------------------
+//
+// Resolves a create in doubt: finds the object that it made, or proves that it made none.
+//
+// Guarantees: nothing is sent until the object is found, or a full list begun after the horizon shows none; an object that
+// only may be ours is neither bound nor deleted.
+//
+// Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
+
+const recheckMs = 5_000;
+const clockSlackMs = 5_000;
+
+/** Goes on with a create whose outcome is not known. */
+export function resolveCreate<Spec, Facts, Item>(
+  given: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  entry: JournalEntry,
+  intent: CreateIntent,
+): Step<Facts> {
+  const plan = isOfOtherKey(pass, entry) ? withoutMark(given) : given;
+  const list = plan.list(pass);
+  const snapshot = pass.view.all(list);
+  const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
+  const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
+  if (snapshot === undefined || snapshot.begunAt < since) {
+    return releasedWithPlace(plan, pass, settledAt) ?? readOf(pass, list, since);
+  }
+  const latestMs =
+    snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
+  const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
+  const alike = [...snapshot.items].filter(([id, item]) => isAlike(plan, pass, sent, id, item));
+  const found = alike.filter(([, item]) => isInTime(plan, sent, item));
+  const [first, second] = found;
+  // Without a mark ours could only be presumed, and a presumed object is never deleted: leave all of them.
+  if (second !== undefined && pass.subject.deleting && plan.markerOf === undefined)
+    return leaveAll(plan, intent, found);
+  if (second !== undefined) return ambiguous(plan, found);
+  if (first !== undefined) return bind(pass, first[0], plan.markerOf === undefined ? 'Presumed' : 'Created');
+  if (entry.conflicted !== undefined) {
+    return {
+      is: 'stall',
+      reason: 'Rejected',
+      message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
+      remember: { journal: undefined, applied: undefined },
+    };
+  }
+  if (snapshot.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
+  const [untimely] = alike;
+  if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
+  if (untimely !== undefined) return outOfTime(plan, untimely[0]);
+  if (pass.subject.deleting) return { is: 'release' };
+  if (isAnother(plan, pass, intent)) {
+    return { is: 'again', remember: { journal: undefined, applied: undefined } };
+  }
+  const held = mayNotCreate(pass, list.key, intent.name);
+  if (held !== undefined) return held;
+  return create(plan, pass, intent, entry.attempt + 1);
+}
+
+/** True if the call was made with an operator key that was lost since, so its mark is unknown. */
+function isOfOtherKey<Spec, Facts>(pass: Pass<Spec, Facts>, { digest }: JournalEntry): boolean {
+  return keyOf(digest) !== keyOf(pass.print(null));
+}
+
+/** The same plan without marks: objects are recognised by name and time. */
+function withoutMark<Spec, Facts, Item>({
+  markerOf: _markerOf,
+  ...plan
+}: ObjectPlan<Spec, Facts, Item>): ObjectPlan<Spec, Facts, Item> {
+  return plan;
+}
+
+/** True if the spec now wants another object than the lost call was to create. */
+function isAnother<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  { collection, name }: CreateIntent,
+): boolean {
+  const anew = { ...pass, memory: { ...pass.memory, journal: undefined } };
+  return plan.name(anew) !== name || plan.list(anew).key !== collection;
+}
+
+/** The fields that the lost call sent; undefined when the spec or a Secret has changed since. */
+function fieldsSent<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  { digest }: JournalEntry,
+): Fields | undefined {
+  const fields = creatable(plan, pass);
+  return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
+}
+
+/** A lost call, and what it asked for. */
+type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
+
+/** True if an object's mark, name and fields fit the lost call. */
+function isAlike<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  intent: Sent,
+  id: string,
+  item: Item,
+): boolean {
+  if (plan.markerOf !== undefined) return isMarked(plan, pass, item);
+  if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
+  if (pass.claimant(id) !== undefined) return false;
+  const seen = plan.observed(item, pass);
+  return Object.entries(intent.fields ?? {}).every(
+    ([field, value]) => seen[field] === undefined || sameField(field, seen[field], value),
+  );
+}
+
+/** True if an object was created when the lost call may have arrived, by the service's own clock. */
+function isInTime<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, intent: Sent, item: Item): boolean {
+  const createdAt = plan.createdAtOf(item);
+  if (plan.markerOf !== undefined || createdAt === undefined) return true;
+  const earliestMs = intent.serviceTime === undefined ? undefined : Date.parse(intent.serviceTime);
+  const isTooEarly = earliestMs !== undefined && createdAt < earliestMs - clockSlackMs;
+  const isTooLate = intent.latestMs !== undefined && createdAt > intent.latestMs + clockSlackMs;
+  return !isTooEarly && !isTooLate;
+}
+
+function inDoubt<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  entry: JournalEntry,
+  intent: CreateIntent,
+): Step<Facts> {
+  const until = new Date(pass.journalSeen.wall + entry.deadlineSeconds * 1_000 + pass.horizonMs).toISOString();
+  return {
+    is: 'wait',
+    reason: 'InDoubt',
+    message: `create ${plan.noun} "${intent.name}": the answer was lost; if the object does not show by ${until}, it is created again`,
+    retryInMs: recheckMs,
+  };
+}
+
+/** Stalls on an object that fits but for its time of creation: the service's clocks may differ. */
+function outOfTime<Facts>(plan: { noun: string }, id: string): Step<Facts> {
+  return {
+    is: 'stall',
+    reason: 'Ambiguous',
+    message: `${plan.noun} ${id} could be the one that a lost call of this resource created, though it was not made at that time; name it in spec.externalId, or delete it and another one is created`,
+  };
+}
+
+function leaveAll<Facts>(
+  plan: { noun: string },
+  { name }: CreateIntent,
+  found: readonly (readonly [string, unknown])[],
+): Step<Facts> {
+  const ids = found.map(([id]) => id).toSorted();
+  const stays = `${ids.join(', ')} stay in the service: one of them may be the ${plan.noun} "${name}" of a lost call`;
+  return { is: 'release', stays };
 }

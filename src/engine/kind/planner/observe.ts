@@ -11,9 +11,9 @@ import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import { sameValue } from './compare.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
-import { readOf } from './reading.ts';
 import type { Reason } from '../contract/reasons.ts';
-import type { Notes, Step } from '../contract/step.ts';
+import type { Notes, Step, JournalEntry, Call, Refusal, Verdict } from '../contract/step.ts';
+import { isoSecondsUp } from '../../../base/time.ts';
 
 export type Look<Facts, Item> =
   | { readonly is: 'seen'; readonly seen: Sight<Item> }
@@ -143,4 +143,140 @@ export function releasedWithPlace<Spec, Facts, Item>(
   const seen = pass.view.one(place.list, place.id);
   if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, place.list, since);
   return seen.item === undefined ? { is: 'release' } : undefined;
+}
+
+/** A pause that the service asks for is no news if no more than this is left of it, and it has not held up who asks for as long. */
+const shortPauseMs = 10_000;
+
+/** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */
+export function readOf<Spec, Facts>(
+  pass: Pass<Spec, Facts>,
+  read: Read,
+  since: number,
+): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> {
+  const problem = pass.view.problem(read);
+  if (problem === undefined || problem.at < since) return { is: 'read', read, since };
+  const message = `reading ${read.first.endpoint}: ${problem.message}`;
+  switch (problem.why) {
+    case 'unauthorized':
+    case 'hostNotAllowed':
+      return { is: 'wait', reason: 'AccountNotReady', message };
+    case 'forbidden':
+    case 'refused':
+      return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
+    case 'throttled': {
+      const pause = longPause(pass);
+      if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
+      return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
+    }
+    case 'malformed':
+      return { is: 'wait', reason: 'UnexpectedResponse', message };
+    case 'unreachable':
+      return { is: 'wait', reason: 'ServiceUnavailable', message };
+  }
+}
+
+/** The end of a long pause that the service asked for, in words; undefined when there is none. */
+export function longPause({ account, wallMs }: Pick<Pass<unknown, unknown>, 'account' | 'wallMs'>): string | undefined {
+  const { throttledMs = 0 } = account;
+  return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
+}
+
+/**
+ * How new a read must be to count after a refusal of the journalled call, which may have been carried out all the same.
+ * Passed to the next step by `note`.
+ */
+export function sinceNo<Spec, Facts>({ memory, notes, askedAt }: Pass<Spec, Facts>): number {
+  return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
+}
+
+/** Adds the time found by `sinceNo` to the notes of a step. */
+export function notingNo<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+  if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
+  return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
+}
+
+/** The body that an entry carries; undefined where somebody changed it so that it cannot be read. */
+export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
+}
+
+// ---- after a refusal -------------------------------------------------------------------------------------------
+//
+// Finds out whether a refused call failed because an object that it names is gone.
+//
+// Guarantees: an object is called gone only after a read of its own since the refusal; if none is gone, the second refusal
+// stands.
+//
+// Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
+
+const recheckMs = 300_000;
+
+/** Reads, before a refused call is repeated, whether an object that it names is missing; undefined when none is. */
+export function lookAfterDenial<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  id: string | undefined,
+): { readonly is: 'gone' } | { readonly is: 'unclear'; readonly step: Step<Facts> } | undefined {
+  const { deniedAt } = pass.notes;
+  if (deniedAt === undefined) return undefined;
+  const since = Math.max(deniedAt, pass.monotonicMs - recheckMs);
+  if (id !== undefined) {
+    const own = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since: deniedAt });
+    if (own.is !== 'there') return own;
+  }
+  for (const target of plan.namesInCalls?.(pass) ?? []) {
+    const found = pass.view.one(target.single, target.id);
+    if (found === undefined || found.snapshot.begunAt < since)
+      return { is: 'unclear', step: readOf(pass, target.single, since) };
+    if (found.item !== undefined) continue;
+    const message = `${target.words} is gone from the service, which refuses the ${plan.noun} with it`;
+    return { is: 'unclear', step: { is: 'wait', reason: 'ReferenceNotReady', message, retryInMs: recheckMs } };
+  }
+  return undefined;
+}
+
+/** The verdict on a refusal before the named objects were checked; undefined when the refusal stands as it is. */
+export function denied<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  words: string,
+  refusal: Refusal,
+): Verdict<Facts> | undefined {
+  const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
+  if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
+  const message = `${words}: ${refusal.message}`;
+  if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
+  return {
+    is: 'wait',
+    reason: 'ObjectMissing',
+    message: `${message}; looking what is gone`,
+    retryInMs: 1,
+    note: { ...pass.notes, deniedAt: pass.monotonicMs + 1 },
+  };
+}
+
+/** The other object that may have the wanted name: the service may allow each name once. */
+export function namesake<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Required<Call<Facts>>['obstacle'] {
+  return { read: plan.list(pass), shown: () => holderOfName(plan, pass) };
+}
+
+/** Names the other object that has the wanted name, and its resource. */
+function holderOfName<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): string | undefined {
+  const name = plan.name(pass);
+  const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];
+  const [id] = items.find(([other, item]) => other !== pass.memory.id && plan.nameOf(item) === name) ?? [];
+  if (id === undefined) return undefined;
+  const owner = pass.claimant(id)?.name;
+  return `${plan.noun} ${id} has the name "${name}"${owner === undefined ? '' : ` and belongs to ${owner}`}`;
 }

@@ -7,10 +7,9 @@
  */
 import { growingMs } from '../../../base/backoff.ts';
 import type { Pass } from '../contract/pass.ts';
-import { releasedWithPlace } from './observe.ts';
+import { releasedWithPlace, readOf } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
-import { readOf } from './reading.ts';
-import { resolveCreate } from './resolve-create.ts';
+import { resolveCreate } from './create.ts';
 import { type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
 
 /** The annotation that lets an object go without touching the service, even while it is being deleted. */
