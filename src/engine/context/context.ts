@@ -5,24 +5,29 @@
  * status; a create that this process has begun stays known even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
-import type { Session } from '../account/accounts.ts';
-import type { Closed } from '../account/settings.ts';
+import type { Session, Closed } from '../account/accounts.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
-import { reconcileToken } from '../objects/names.ts';
+import { reconcileToken, type Stored } from '../objects/object-index.ts';
 import { parseStatus, renderStatus, type StatusParts, type StoredStatus } from '../objects/stored-status.ts';
-import type { Stored } from '../objects/object-index.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { KubeObject, Service } from '../ports.ts';
-import type { Ended } from '../queue/workers.ts';
+import type { Ended } from '../queue.ts';
 import { conclude } from '../status/conditions.ts';
-import { buildPass, passAgain } from './build-pass.ts';
-import { withDoubt } from './doubt.ts';
-import { staying, withWayOut } from './leaving.ts';
+import { buildPass, passAgain, isHeldByUs, requestDigest, type Resources } from './build-pass.ts';
+import {
+  withDoubt,
+  staying,
+  withWayOut,
+  announce,
+  completed,
+  keptConditions,
+  merged,
+  publishRetained,
+  sameHeadline,
+} from './publish.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
-import { announce, completed, keptConditions, merged, publishRetained, sameHeadline } from './publish.ts';
-import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;

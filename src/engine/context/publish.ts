@@ -1,11 +1,26 @@
-/** Events, log lines and metrics about an object. */
+/**
+ * Tells people about an object: events, log lines and metrics, and what a message says of a call in doubt or of a deletion
+ * that is held up.
+ */
 import { sameJson } from '../../base/json.ts';
-import type { Call, Condition, OwnCondition, Told, Verdict } from '../kind/contract/step.ts';
-import type { AnyKind } from '../kind/contract/define.ts';
+import type {
+  Call,
+  Condition,
+  OwnCondition,
+  Told,
+  Verdict,
+  JournalEntry,
+  Memory,
+  Step,
+} from '../kind/contract/step.ts';
+import { type AnyKind, annotations } from '../kind/contract/define.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import { storedInWords, type Stored } from '../objects/object-index.ts';
 import type { KubeObject, Outcome } from '../ports.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
+import { seenJournal } from '../objects/in-process.ts';
+import type { View } from '../kind/contract/pass.ts';
+import { isHeldByUs } from './build-pass.ts';
 
 /** Reasons of waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
@@ -108,4 +123,104 @@ export function publishRetained(
 ): void {
   log.warn({ object: storedInWords(stored) }, note);
   events.record({ regarding: stored.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
+}
+
+// ---- calls in doubt --------------------------------------------------------------------------------------------
+//
+// Calls in doubt: which objects have one, and what status says about it.
+
+/** True while others must wait until it is known what a lost call of this object did. */
+export function isLost({ stored, status }: Pick<ReadableContext, 'stored' | 'status'>): boolean {
+  return stored.kind.life === 'long' && status.damaged === undefined && isOpen(status.memory);
+}
+
+/** True while a create has no id yet, or a change that is recognised by its trace has not shown one. */
+export function isOpen({ id, journal }: Memory<unknown>): boolean {
+  return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
+}
+
+/** Verdicts with these reasons speak of the lost call themselves. */
+const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
+
+/** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
+export function withDoubt(context: ReadableContext, verdict: Verdict<unknown>): Verdict<unknown> {
+  const { journal } = context.memory;
+  if (verdict.is === 'ready' || speaking.has(verdict.reason) || !isLost(context) || journal === undefined)
+    return verdict;
+  // A call with a requestId may be sent again as it is: the service recognises it.
+  if (journal.requestId !== undefined) return verdict;
+  const { operation, startedAt } = journal;
+  const until = arrivesUntil(context, journal);
+  const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before its effect is known`;
+  return { ...verdict, message: `${verdict.message}; ${doubt}` };
+}
+
+/** Until when a journalled call may still arrive, as text for messages. */
+export function arrivesUntil({ parts, inProcess }: ReadableContext, journal: JournalEntry): string {
+  const { clock, settings } = parts;
+  const seen = seenJournal(inProcess, journal, { monotonic: clock.monotonic(), wall: clock.wall() });
+  return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
+}
+
+// ---- deletions that are held up --------------------------------------------------------------------------------
+//
+// Deletions that cannot be carried out as usual.
+//
+// Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
+
+/** A view that shows nothing: nothing was read, so nothing is proved. */
+export const blind: View = {
+  all: () => undefined,
+  one: () => undefined,
+  group: () => undefined,
+  problem: () => undefined,
+};
+
+/** Reasons for which a deletion waits although nothing in the service stands in its way. */
+const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
+  'AccountNotReady',
+  'EndpointChanged',
+  'Forbidden',
+  'InvalidSpec',
+  'JournalDamaged',
+]);
+
+/**
+ * The release of a deleted object that needs no call to the service: an unused account, or `on-delete: Retain`. Undefined
+ * for all others.
+ */
+export function letGo(
+  { object, kind }: Stored,
+  memory: Memory<unknown>,
+  users: () => { readonly count: number },
+): Extract<Step<unknown>, { is: 'release' }> | undefined {
+  const { deletionTimestamp, annotations: given } = object.metadata;
+  if (deletionTimestamp === undefined) return undefined;
+  if (kind.life === 'account') return users().count === 0 ? { is: 'release' } : undefined;
+  if (given?.[annotations.onDelete] !== 'Retain') return undefined;
+  const stays = staying(memory);
+  return { is: 'release', ...(stays !== undefined && { stays }) };
+}
+
+/** Adds to a verdict that blocks a deletion how the annotation unblocks it. */
+export function withWayOut(
+  { object, kind }: Stored,
+  memory: Memory<unknown>,
+  verdict: Verdict<unknown>,
+): Verdict<unknown> {
+  const isHeld = object.metadata.deletionTimestamp !== undefined && isHeldByUs(object);
+  if (!isHeld || kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) return verdict;
+  const stays = staying(memory);
+  const price = stays === undefined ? '' : ` (${stays} then)`;
+  return {
+    ...verdict,
+    message: `${verdict.message}; to delete only this resource, annotate it ${annotations.onDelete}=Retain${price}`,
+  };
+}
+
+/** What stays in the service when only the resource is deleted. */
+export function staying({ id, journal }: Memory<unknown>): string | undefined {
+  if (id !== undefined) return `${id} stays in the service`;
+  if (journal?.create === undefined) return undefined;
+  return `"${journal.create.name}" stays in the service if the lost call created it`;
 }

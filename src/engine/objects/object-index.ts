@@ -1,14 +1,14 @@
 /**
- * Every watched object, indexed by account, reference, Secret, id and open create.
+ * Every watched object by its key, indexed by account, reference, Secret, id and open create.
  *
  * Guarantees: an entry is the newest known form of its object, from the watch or from our own later write; the ties are
  * those of that form; a key is in the index exactly while its object exists.
  */
 import { isRecord } from '../../base/json.ts';
-import type { AnyKind, Needs } from '../kind/contract/define.ts';
+import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
 import { parseStatus, type StoredStatus } from './stored-status.ts';
-import { inWords, keyOf, keyOfObject } from './names.ts';
-import type { KubeObject } from '../ports.ts';
+import type { KubeObject, ObjectMeta } from '../ports.ts';
+import { tokenIn } from '../kind/schema/status.ts';
 
 /** An object as it is stored in Kubernetes, with its spec and its status parsed. */
 export interface Stored {
@@ -220,4 +220,40 @@ export class DroppedReferences {
 
 function referredBy({ needs, object }: Stored): readonly string[] {
   return (needs.references ?? []).map(({ kind, name }) => keyOf(kind, object.metadata.namespace, name));
+}
+
+/** Names an object within the cluster: `ContactPoint/team-a/on-call`; the namespace of a cluster-scoped one is empty. */
+export function keyOf(kind: string, namespace: string | undefined, name: string): string {
+  return `${kind}/${namespace ?? ''}/${name}`;
+}
+
+/** The key of an object. */
+export function keyOfObject(object: KubeObject): string {
+  return keyOf(object.kind, object.metadata.namespace, object.metadata.name);
+}
+
+/** The parts of a key. */
+export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
+  const [kind = '', namespace = '', ...name] = key.split('/');
+  return { kind, namespace, name: name.join('/') };
+}
+
+/** The value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
+export function reconcileToken({ metadata }: KubeObject): string | undefined {
+  return tokenIn(metadata.annotations, annotations.reconcileAt);
+}
+
+/** The value of `apphosting.dev/accept-missing`, cut to what fits into status. */
+export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
+  return tokenIn(metadata.annotations, annotations.acceptMissing);
+}
+
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
+  return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
+}
+
+/** What metrics call an account: `team-a/default`, or `shared` for one of the cluster. */
+export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
 }

@@ -247,9 +247,7 @@ export function notDone(applied: Applied): Applied {
 }
 
 /** Until when an older call may overwrite the value of a field, and that value's fingerprint. */
-export function overwritable(
-  print: string | undefined,
-): { readonly untilMs: number; readonly print: string } | undefined {
+function overwritable(print: string | undefined): { readonly untilMs: number; readonly print: string } | undefined {
   if (print?.startsWith(late) !== true) return undefined;
   const [until = '', value = ''] = print.slice(late.length).split(' ');
   return { untilMs: Date.parse(until), print: value };
@@ -267,7 +265,7 @@ interface Horizon {
  * The fingerprint of a value that the service has just accepted; `before` is the one from the time of the decision. A late
  * call with the same value does no harm.
  */
-export function taken(print: string, before: string | undefined, horizon: Horizon): string {
+function taken(print: string, before: string | undefined, horizon: Horizon): string {
   const untilMs = mayArriveUntil(print, before, horizon);
   return untilMs <= horizon.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
 }

@@ -1,5 +1,6 @@
 /**
- * Creates an object at most once, although the service makes a new one at every call.
+ * Gives a resource its object: finds it, adopts it, or creates it at most once, although the service makes a new one at every
+ * call.
  *
  * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
  * one open create per name and collection.
@@ -87,7 +88,7 @@ function emptySince<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass
 }
 
 /** The call that creates the object, with all that is needed to find it again when its answer is lost. */
-export function create<Spec, Facts, Item>(
+function create<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
   intent: CreateIntent,
@@ -136,7 +137,7 @@ export function create<Spec, Facts, Item>(
 }
 
 /** The wanted fields that creation takes. */
-export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Fields {
+function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Fields {
   const later = new Set(plan.afterCreation ?? []);
   return Object.fromEntries(
     Object.entries(plan.desired(pass)).filter(([field, value]) => value !== undefined && !later.has(field)),
@@ -144,11 +145,7 @@ export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>
 }
 
 /** The step that holds back every create at the moment; undefined when none. */
-export function mayNotCreate<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  collection: string,
-  name: string,
-): Step<Facts> | undefined {
+function mayNotCreate<Spec, Facts>(pass: Pass<Spec, Facts>, collection: string, name: string): Step<Facts> | undefined {
   if (pass.account.frozen !== undefined) {
     return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   }
@@ -213,7 +210,7 @@ export function boundTo<Spec, Facts>(
 }
 
 /** The step that binds an id. */
-export function bind<Spec, Facts>(pass: Pass<Spec, Facts>, id: string, ownership: Ownership): Step<Facts> {
+function bind<Spec, Facts>(pass: Pass<Spec, Facts>, id: string, ownership: Ownership): Step<Facts> {
   return { is: 'again', remember: boundTo(pass, id, ownership) };
 }
 
@@ -227,7 +224,7 @@ export function isMarked<Spec, Facts, Item>(
 }
 
 /** Several objects may be the one that this resource made: somebody has to say which. */
-export function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step<Facts> {
+function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step<Facts> {
   const ids = found.map(([id]) => id).toSorted();
   return {
     is: 'stall',
@@ -237,7 +234,7 @@ export function ambiguous<Facts>(plan: { noun: string }, found: readonly (readon
 }
 
 /** Which objects this resource may adopt: its own wish, limited by the account. */
-export function adoptionOf<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Adoption {
+function adoptionOf<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Adoption {
   return adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption);
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the service shows of an object that is already bound to an id.
+ * What the service shows of an object that is already bound to an id, and the reads that it takes to know.
  *
  * Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
  * write, or not the object at all, counts only after a direct read says the same; an object is gone only after two direct

@@ -292,7 +292,7 @@ function gone<Spec, Facts, Item>(
  * Resolves a create in doubt before anything else. An id in spec.externalId is bound instead once reads can find out no
  * more, or at once when it may be the created object.
  */
-export function resolveFirst<Spec, Facts, Item>(
+function resolveFirst<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
 ): Step<Facts> | undefined {
@@ -329,7 +329,7 @@ function mayBeMade<Spec, Facts, Item>(
 }
 
 /** An older resource has the object. */
-export function claimed<Facts>(plan: { noun: string }, id: string, name: string): Step<Facts> {
+function claimed<Facts>(plan: { noun: string }, id: string, name: string): Step<Facts> {
   return {
     is: 'stall',
     reason: 'Claimed',
@@ -338,7 +338,7 @@ export function claimed<Facts>(plan: { noun: string }, id: string, name: string)
 }
 
 /** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
-export function bindNamed<Spec, Facts, Item>(
+function bindNamed<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
   id: string,
