@@ -18,7 +18,7 @@ import {
   keyOfObject,
   partsOfKey,
   reconcileToken,
-} from './objects/object-index.ts';
+} from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
 import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';

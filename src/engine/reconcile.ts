@@ -5,15 +5,14 @@
  * steps.
  */
 import { ReconcileContext } from './context/context.ts';
-import { isLost, blind, letGo, publishRetained, arrivesUntil, isOpen } from './context/publish.ts';
+import { isLost, blind, letGo, publishRetained, arrivesUntil, isOpen, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
 import { dependentsOf, gather, gatherPresent, isObserving, usersOf, type Resources } from './context/build-pass.ts';
 import type { Verdict, Step } from './kind/contract/step.ts';
-import { reconcileToken, type Stored, storedInWords } from './objects/object-index.ts';
+import { reconcileToken, type Stored, storedInWords } from './objects/stored.ts';
 import { annotations } from './kind/contract/define.ts';
 import { KubeError, type Service } from './ports.ts';
 import type { Ended } from './queue.ts';
-import { paused } from './status/conditions.ts';
 import { sameJson } from '../base/json.ts';
 import { ExclusiveLocks, begin, OutgoingCall, type Performed } from './call/outgoing-call.ts';
 import type { Pass, View } from './kind/contract/pass.ts';

@@ -108,7 +108,7 @@ function readsEnvironment(path: string, source: string): boolean {
 const floors: readonly (readonly string[])[] = [
   ['ports.ts'],
   ['kind/', 'queue.ts'],
-  ['status/', 'objects/'],
+  ['objects/'],
   ['account/'],
   ['context/'],
   ['call/'],

@@ -6,7 +6,7 @@
  * caused by the change.
  */
 import { OperatorKey } from '../../engine/objects/fingerprint.ts';
-import { keyOf } from '../../engine/objects/object-index.ts';
+import { keyOf } from '../../engine/objects/stored.ts';
 import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import { openHosting } from '../../hosting/open.ts';

@@ -6,7 +6,7 @@
  */
 import { type Json, isRecord } from '../../base/json.ts';
 import type { Clock } from '../../base/clock.ts';
-import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/object-index.ts';
+import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, ListListener } from '../ports.ts';
 import type { AccountView, Adoption } from '../kind/contract/pass.ts';

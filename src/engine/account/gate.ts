@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { type InProcessStates, markOf } from '../objects/in-process.ts';
-import { tie, type ObjectIndex, type Stored, acceptMissingToken, storedInWords } from '../objects/object-index.ts';
+import { tie, type ObjectIndex, type Stored, acceptMissingToken, storedInWords } from '../objects/stored.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { Accounts, Session } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';

@@ -13,14 +13,13 @@
 import { retryPauseMs } from '../../base/backoff.ts';
 import { isoSeconds } from '../../base/time.ts';
 import type { ReconcileContext } from '../context/context.ts';
-import { publishCall } from '../context/publish.ts';
+import { publishCall, conclude } from '../context/report.ts';
 import { requestDigest } from '../context/build-pass.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from '../kind/contract/step.ts';
 import { failed, heldBack, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from '../objects/in-process.ts';
 import { annotations } from '../kind/contract/define.ts';
 import type { KubeObject, Outcome, Service } from '../ports.ts';
-import { conclude } from '../status/conditions.ts';
 import { interpretOutcome, slowedDown, inSpecWords } from './interpret-outcome.ts';
 
 /** The share of a call's time that is reserved for the answer: with less left, it is not sent. */

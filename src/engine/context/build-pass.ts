@@ -5,7 +5,7 @@
 import { isRecord, type Json } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations, finalizer } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
-import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst } from '../objects/object-index.ts';
+import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst } from '../objects/stored.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf } from '../account/gate.ts';
 import type { ReadableContext } from './parts.ts';

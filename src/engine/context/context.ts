@@ -9,14 +9,19 @@ import type { Session, Closed } from '../account/accounts.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
-import { reconcileToken, type Stored } from '../objects/object-index.ts';
-import { parseStatus, renderStatus, type StatusParts, type StoredStatus } from '../objects/stored-status.ts';
+import {
+  reconcileToken,
+  type Stored,
+  parseStatus,
+  renderStatus,
+  type StatusParts,
+  type StoredStatus,
+} from '../objects/stored.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { KubeObject, Service } from '../ports.ts';
 import type { Ended } from '../queue.ts';
-import { conclude } from '../status/conditions.ts';
-import { buildPass, passAgain, isHeldByUs, requestDigest, type Resources } from './build-pass.ts';
 import {
+  conclude,
   withDoubt,
   staying,
   withWayOut,
@@ -26,7 +31,8 @@ import {
   merged,
   publishRetained,
   sameHeadline,
-} from './publish.ts';
+} from './report.ts';
+import { buildPass, passAgain, isHeldByUs, requestDigest, type Resources } from './build-pass.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
 
 const resyncMs = 1_200_000;

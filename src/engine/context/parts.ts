@@ -1,6 +1,6 @@
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { Accounts } from '../account/accounts.ts';
-import type { ObjectIndex, Stored } from '../objects/object-index.ts';
+import type { ObjectIndex, Stored, StoredStatus } from '../objects/stored.ts';
 import type { OperatorKey } from '../objects/fingerprint.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
@@ -20,7 +20,6 @@ import type {
 } from '../ports.ts';
 import type { InProcessStates, InProcess } from '../objects/in-process.ts';
 import type { OpenCreates } from '../objects/open-creates.ts';
-import type { StoredStatus } from '../objects/stored-status.ts';
 
 /** What the engine is started with. */
 export interface EngineOptions {

@@ -1,4 +1,4 @@
-import { type Stored, accountLabel } from './object-index.ts';
+import { type Stored, accountLabel } from './stored.ts';
 import type { ObjectMeta } from '../ports.ts';
 
 /** Counts over all objects, for metrics. */

@@ -6,7 +6,7 @@
 import { growingMs } from '../../base/backoff.ts';
 import type { Json } from '../../base/json.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,

@@ -5,7 +5,7 @@
  * component unless another resource made it.
  */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
 import { readOf, lookTwice } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';

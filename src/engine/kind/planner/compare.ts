@@ -23,6 +23,20 @@ export interface Difference {
   readonly drift: readonly Drift[];
 }
 
+/** A field that is text; empty when it is not stated. */
+export function textIn(fields: Fields, field: string): string {
+  const value = fields[field];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Fields without those that are not stated. */
+export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
+  const rows = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, value] as const],
+  );
+  return Object.fromEntries(rows);
+}
+
 /** Whether two values are the same, looking into secrets. */
 export function sameValue(a: Json | undefined, b: Json | undefined): boolean {
   return sameJson(revealed(a), revealed(b));
@@ -377,4 +391,28 @@ export function only<Value>(
   fields: readonly string[],
 ): Readonly<Record<string, Value>> {
   return Object.fromEntries(Object.entries(values).filter(([field]) => fields.includes(field)));
+}
+
+/**
+ * The fields that count as applied to an adopted object, once it was read. With drift `Report`: every field that the
+ * service shows. When the spec names the id and all shown fields equal the spec: the hidden fields too, so that nothing is
+ * sent before the spec changes. Undefined when already decided.
+ *
+ * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
+ */
+export function asFound<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+  { differing }: Pick<Difference, 'differing'>,
+): Memory<Facts>['applied'] {
+  const { ownership, applied, id } = pass.memory;
+  if (ownership !== 'Adopted' || applied !== undefined) return undefined;
+  const isReported = plan.lifecycle(pass.spec).drift === 'Report';
+  const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
+  const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
+  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => {
+    return isHidden(field) ? isAlike : isReported;
+  });
+  if (!isReported && rows.length === 0) return undefined;
+  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
 }

@@ -5,10 +5,10 @@
  * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
  * one open create per name and collection.
  */
-import { isSameName, rememberedAs, begun, type Difference, keyOf, sameField } from './compare.ts';
+import { isSameName, rememberedAs, begun, keyOf, sameField, definedOf } from './compare.ts';
 import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace } from './observe.ts';
 import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
-import { definedOf, type Fields, type ObjectPlan } from './plan.ts';
+import { type Fields, type ObjectPlan } from './plan.ts';
 import {
   mostExcluded,
   type CreateIntent,
@@ -268,30 +268,6 @@ export function isOfAccount<Spec, Facts, Item>(
   const item = listed ?? found.item;
   const named = item === undefined ? undefined : plan.accountOf?.(item);
   return named === undefined ? listed !== undefined : named === pass.account.accountId;
-}
-
-/**
- * The fields that count as applied to an adopted object, once it was read. With drift `Report`: every field that the
- * service shows. When the spec names the id and all shown fields equal the spec: the hidden fields too, so that nothing is
- * sent before the spec changes. Undefined when already decided.
- *
- * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
- */
-export function asFound<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  { differing }: Pick<Difference, 'differing'>,
-): Memory<Facts>['applied'] {
-  const { ownership, applied, id } = pass.memory;
-  if (ownership !== 'Adopted' || applied !== undefined) return undefined;
-  const isReported = plan.lifecycle(pass.spec).drift === 'Report';
-  const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
-  const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
-  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => {
-    return isHidden(field) ? isAlike : isReported;
-  });
-  if (!isReported && rows.length === 0) return undefined;
-  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
 }
 
 // ---- a create in doubt -----------------------------------------------------------------------------------------

@@ -1,14 +1,11 @@
 /**
- * What the service shows of an object that is already bound to an id, and the reads that it takes to know.
+ * The reads that a decision takes, and what proves that something is absent.
  *
- * Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
- * write, or not the object at all, counts only after a direct read says the same; an object is gone only after two direct
- * reads a poll apart.
+ * Guarantees: a failed read proves nothing; an object is gone only after two direct reads a poll apart.
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
-import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
-import { sameValue } from './compare.ts';
+import type { Read } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
@@ -19,62 +16,6 @@ export type Look<Facts, Item> =
   | { readonly is: 'seen'; readonly seen: Sight<Item> }
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<Facts> };
-
-/** How many polls a list is believed for after the service began to refuse it. */
-export const believedPolls = 2;
-const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
-
-/** Looks for a bound object, asking for the reads that a safe answer needs. */
-export function look<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-): Look<Facts, Item> {
-  const list = plan.list(pass);
-  const listed = pass.view.one(list, id);
-  if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
-  const { item, snapshot } = listed;
-  if (refusedFor(pass, list, snapshot) >= believedPolls * pass.account.pollMs)
-    return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
-  const older = pass.wrote !== undefined && snapshot.begunAt < pass.wrote.at;
-  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, snapshot.begunAt);
-  const fields = plan.observed(item, pass);
-  if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
-  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, snapshot.begunAt);
-  return { is: 'seen', seen: { item, fields } };
-}
-
-/** For how long the service has refused this list, whose items may then be gone. A list that cannot be reached is believed. */
-export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, snapshot: Snapshot): number {
-  const problem = pass.view.problem(list);
-  return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
-}
-
-/** The service as we left it ourselves a moment ago. */
-function ownWrite<Spec, Facts, Item>(pass: Pass<Spec, Facts>): Look<Facts, Item> {
-  return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
-}
-
-/** True when a list contradicts our own write of less than a horizon ago: the list may lag. */
-function contradicts<Spec, Facts>(pass: Pass<Spec, Facts>, fields: Readonly<Record<string, unknown>>): boolean {
-  const wrote = pass.wrote;
-  if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
-  return Object.entries(wrote.fields).some(([field, value]) => {
-    const seen = fields[field];
-    return seen !== undefined && !sameValue(value, seen as typeof value);
-  });
-}
-
-function lookDirectly<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-  since: number,
-): Look<Facts, Item> {
-  const direct = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since });
-  if (direct.is !== 'there') return direct;
-  return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
-}
 
 /** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
 export function sightLost<Spec, Facts>({

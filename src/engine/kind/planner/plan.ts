@@ -6,20 +6,6 @@ import type { Notice, OwnCondition, Refusal, Step } from '../contract/step.ts';
 /** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
-/** A field that is text; empty when it is not stated. */
-export function textIn(fields: Fields, field: string): string {
-  const value = fields[field];
-  return typeof value === 'string' ? value : '';
-}
-
-/** Fields without those that are not stated. */
-export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
-  const rows = Object.entries(fields).flatMap(([field, value]) =>
-    value === undefined ? [] : [[field, value] as const],
-  );
-  return Object.fromEntries(rows);
-}
-
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
 interface Lifecycle {
   readonly managementPolicy: 'Manage' | 'Observe';
