@@ -101,7 +101,7 @@ export class Reconciler {
   }
 
   /** Reports what an object lacks, and goes on resolving a call in doubt. */
-  async #holdUp(context: ReconcileContext, verdict: Verdict<unknown> | undefined): Promise<Ended> {
+  async #holdUp(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
     if (!isLost(context)) {
       const patience = this.#patienceMs(context, verdict);
@@ -115,7 +115,7 @@ export class Reconciler {
   /**
    * How much longer a new object stays silent about what it lacks, because most of it comes with the same `kubectl apply`.
    */
-  #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict<unknown>): number {
+  #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
     if (verdict.is !== 'wait' || status.conditions.length > 0) return 0;
     const now = this.#parts.clock.monotonic();
     inProcess.heldBackAt ??= now;
@@ -123,7 +123,7 @@ export class Reconciler {
   }
 
   /** Carries a deletion without a usable account as far as possible without reading the service. */
-  async #leave(context: ReconcileContext, verdict: Verdict<unknown> | undefined): Promise<Ended> {
+  async #leave(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
     const account = accounts.viewWithout(objects.get(accountKey), context.memory);
@@ -177,8 +177,7 @@ export class Reconciler {
 // Guarantees: one effect per step, and its result is in status before the next step; a crash between two effects is the
 // same as a slow reconcile.
 
-type AnyPass = Pass<unknown, unknown>;
-type StepOf<Is extends Step<unknown>['is']> = Extract<Step<unknown>, { is: Is }>;
+type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 
 const mostSteps = 16;
 const quietReadMs = 5_000;
@@ -228,7 +227,7 @@ export class Steps {
   }
 
   /** Carries out one step. */
-  async #act(context: ReconcileContext, pass: AnyPass, step: Step<unknown>, view: RecordingView): Next {
+  async #act(context: ReconcileContext, pass: Pass, step: Step, view: RecordingView): Next {
     switch (step.is) {
       case 'again':
         context.remember(step.remember);
@@ -256,7 +255,7 @@ export class Steps {
   }
 
   /** Remembers what was learned. What is given up by that is published, and status is written at once. */
-  async #goOn(context: ReconcileContext, pass: AnyPass, stays: string | undefined): Next {
+  async #goOn(context: ReconcileContext, pass: Pass, stays: string | undefined): Next {
     if (stays !== undefined) {
       // Publish first: after a lost answer the write would not be repeated, and neither would the event.
       publishRetained(context.parts, context.stored, stays);
@@ -266,18 +265,13 @@ export class Steps {
   }
 
   /** With `Observe`, reports the next call without sending it. A one-time request stays not ready. */
-  #observed(context: ReconcileContext, pass: AnyPass, words: string): Promise<Ended> {
+  #observed(context: ReconcileContext, pass: Pass, words: string): Promise<Ended> {
     const message = 'only observed; status.wouldDo says what would be done';
     const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
     return context.conclude({ is, reason: 'Observed', message }, pass, words);
   }
 
-  async #conclude(
-    context: ReconcileContext,
-    pass: AnyPass,
-    verdict: Verdict<unknown>,
-    view: RecordingView,
-  ): Promise<Ended> {
+  async #conclude(context: ReconcileContext, pass: Pass, verdict: Verdict, view: RecordingView): Promise<Ended> {
     const { inProcess } = context;
     if (asksForRateLimited(context, pass, view)) return { is: 'quiet', againInMs: quietReadMs };
     inProcess.askedAt = undefined;
@@ -287,7 +281,7 @@ export class Steps {
     return context.conclude(verdict, pass);
   }
 
-  async #call(context: ReconcileContext, pass: AnyPass, step: StepOf<'call'>, view: RecordingView): Next {
+  async #call(context: ReconcileContext, pass: Pass, step: StepOf<'call'>, view: RecordingView): Next {
     if (isObserving(context.stored.kind, pass)) {
       forgetLost(context, step);
       return this.#observed(context, pass, step.call.words);
@@ -302,7 +296,7 @@ export class Steps {
     );
   }
 
-  async #performed(context: ReconcileContext, pass: AnyPass, performed: Performed, view: RecordingView): Next {
+  async #performed(context: ReconcileContext, pass: Pass, performed: Performed, view: RecordingView): Next {
     switch (performed.is) {
       case 'on':
         return undefined;
@@ -321,7 +315,7 @@ export class Steps {
   }
 
   /** Sets our finalizer before anything can be left behind in the service. */
-  async #hold(context: ReconcileContext, pass: AnyPass): Next {
+  async #hold(context: ReconcileContext, pass: Pass): Next {
     const { holds, life } = context.stored.kind;
     // An account that only observes still has users, so it needs the finalizer.
     const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
@@ -330,7 +324,7 @@ export class Steps {
   }
 
   /** Asks for a read; status says so only when it takes long and nothing better is known. */
-  async #read(context: ReconcileContext, pass: AnyPass, step: StepOf<'read'>, view: RecordingView): Promise<Ended> {
+  async #read(context: ReconcileContext, pass: Pass, step: StepOf<'read'>, view: RecordingView): Promise<Ended> {
     const { inProcess, stored, status } = context;
     if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
     inProcess.askedAt ??= pass.askedAt;
@@ -382,11 +376,7 @@ function rebind(context: ReconcileContext, { session }: Resources): void {
 }
 
 /** With `reconcile-at`, also refresh rate-limited reads (the state of an alert) before reporting; true while one is awaited. */
-function asksForRateLimited(
-  { inProcess, stored, parts }: ReconcileContext,
-  pass: AnyPass,
-  view: RecordingView,
-): boolean {
+function asksForRateLimited({ inProcess, stored, parts }: ReconcileContext, pass: Pass, view: RecordingView): boolean {
   const { forced } = inProcess;
   if (forced === undefined) return false;
   stored.kind.show(pass);
@@ -425,11 +415,7 @@ const recheckMs = 5_000;
  * Updates the context with what reads show of the lost call; `decide` is the kind's step. Returns when to look again, if no
  * requested read wakes the object.
  */
-function lookForLost(
-  context: ReconcileContext,
-  service: Service,
-  decide: (view: View) => Step<unknown>,
-): number | undefined {
+function lookForLost(context: ReconcileContext, service: Service, decide: (view: View) => Step): number | undefined {
   for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
     const step = decide(withoutProblems(new RecordingView(service, context.inProcess.forced?.since)));
     switch (step.is) {
@@ -469,7 +455,7 @@ function withoutProblems(view: View): View {
 }
 
 /** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
-function forgetLost(context: ReconcileContext, { call }: Extract<Step<unknown>, { is: 'call' }>): void {
+function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
   const isNewAttempt = isLost(context) && call.journal?.create !== undefined && call.resumes !== true;
   if (isNewAttempt) context.remember({ journal: undefined });
 }

@@ -203,7 +203,7 @@ export class Accounts {
   }
 
   /** The view of an account that cannot be used, for an object that was bound in it. */
-  viewWithout(account: Stored | undefined, { binding }: Memory<unknown>): AccountView {
+  viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
     return {
       endpoint: binding?.endpoint ?? '',

@@ -127,7 +127,7 @@ export class AccountGate {
   }
 
   /** Takes an account's verdict: it decides whether the objects that use the account may go on. */
-  concluded(stored: Stored, verdict: Verdict<unknown>): void {
+  concluded(stored: Stored, verdict: Verdict): void {
     const { accounts, queue, settings, wake } = this.#parts;
     if (stored.kind.life !== 'account') return;
     const session = accounts.session(stored.key);

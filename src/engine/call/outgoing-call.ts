@@ -38,7 +38,7 @@ export type Performed =
   /** Ask the kind again: the context has learned something. */
   | { readonly is: 'on' }
   /** End with this verdict; with `againInMs` nothing was done, and the call is tried again then. */
-  | { readonly is: 'said'; readonly verdict: Verdict<unknown>; readonly againInMs: number | undefined }
+  | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
   /** Somebody else wrote the object first. */
   | { readonly is: 'overtaken' }
   /** Nothing was sent, for a reason of our own: try again later without a change of status. */
@@ -47,8 +47,8 @@ export type Performed =
 /** Performs one call. Create one for each decision. */
 export class OutgoingCall {
   readonly #context: ReconcileContext;
-  readonly #pass: Pass<unknown, unknown>;
-  readonly #call: Call<unknown>;
+  readonly #pass: Pass;
+  readonly #call: Call;
   readonly #locks: ExclusiveLocks;
   /** The fingerprint of what is sent. */
   readonly #digest: string;
@@ -56,7 +56,7 @@ export class OutgoingCall {
   readonly #deadline: number;
   #isLate = false;
 
-  constructor(context: ReconcileContext, pass: Pass<unknown, unknown>, call: Call<unknown>, locks: ExclusiveLocks) {
+  constructor(context: ReconcileContext, pass: Pass, call: Call, locks: ExclusiveLocks) {
     this.#context = context;
     this.#pass = pass;
     this.#call = call;
@@ -164,7 +164,7 @@ export class OutgoingCall {
   }
 
   /** A second credential is used for nothing before it has shown that it sees the account; undefined when it has. */
-  async #prove(service: Service): Promise<Verdict<unknown> | undefined> {
+  async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
     const isSecond = credential === 'dangerous' && this.#context.session?.dangerous !== undefined;
     if (proof === undefined || !isSecond) return undefined;
@@ -205,7 +205,7 @@ export class OutgoingCall {
   }
 
   /** Removes the journal entry of a call that was not sent. */
-  async #takeBack(before: Partial<Memory<unknown>>): Promise<Performed> {
+  async #takeBack(before: Partial<Memory>): Promise<Performed> {
     const context = this.#context;
     const { journal, meanwhile } = this.#call;
     context.unreserve();
@@ -216,7 +216,7 @@ export class OutgoingCall {
   }
 
   /** Starts a growing backoff for the call with this digest, or for the next call when it is unknown. */
-  #backOff(verdict: Verdict<unknown>, digest: string | undefined): Performed {
+  #backOff(verdict: Verdict, digest: string | undefined): Performed {
     const { parts, inProcess } = this.#context;
     const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
     const pauseMs = Math.max(retryPauseMs(inProcess.failures, parts.entropy), wishMs);
@@ -225,7 +225,7 @@ export class OutgoingCall {
   }
 
   /** Applies the outcome to the context: done, in doubt, or refused. */
-  async #interpret(before: Partial<Memory<unknown>>, outcome: Outcome): Promise<Performed> {
+  async #interpret(before: Partial<Memory>, outcome: Outcome): Promise<Performed> {
     const context = this.#context;
     const { inProcess } = context;
     const call = this.#call;
@@ -262,7 +262,7 @@ export class OutgoingCall {
     return this.#notDone(meaning.verdict, meaning.retry, now);
   }
 
-  #notDone(verdict: Verdict<unknown>, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
+  #notDone(verdict: Verdict, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
     const context = this.#context;
     const { inProcess } = context;
     if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
@@ -283,7 +283,7 @@ export class OutgoingCall {
   }
 
   /** Adds to a rejection of that time why the service rejects the call; asks for a newer list where none shows it. */
-  #withObstacle(verdict: Verdict<unknown>, at: number): Verdict<unknown> {
+  #withObstacle(verdict: Verdict, at: number): Verdict {
     const { obstacle } = this.#call;
     if (obstacle === undefined || verdict.is !== 'stall' || verdict.reason !== 'Rejected') return verdict;
     const shown = obstacle.shown();
@@ -297,20 +297,15 @@ export class OutgoingCall {
   }
 
   /** The earlier values of what `meanwhile` replaces. */
-  #rememberedBefore(): Partial<Memory<unknown>> {
-    const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory<unknown>)[];
+  #rememberedBefore(): Partial<Memory> {
+    const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
     const { memory } = this.#context;
     return Object.fromEntries(names.map((name) => [name, memory[name]]));
   }
 }
 
 /** Writes a journal entry without sending anything: the next step looks again, and then resumes it. */
-export async function begin(
-  context: ReconcileContext,
-  pass: Pass<unknown, unknown>,
-  intent: Intent,
-  words: string,
-): Promise<Performed> {
+export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
   const held = heldBack(inProcess, intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
@@ -329,12 +324,7 @@ interface FirstWords {
 }
 
 /** Writes an entry into the journal with uid and resourceVersion; false when somebody else was first. */
-async function enter(
-  context: ReconcileContext,
-  pass: Pass<unknown, unknown>,
-  intent: Intent,
-  said: FirstWords,
-): Promise<boolean> {
+async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
   const entry: JournalEntry = {
     ...intent,
     endpoint: pass.account.endpoint,
@@ -351,7 +341,7 @@ async function enter(
 }
 
 /** Gives an object without conditions its first ones. */
-function sayFirst(context: ReconcileContext, pass: Pass<unknown, unknown>, { own = [], ...said }: FirstWords): void {
+function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: FirstWords): void {
   if (context.status.conditions.length > 0) return;
   const conditions = conclude({
     verdict: { is: 'wait', ...said },

@@ -20,7 +20,7 @@ import { adoptionWithin } from '../kind/planner/create.ts';
 export type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
 
 /** The pass for the context as it stands now. */
-export function buildPass(context: ReadableContext, view: View, given: Given): Pass<unknown, unknown> {
+export function buildPass(context: ReadableContext, view: View, given: Given): Pass {
   const { parts, stored, inProcess, memory } = context;
   const { clock, objects, accounts, key, settings } = parts;
   const { account } = given;
@@ -68,13 +68,13 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
 }
 
 /** The pass of a moment ago with current data, to ask the kind the same question again. */
-export function passAgain(now: Pass<unknown, unknown>, before: Pass<unknown, unknown>): Pass<unknown, unknown> {
+export function passAgain(now: Pass, before: Pass): Pass {
   const { notes, askedAt, journalSeen, secret, configMap, referred } = before;
   return { ...now, notes, askedAt, journalSeen, secret, configMap, referred };
 }
 
 /** True when nothing may be written to the service for this object: the account or its own spec says so. */
-export function isObserving(kind: AnyKind, pass: Pass<unknown, unknown>): boolean {
+export function isObserving(kind: AnyKind, pass: Pass): boolean {
   return pass.account.managementPolicy === 'Observe' || policyOf(kind, pass.spec) === 'Observe';
 }
 
@@ -94,7 +94,7 @@ export interface Resources {
 
 /** Something is missing: the verdict says what. Without a verdict it only waits in a queue of ours, which wakes the object. */
 export interface Unready {
-  readonly verdict: Verdict<unknown> | undefined;
+  readonly verdict: Verdict | undefined;
 }
 
 export interface ResourceSources {
@@ -171,7 +171,7 @@ async function sessionOf(stored: Stored, sources: ResourceSources): Promise<Sess
   return mismatch(stored, account, session.service) ?? session;
 }
 
-function closedVerdict(account: Stored, closed: Closed | undefined): Verdict<unknown> | undefined {
+function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | undefined {
   // The conditions of a paused account are frozen and do not say why it is closed.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
     return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
@@ -194,16 +194,12 @@ function mismatch(stored: Stored, account: Stored, service: Service): Unready | 
   return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
 }
 
-function unready(message: string): { readonly verdict: Verdict<unknown> } {
+function unready(message: string): { readonly verdict: Verdict } {
   return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
 }
 
 /** The objects that a spec refers to, or what they lack; undefined where one is about to be made, which wakes this object. */
-function referencesOf(
-  stored: Stored,
-  needs: Needs,
-  objects: ObjectIndex,
-): Map<string, Referred> | Verdict<unknown> | undefined {
+function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<string, Referred> | Verdict | undefined {
   const found = new Map<string, Referred>();
   for (const need of needs.references ?? []) {
     const { namespace } = stored.object.metadata;
@@ -240,7 +236,7 @@ function isBeingMade({ object, status: { conditions, memory } }: Stored): boolea
   return object.metadata.deletionTimestamp === undefined && (reason === undefined || reason === 'Creating');
 }
 
-function notReady(message: string): Verdict<unknown> {
+function notReady(message: string): Verdict {
   return { is: 'wait', reason: 'ReferenceNotReady', message };
 }
 
@@ -249,7 +245,7 @@ async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
   kind: Kind,
   needs: NonNullable<Needs['secrets']>,
   { material, operatorNamespace }: ResourceSources,
-): Promise<Map<string, Kind extends 'Secret' ? Secret : string> | Verdict<unknown>> {
+): Promise<Map<string, Kind extends 'Secret' ? Secret : string> | Verdict> {
   const namespace = stored.object.metadata.namespace ?? operatorNamespace;
   const found = new Map<string, Secret | string>();
   for (const need of needs) {
@@ -306,7 +302,7 @@ function claimantOf(
   objects: ObjectIndex,
   accounts: Accounts,
   id: string,
-): ReturnType<Pass<unknown, unknown>['claimant']> {
+): ReturnType<Pass['claimant']> {
   const mine = accounts.session(stored.account)?.service;
   const others = objects
     .tiedBy(tie.claim(stored.kind.kind, id))
@@ -392,7 +388,7 @@ function referrersOf(
   { objects }: { readonly objects: ObjectIndex },
   stored: Stored,
   kind: string,
-): ReturnType<Pass<unknown, unknown>['referrers']> {
+): ReturnType<Pass['referrers']> {
   return usersOf({ objects }, stored).flatMap((key) => {
     const other = objects.get(key);
     if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];

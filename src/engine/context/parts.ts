@@ -69,7 +69,7 @@ export interface EngineParts extends EngineOptions {
   /** Wakes an object when the one that has this claim lets it go. */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
-  concluded(entry: Stored, verdict: Verdict<unknown>): void;
+  concluded(entry: Stored, verdict: Verdict): void;
   /** A call of an account begins; the returned function says that it has ended. */
   calling(account: string): () => void;
   /** True while other objects of an account wait for a worker. */
@@ -83,8 +83,8 @@ export interface ReadableContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
   readonly stored: Stored;
-  readonly status: StoredStatus<unknown>;
+  readonly status: StoredStatus;
   readonly object: KubeObject;
-  readonly memory: Memory<unknown>;
+  readonly memory: Memory;
   redacted<Value>(value: Value): Value;
 }

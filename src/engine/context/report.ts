@@ -43,7 +43,7 @@ export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondi
 export function completed(
   own: readonly OwnCondition[],
   kind: AnyKind,
-  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict<unknown>,
+  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict,
 ): readonly OwnCondition[] {
   const missing = (kind.always ?? []).filter((type) => own.every((condition) => condition.type !== type));
   return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
@@ -53,7 +53,7 @@ export function completed(
 export function keptConditions(
   kind: AnyKind,
   conditions: readonly Condition[],
-  { reason = 'InSync', message = '' }: Verdict<unknown>,
+  { reason = 'InSync', message = '' }: Verdict,
 ): readonly OwnCondition[] {
   const own = conditions.filter(({ type }) => !headlines.has(type)) as readonly OwnCondition[];
   if (reason === 'ReadingService' || reason === 'InDoubt') return own;
@@ -66,7 +66,7 @@ export function keptConditions(
 export function announce(
   { log, events }: EngineParts,
   object: KubeObject,
-  verdict: Verdict<unknown>,
+  verdict: Verdict,
   previous: readonly Condition[],
   conditions: readonly Condition[],
 ): void {
@@ -91,7 +91,7 @@ const doneReasons = {
 } as const;
 
 /** Publishes a call to the service, once. */
-export function publishCall(context: ReadableContext, call: Call<unknown>, outcome: Outcome): void {
+export function publishCall(context: ReadableContext, call: Call, outcome: Outcome): void {
   const { parts, object } = context;
   const { kind, metadata } = object;
   const { endpoint, effect } = call.request;
@@ -136,7 +136,7 @@ export function isLost({ stored, status }: Pick<ReadableContext, 'stored' | 'sta
 }
 
 /** True while a create has no id yet, or a change that is recognised by its trace has not shown one. */
-export function isOpen({ id, journal }: Memory<unknown>): boolean {
+export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }
 
@@ -144,7 +144,7 @@ export function isOpen({ id, journal }: Memory<unknown>): boolean {
 const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
 /** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
-export function withDoubt(context: ReadableContext, verdict: Verdict<unknown>): Verdict<unknown> {
+export function withDoubt(context: ReadableContext, verdict: Verdict): Verdict {
   const { journal } = context.memory;
   if (verdict.is === 'ready' || speaking.has(verdict.reason) || !isLost(context) || journal === undefined)
     return verdict;
@@ -192,9 +192,9 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
  */
 export function letGo(
   { object, kind }: Stored,
-  memory: Memory<unknown>,
+  memory: Memory,
   users: () => { readonly count: number },
-): Extract<Step<unknown>, { is: 'release' }> | undefined {
+): Extract<Step, { is: 'release' }> | undefined {
   const { deletionTimestamp, annotations: given } = object.metadata;
   if (deletionTimestamp === undefined) return undefined;
   if (kind.life === 'account') return users().count === 0 ? { is: 'release' } : undefined;
@@ -204,11 +204,7 @@ export function letGo(
 }
 
 /** Adds to a verdict that blocks a deletion how the annotation unblocks it. */
-export function withWayOut(
-  { object, kind }: Stored,
-  memory: Memory<unknown>,
-  verdict: Verdict<unknown>,
-): Verdict<unknown> {
+export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Verdict): Verdict {
   const isHeld = object.metadata.deletionTimestamp !== undefined && isHeldByUs(object);
   if (!isHeld || kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) return verdict;
   const stays = staying(memory);
@@ -220,7 +216,7 @@ export function withWayOut(
 }
 
 /** What stays in the service when only the resource is deleted. */
-export function staying({ id, journal }: Memory<unknown>): string | undefined {
+export function staying({ id, journal }: Memory): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;
   return `"${journal.create.name}" stays in the service if the lost call created it`;
@@ -232,7 +228,7 @@ const longestMessage = 1_024;
 
 /** Everything that a set of conditions is computed from. */
 export interface Conclusion {
-  readonly verdict: Verdict<unknown>;
+  readonly verdict: Verdict;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];
   /** The next call, where the resource is only observed. */
@@ -274,7 +270,7 @@ export function paused(previous: readonly Condition[], generation: number, wallM
   return [...rows.map((row) => stamp(row, { previous, generation, wallMs })), ...others];
 }
 
-function headline(verdict: Verdict<unknown>): readonly OwnCondition[] {
+function headline(verdict: Verdict): readonly OwnCondition[] {
   switch (verdict.is) {
     case 'ready': {
       const reason = verdict.reason ?? 'InSync';

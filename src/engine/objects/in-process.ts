@@ -16,7 +16,7 @@ export interface FailedCall {
   /** True when the service said no; false when the call failed or its outcome is unknown. */
   readonly isNo: boolean;
   /** The verdict to repeat until the call is sent again. */
-  readonly verdict: Verdict<unknown>;
+  readonly verdict: Verdict;
   readonly until: number;
   /** True when another object was seen for which the service refused the call. */
   readonly wasObstructed?: boolean;
@@ -33,7 +33,7 @@ export interface InProcess {
   /** The open journal entry as written last. It counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
   /** The part of an answer that is not in status yet. It is kept even if the reconcile fails. */
-  unwritten: Partial<Memory<unknown>> | undefined;
+  unwritten: Partial<Memory> | undefined;
   /** When the object first asked for the read that it waits for. */
   askedAt: number | undefined;
   /** Since when this process knows the object; undefined once it has sent or concluded something for it. */

@@ -25,7 +25,7 @@ export interface Stored {
   readonly needs: Needs;
   /** Ids of the service that the spec names as its own. */
   readonly claims: readonly string[];
-  readonly status: StoredStatus<unknown>;
+  readonly status: StoredStatus;
   /** The account it belongs to; its own key for an account. */
   readonly account: string;
   readonly ties: readonly string[];
@@ -65,7 +65,7 @@ export class ObjectIndex {
   }
 
   /** Indexes the newest form of an object. A status that was parsed already is not parsed again. */
-  apply(object: KubeObject, status?: StoredStatus<unknown>): Stored | undefined {
+  apply(object: KubeObject, status?: StoredStatus): Stored | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
@@ -114,7 +114,7 @@ export class ObjectIndex {
     key: string,
     object: KubeObject,
     before: Stored | undefined,
-    known: StoredStatus<unknown> | undefined,
+    known: StoredStatus | undefined,
   ): Stored {
     const unchanged =
       before?.object.metadata.uid === object.metadata.uid &&
@@ -321,8 +321,8 @@ const Common = z.object({
 });
 
 /** A status as it was parsed: what the engine keeps in it, and what a new status is compared with. */
-export interface StoredStatus<Facts> {
-  readonly memory: Memory<Facts>;
+export interface StoredStatus {
+  readonly memory: Memory;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
   /** A journal that cannot be parsed, as it stands. Nothing is sent until a person has looked at it. */
@@ -330,7 +330,7 @@ export interface StoredStatus<Facts> {
 }
 
 /** Parses a status. Unreadable parts count as absent, except the journal. */
-export function parseStatus(kind: AnyKind, status: unknown): StoredStatus<unknown> {
+export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   const fields = flat(status);
   const parsed = Common.safeParse(fields);
   const common = parsed.success ? parsed.data : Common.parse({ ...fields, journal: undefined });
@@ -360,7 +360,7 @@ function flat(status: unknown): Readonly<Record<string, unknown>> {
 
 /** Everything a status is written from. */
 export interface StatusParts {
-  readonly memory: Memory<unknown>;
+  readonly memory: Memory;
   /** A journal that cannot be read stays as it is. */
   readonly damaged?: unknown;
   readonly observedGeneration: number | undefined;

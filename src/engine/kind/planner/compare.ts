@@ -79,16 +79,12 @@ export function shownInstead(observed: Json | undefined, wanted: Json | undefine
 }
 
 /** Redacts an observed value, which was kept unredacted for the comparison. */
-function withoutSecrets<Spec, Facts>({ shown: safe }: Pass<Spec, Facts>, value: Json | undefined): Json | undefined {
+function withoutSecrets({ shown: safe }: Pass, value: Json | undefined): Json | undefined {
   return typeof value === 'string' && safe !== undefined ? safe(value) : value;
 }
 
 /** Compares what the spec wants with what the service shows, and what it never shows with what was last sent. */
-export function compare<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  observed: Fields,
-): Difference {
+export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Difference {
   const differing: Record<string, Json> = {};
   const unsent: Record<string, Json> = {};
   const prints: Record<string, string> = {};
@@ -125,22 +121,14 @@ export function compare<Spec, Facts, Item>(
  * Why a field has a fingerprint: `sent`, to know the value last sent where the service does not show it or drift is only
  * reported; `set`, to know that it was set once. Undefined for a field without one.
  */
-export function rememberedAs<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  field: string,
-): 'sent' | 'set' | undefined {
+export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent' | 'set' | undefined {
   if (plan.hidden?.(field, pass) === true || plan.hiddenAtTimes?.(field) === true) return 'sent';
   if (plan.lifecycle(pass.spec).drift === 'Report') return 'sent';
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
 /** A fingerprint of a lost key says nothing; while the spec is the one that was applied, it is taken as unchanged. */
-export function stateOfHidden<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  field: string,
-  print: string,
-): 'sent' | 'unsent' | 'unknownKey' {
+export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
   // An older call may have overwritten it: it is sent once more when that call can no longer arrive.
@@ -172,7 +160,7 @@ export function keyOf(print: string): string {
 // Why: docs/design/at-most-once.md#mark-changed-fields-as-in-doubt-before-the-call
 
 type Prints = Readonly<Record<string, string>>;
-type Applied = Memory<unknown>['applied'];
+type Applied = Memory['applied'];
 
 const doubt = '?';
 const late = '@';
@@ -300,10 +288,7 @@ function mayArriveUntil(print: string, before: string | undefined, { wallMs, cal
 // the service keeps.
 
 /** Hidden and kept fields that were set once and are no longer wanted: the interface shows no way to clear them. */
-export function leftoverOf<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): readonly string[] {
+export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
   if (pass.subject.deleting) return [];
   const desired = plan.desired(pass);
   return Object.keys(pass.memory.applied?.prints ?? {})
@@ -312,9 +297,9 @@ export function leftoverOf<Spec, Facts, Item>(
 }
 
 /** The fingerprints to keep: of wanted and of left-over fields; `sent` are the fields of the answered call. */
-function printsOf<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
+function printsOf(
+  plan: ObjectPlan,
+  pass: Pass,
   difference: Difference,
   sent: readonly string[],
 ): Readonly<Record<string, string>> {
@@ -326,8 +311,8 @@ function printsOf<Spec, Facts, Item>(
 }
 
 /** The fingerprints of the wanted values, marked where an older call may still overwrite them. */
-function afterAnswer<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
+function afterAnswer(
+  pass: Pass,
   { prints, overwritable }: Difference,
   sent: readonly string[],
 ): Readonly<Record<string, string>> {
@@ -340,11 +325,7 @@ function afterAnswer<Spec, Facts>(
 }
 
 /** The memory while an update is under way: its fields count as in doubt. */
-export function meanwhile<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  now: Fields,
-): Pick<Call<Facts>, 'meanwhile'> {
+export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {
     const how = rememberedAs(plan, pass, field);
@@ -362,7 +343,7 @@ export function meanwhile<Spec, Facts, Item>(
   };
 }
 
-function printed<Spec, Facts>(pass: Pass<Spec, Facts>, values: Fields): Readonly<Record<string, string>> {
+function printed(pass: Pass, values: Fields): Readonly<Record<string, string>> {
   const rows = Object.entries(values).flatMap(([field, value]) =>
     value === undefined ? [] : [[field, pass.print(value)]],
   );
@@ -370,17 +351,12 @@ function printed<Spec, Facts>(pass: Pass<Spec, Facts>, values: Fields): Readonly
 }
 
 /** The memory when the whole spec was applied; `sent` are the fields of the call that was answered. */
-export function whole<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  difference: Difference,
-  sent: readonly string[] = [],
-): Applied {
+export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
   return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
 }
 
 /** The memory when only these fields were applied yet. */
-export function part<Spec, Facts>(pass: Pass<Spec, Facts>, difference: Difference, fields: readonly string[]): Applied {
+export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
   const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
   return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
 }
@@ -400,11 +376,7 @@ export function only<Value>(
  *
  * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
  */
-export function asFound<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  { differing }: Pick<Difference, 'differing'>,
-): Memory<Facts>['applied'] {
+export function asFound(plan: ObjectPlan, pass: Pass, { differing }: Pick<Difference, 'differing'>): Memory['applied'] {
   const { ownership, applied, id } = pass.memory;
   if (ownership !== 'Adopted' || applied !== undefined) return undefined;
   const isReported = plan.lifecycle(pass.spec).drift === 'Report';

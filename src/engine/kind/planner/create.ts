@@ -27,10 +27,7 @@ const firstTurnMs = 2_000;
 const longestTurnMs = 30_000;
 
 /** The first step towards an object that has no id yet: find it, adopt it, or create it. */
-export function findOrCreate<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): Step<Facts> {
+export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
   const since = emptySince(plan, pass);
@@ -65,12 +62,7 @@ export function findOrCreate<Spec, Facts, Item>(
  * The step for an existing object of this name without an owner; undefined when it is gone and only a lagging list shows
  * it.
  */
-function takenBy<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  name: string,
-  id: string,
-): Step<Facts> | undefined {
+function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step | undefined {
   const single = plan.single(id);
   const shown = pass.view.one(single, id);
   if (shown === undefined || shown.snapshot.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
@@ -83,17 +75,12 @@ function takenBy<Spec, Facts, Item>(
  * How new a list must be to show that nothing exists yet. An object with our mark cannot be older than this process's
  * knowledge of the resource, so many new resources can share one list.
  */
-function emptySince<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): number {
+function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
 }
 
 /** The call that creates the object, with all that is needed to find it again when its answer is lost. */
-function create<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  intent: CreateIntent,
-  attempt: number,
-): Step<Facts> {
+function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: number): Step {
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
   const words = `create ${plan.noun} "${intent.name}"`;
@@ -137,7 +124,7 @@ function create<Spec, Facts, Item>(
 }
 
 /** The wanted fields that creation takes. */
-function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Fields {
+function creatable(plan: ObjectPlan, pass: Pass): Fields {
   const later = new Set(plan.afterCreation ?? []);
   return Object.fromEntries(
     Object.entries(plan.desired(pass)).filter(([field, value]) => value !== undefined && !later.has(field)),
@@ -145,7 +132,7 @@ function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass:
 }
 
 /** The step that holds back every create at the moment; undefined when none. */
-function mayNotCreate<Spec, Facts>(pass: Pass<Spec, Facts>, collection: string, name: string): Step<Facts> | undefined {
+function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
   if (pass.account.frozen !== undefined) {
     return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   }
@@ -162,11 +149,7 @@ function mayNotCreate<Spec, Facts>(pass: Pass<Spec, Facts>, collection: string, 
 }
 
 /** Waits while another resource is creating an object of this name. */
-function createdElsewhere<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  collection: string,
-  name: string,
-): Step<Facts> | undefined {
+function createdElsewhere(pass: Pass, collection: string, name: string): Step | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
   const message = `${other} is creating "${name}"; this one takes its turn after it`;
@@ -175,12 +158,7 @@ function createdElsewhere<Spec, Facts>(
   return { is: 'wait', reason: 'CreateInProgress', message, retryInMs, note: { ...pass.notes, waitsSince } };
 }
 
-function alreadyExists<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  name: string,
-  ids: readonly string[],
-): Step<Facts> {
+function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly string[]): Step {
   const [id] = ids;
   const what =
     ids.length === 1
@@ -200,31 +178,23 @@ function alreadyExists<Spec, Facts, Item>(
 // Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
 
 /** What to remember when an id is bound. */
-export function boundTo<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  id: string,
-  ownership: Ownership,
-): Partial<Memory<Facts>> {
+export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<Memory<never>> {
   const { endpoint, accountId } = pass.account;
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
 }
 
 /** The step that binds an id. */
-function bind<Spec, Facts>(pass: Pass<Spec, Facts>, id: string, ownership: Ownership): Step<Facts> {
+export function bind(pass: Pass, id: string, ownership: Ownership): Step {
   return { is: 'again', remember: boundTo(pass, id, ownership) };
 }
 
 /** Whether an object carries the mark of this resource. */
-export function isMarked<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  item: Item,
-): boolean {
+export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }
 
 /** Several objects may be the one that this resource made: somebody has to say which. */
-function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step<Facts> {
+function ambiguous(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step {
   const ids = found.map(([id]) => id).toSorted();
   return {
     is: 'stall',
@@ -234,7 +204,7 @@ function ambiguous<Facts>(plan: { noun: string }, found: readonly (readonly [str
 }
 
 /** Which objects this resource may adopt: its own wish, limited by the account. */
-function adoptionOf<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Adoption {
+function adoptionOf(plan: ObjectPlan, pass: Pass): Adoption {
   return adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption);
 }
 
@@ -259,10 +229,10 @@ export function notGranted(
  * Whether the account itself shows an object that a direct read found: a token may see more than one account. An item that
  * names its account settles it, and otherwise the account's own list.
  */
-export function isOfAccount<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  found: { readonly id: string; readonly item: Item | undefined },
+export function isOfAccount(
+  plan: ObjectPlan,
+  pass: Pass,
+  found: { readonly id: string; readonly item: unknown },
 ): boolean {
   const listed = pass.view.one(plan.list(pass), found.id)?.item;
   const item = listed ?? found.item;
@@ -283,13 +253,7 @@ const recheckMs = 5_000;
 const clockSlackMs = 5_000;
 
 /** Goes on with a create whose outcome is not known. */
-export function resolveCreate<Spec, Facts, Item>(
-  given: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  entry: JournalEntry,
-  intent: CreateIntent,
-): Step<Facts> {
-  const plan = isOfOtherKey(pass, entry) ? withoutMark(given) : given;
+export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
   const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
@@ -300,14 +264,17 @@ export function resolveCreate<Spec, Facts, Item>(
   const latestMs =
     snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  const alike = [...snapshot.items].filter(([id, item]) => isAlike(plan, pass, sent, id, item));
-  const found = alike.filter(([, item]) => isInTime(plan, sent, item));
+  // Where the operator's key was lost since, the mark of the call is unknown: name and time decide, as without marks.
+  const byMark = plan.markerOf !== undefined && keyOf(entry.digest) === keyOf(pass.print(null));
+  const alike = [...snapshot.items].filter(([id, item]) =>
+    byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
+  );
+  const found = byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item));
   const [first, second] = found;
   // Without a mark ours could only be presumed, and a presumed object is never deleted: leave all of them.
-  if (second !== undefined && pass.subject.deleting && plan.markerOf === undefined)
-    return leaveAll(plan, intent, found);
+  if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
-  if (first !== undefined) return bind(pass, first[0], plan.markerOf === undefined ? 'Presumed' : 'Created');
+  if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');
   if (entry.conflicted !== undefined) {
     return {
       is: 'stall',
@@ -329,35 +296,14 @@ export function resolveCreate<Spec, Facts, Item>(
   return create(plan, pass, intent, entry.attempt + 1);
 }
 
-/** True if the call was made with an operator key that was lost since, so its mark is unknown. */
-function isOfOtherKey<Spec, Facts>(pass: Pass<Spec, Facts>, { digest }: JournalEntry): boolean {
-  return keyOf(digest) !== keyOf(pass.print(null));
-}
-
-/** The same plan without marks: objects are recognised by name and time. */
-function withoutMark<Spec, Facts, Item>({
-  markerOf: _markerOf,
-  ...plan
-}: ObjectPlan<Spec, Facts, Item>): ObjectPlan<Spec, Facts, Item> {
-  return plan;
-}
-
 /** True if the spec now wants another object than the lost call was to create. */
-function isAnother<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  { collection, name }: CreateIntent,
-): boolean {
+function isAnother(plan: ObjectPlan, pass: Pass, { collection, name }: CreateIntent): boolean {
   const anew = { ...pass, memory: { ...pass.memory, journal: undefined } };
   return plan.name(anew) !== name || plan.list(anew).key !== collection;
 }
 
 /** The fields that the lost call sent; undefined when the spec or a Secret has changed since. */
-function fieldsSent<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  { digest }: JournalEntry,
-): Fields | undefined {
+function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fields | undefined {
   const fields = creatable(plan, pass);
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
@@ -365,15 +311,8 @@ function fieldsSent<Spec, Facts, Item>(
 /** A lost call, and what it asked for. */
 type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
-/** True if an object's mark, name and fields fit the lost call. */
-function isAlike<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  intent: Sent,
-  id: string,
-  item: Item,
-): boolean {
-  if (plan.markerOf !== undefined) return isMarked(plan, pass, item);
+/** True if an object's name and fields fit the lost call. */
+function isAlike(plan: ObjectPlan, pass: Pass, intent: Sent, id: string, item: unknown): boolean {
   if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
   const seen = plan.observed(item, pass);
@@ -383,21 +322,16 @@ function isAlike<Spec, Facts, Item>(
 }
 
 /** True if an object was created when the lost call may have arrived, by the service's own clock. */
-function isInTime<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, intent: Sent, item: Item): boolean {
+function isInTime(plan: ObjectPlan, intent: Sent, item: unknown): boolean {
   const createdAt = plan.createdAtOf(item);
-  if (plan.markerOf !== undefined || createdAt === undefined) return true;
+  if (createdAt === undefined) return true;
   const earliestMs = intent.serviceTime === undefined ? undefined : Date.parse(intent.serviceTime);
   const isTooEarly = earliestMs !== undefined && createdAt < earliestMs - clockSlackMs;
   const isTooLate = intent.latestMs !== undefined && createdAt > intent.latestMs + clockSlackMs;
   return !isTooEarly && !isTooLate;
 }
 
-function inDoubt<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  entry: JournalEntry,
-  intent: CreateIntent,
-): Step<Facts> {
+function inDoubt(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
   const until = new Date(pass.journalSeen.wall + entry.deadlineSeconds * 1_000 + pass.horizonMs).toISOString();
   return {
     is: 'wait',
@@ -408,7 +342,7 @@ function inDoubt<Spec, Facts, Item>(
 }
 
 /** Stalls on an object that fits but for its time of creation: the service's clocks may differ. */
-function outOfTime<Facts>(plan: { noun: string }, id: string): Step<Facts> {
+function outOfTime(plan: { noun: string }, id: string): Step {
   return {
     is: 'stall',
     reason: 'Ambiguous',
@@ -416,11 +350,11 @@ function outOfTime<Facts>(plan: { noun: string }, id: string): Step<Facts> {
   };
 }
 
-function leaveAll<Facts>(
+function leaveAll(
   plan: { noun: string },
   { name }: CreateIntent,
   found: readonly (readonly [string, unknown])[],
-): Step<Facts> {
+): Step {
   const ids = found.map(([id]) => id).toSorted();
   const stays = `${ids.join(', ')} stay in the service: one of them may be the ${plan.noun} "${name}" of a lost call`;
   return { is: 'release', stays };

@@ -12,25 +12,23 @@ import type { Reason } from '../contract/reasons.ts';
 import type { Notes, Step, JournalEntry, Call, Refusal, Verdict } from '../contract/step.ts';
 import { isoSecondsUp } from '../../../base/time.ts';
 
-export type Look<Facts, Item> =
-  | { readonly is: 'seen'; readonly seen: Sight<Item> }
+export type Look =
+  | { readonly is: 'seen'; readonly seen: Sight }
   | { readonly is: 'gone' }
-  | { readonly is: 'unclear'; readonly step: Step<Facts> };
+  | { readonly is: 'unclear'; readonly step: Step<never> };
 
 /** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
-export function sightLost<Spec, Facts>({
-  account,
-}: Pass<Spec, Facts>): Extract<Step<Facts>, { is: 'wait' }> | undefined {
+export function sightLost({ account }: Pass): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
 /** The step until two reads, far enough apart, both miss something; undefined once they do. */
-export function missedTwice<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
+export function missedTwice(
+  pass: Pass,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
   said: { readonly reason: Reason; readonly message: string },
-): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> | undefined {
+): Extract<Step<never>, { is: 'read' | 'wait' | 'stall' }> | undefined {
   const { read, begunAt, apartMs } = look;
   const { missedAt } = pass.notes;
   if (missedAt === undefined) {
@@ -48,10 +46,10 @@ export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGo
 }
 
 /** Reads one object by id: it is gone only after two such reads a poll apart. */
-export function lookTwice<Spec, Facts, Item>(
-  pass: Pass<Spec, Facts>,
+export function lookTwice<Item>(
+  pass: Pass,
   about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
-): { readonly is: 'there'; readonly item: Item } | Exclude<Look<Facts, Item>, { is: 'seen' }> {
+): { readonly is: 'there'; readonly item: Item } | Exclude<Look, { is: 'seen' }> {
   const { noun, single, id, since } = about;
   const direct = pass.view.one(single, id);
   if (direct === undefined || direct.snapshot.begunAt < since) {
@@ -72,11 +70,7 @@ export function lookTwice<Spec, Facts, Item>(
  * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two
  * answers must agree: the list inside it is refused, and it is missing from its own list.
  */
-export function releasedWithPlace<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  since: number,
-): Step<Facts> | undefined {
+export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
   if (place === undefined || !pass.subject.deleting || pass.account.frozen !== undefined) return undefined;
   const problem = pass.view.problem(plan.list(pass));
@@ -90,11 +84,7 @@ export function releasedWithPlace<Spec, Facts, Item>(
 const shortPauseMs = 10_000;
 
 /** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */
-export function readOf<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  read: Read,
-  since: number,
-): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> {
+export function readOf(pass: Pass, read: Read, since: number): Extract<Step<never>, { is: 'read' | 'wait' | 'stall' }> {
   const problem = pass.view.problem(read);
   if (problem === undefined || problem.at < since) return { is: 'read', read, since };
   const message = `reading ${read.first.endpoint}: ${problem.message}`;
@@ -118,7 +108,7 @@ export function readOf<Spec, Facts>(
 }
 
 /** The end of a long pause that the service asked for, in words; undefined when there is none. */
-export function longPause({ account, wallMs }: Pick<Pass<unknown, unknown>, 'account' | 'wallMs'>): string | undefined {
+export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
   const { throttledMs = 0 } = account;
   return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
 }
@@ -127,12 +117,12 @@ export function longPause({ account, wallMs }: Pick<Pass<unknown, unknown>, 'acc
  * How new a read must be to count after a refusal of the journalled call, which may have been carried out all the same.
  * Passed to the next step by `note`.
  */
-export function sinceNo<Spec, Facts>({ memory, notes, askedAt }: Pass<Spec, Facts>): number {
+export function sinceNo({ memory, notes, askedAt }: Pass): number {
   return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
 }
 
 /** Adds the time found by `sinceNo` to the notes of a step. */
-export function notingNo<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
   return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
 }
@@ -158,11 +148,11 @@ export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): un
 const recheckMs = 300_000;
 
 /** Reads, before a refused call is repeated, whether an object that it names is missing; undefined when none is. */
-export function lookAfterDenial<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
+export function lookAfterDenial(
+  plan: ObjectPlan,
+  pass: Pass,
   id: string | undefined,
-): { readonly is: 'gone' } | { readonly is: 'unclear'; readonly step: Step<Facts> } | undefined {
+): { readonly is: 'gone' } | { readonly is: 'unclear'; readonly step: Step } | undefined {
   const { deniedAt } = pass.notes;
   if (deniedAt === undefined) return undefined;
   const since = Math.max(deniedAt, pass.monotonicMs - recheckMs);
@@ -182,12 +172,7 @@ export function lookAfterDenial<Spec, Facts, Item>(
 }
 
 /** The verdict on a refusal before the named objects were checked; undefined when the refusal stands as it is. */
-export function denied<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  words: string,
-  refusal: Refusal,
-): Verdict<Facts> | undefined {
+export function denied(plan: ObjectPlan, pass: Pass, words: string, refusal: Refusal): Verdict | undefined {
   const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
   const message = `${words}: ${refusal.message}`;
@@ -202,18 +187,12 @@ export function denied<Spec, Facts, Item>(
 }
 
 /** The other object that may have the wanted name: the service may allow each name once. */
-export function namesake<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): Required<Call<Facts>>['obstacle'] {
+export function namesake(plan: ObjectPlan, pass: Pass): Required<Call>['obstacle'] {
   return { read: plan.list(pass), shown: () => holderOfName(plan, pass) };
 }
 
 /** Names the other object that has the wanted name, and its resource. */
-function holderOfName<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): string | undefined {
+function holderOfName(plan: ObjectPlan, pass: Pass): string | undefined {
   const name = plan.name(pass);
   const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];
   const [id] = items.find(([other, item]) => other !== pass.memory.id && plan.nameOf(item) === name) ?? [];
