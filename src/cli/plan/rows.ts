@@ -2,7 +2,7 @@
 import type { Actor } from './scene.ts';
 import { isRecord, sameJson, type Json, type JsonObject } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
-import { partsOfKey } from '../../engine/objects/names.ts';
+import { partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { kinds } from '../../kinds/index.ts';
