@@ -33,7 +33,7 @@ export class Schedule {
     this.plan(reading);
     if (reading.read.pace !== 'rateLimited') return;
     this.#wish(reading, wishMs(reading));
-    this.#around.credential.states.count(reading);
+    this.#around.credential.states.count(reading, isBusy(reading));
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
   }
 
@@ -109,7 +109,8 @@ export class Schedule {
 
   #stateMs(reading: Reading): number {
     const { states, budget } = this.#around.credential;
-    return states.intervalMs(reading, budget.requestsPerSecond());
+    const allowedMs = states.intervalMs(reading, isBusy(reading), budget.requestsPerSecond());
+    return Math.max(reading.read.rateLimitedMs ?? 0, allowedMs);
   }
 
   #wish(reading: Reading, wish: number | undefined): void {

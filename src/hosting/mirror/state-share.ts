@@ -5,23 +5,21 @@
  * A pressing one (a firing alert) is read four times as often as a calm one, and none more often than it asks for. A due
  * read takes the next free place in the share, so that reads stay spaced out when their number grows.
  */
-import { isBusy, type Reading } from './reading.ts';
-
 const share = 0.2;
 const pressingWeight = 4;
 
 export class StateShare {
-  readonly #weights = new Map<Reading, number>();
+  readonly #weights = new Map<object, number>();
   #total = 0;
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  /** Counts a read in, by how pressing it is now. */
-  count(reading: Reading): void {
-    this.#set(reading, isBusy(reading) ? pressingWeight : 1);
+  /** Counts a read in, by whether it is pressing now. */
+  count(reading: object, isPressing: boolean): void {
+    this.#set(reading, isPressing ? pressingWeight : 1);
   }
 
   /** Counts a read out. */
-  leave(reading: Reading): void {
+  leave(reading: object): void {
     this.#set(reading, 0);
   }
 
@@ -35,11 +33,10 @@ export class StateShare {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#weights.size;
   }
 
-  /** The pause before a read is asked again, as things stand now. */
-  intervalMs(reading: Reading, requestsPerSecond: number): number {
-    if (this.#weights.has(reading)) this.count(reading);
-    const weight = isBusy(reading) ? pressingWeight : 1;
-    return Math.max(reading.read.rateLimitedMs ?? 0, this.calmMs(requestsPerSecond) / weight);
+  /** The pause before a read is asked again, as things stand now and before its own wish is considered. */
+  intervalMs(reading: object, isPressing: boolean, requestsPerSecond: number): number {
+    if (this.#weights.has(reading)) this.count(reading, isPressing);
+    return this.calmMs(requestsPerSecond) / (isPressing ? pressingWeight : 1);
   }
 
   /** Takes the next free place in the share, and says when that is. */
@@ -49,7 +46,7 @@ export class StateShare {
     return at;
   }
 
-  #set(reading: Reading, weight: number): void {
+  #set(reading: object, weight: number): void {
     this.#total += weight - (this.#weights.get(reading) ?? 0);
     if (weight === 0) this.#weights.delete(reading);
     else this.#weights.set(reading, weight);
