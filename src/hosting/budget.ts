@@ -9,8 +9,7 @@
  * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
 import PQueue, { type QueueAddOptions } from 'p-queue';
-import { growingMs, jittered } from '../base/backoff.ts';
-import type { Clock, Entropy } from '../base/clock.ts';
+import { growingMs, jittered, type Clock, type Entropy } from '../base/time.ts';
 import type { Urgency } from '../engine/ports.ts';
 import { longestPauseMs } from './wire/outcome.ts';
 

@@ -4,7 +4,7 @@
  * After a 401 only one request per growing pause is sent; all others fail without being sent. The first answer that is not
  * a 401 ends that.
  */
-import type { Clock, Entropy } from '../base/clock.ts';
+import type { Clock, Entropy } from '../base/time.ts';
 import type { Metrics, Request, Urgency } from '../engine/ports.ts';
 import { Budget } from './budget.ts';
 import type { Seen } from './wire/outcome.ts';

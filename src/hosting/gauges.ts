@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import type { Metrics } from '../engine/ports.ts';
 import type { Budget } from './budget.ts';
 import type { Mirror } from './mirror/mirror.ts';

@@ -2,7 +2,7 @@
  * Opens services: host rules first, then one budget and one set of connections for each credential, shared by its accounts. A
  * credential whose calls hang holds no connection that another one needs.
  */
-import type { Clock, Entropy } from '../base/clock.ts';
+import type { Clock, Entropy } from '../base/time.ts';
 import { createHash } from 'node:crypto';
 import type { Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
 import { Secret } from '../base/secret.ts';

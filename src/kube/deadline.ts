@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import { KubeError } from '../engine/ports.ts';
 
 /** Something took longer than its deadline. */

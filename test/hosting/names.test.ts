@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/time.ts';
 import { openHosts } from '../../src/hosting/wire/hosts.ts';
 import { lookupWith, openNames, type Resolve } from '../../src/hosting/wire/names.ts';
 import { openUndiciWire } from '../../src/hosting/wire/undici-wire.ts';

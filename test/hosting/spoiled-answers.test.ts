@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/time.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { Outcome, Service } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KubeError, type KubeObject } from '../../src/engine/ports.ts';
-import { Backoff } from '../../src/base/backoff.ts';
+import { Backoff } from '../../src/base/time.ts';
 import { GarbledError } from '../../src/kube/client/failure.ts';
 import { linesOf } from '../../src/kube/client/lines.ts';
 import { Reflector } from '../../src/kube/watch/reflector.ts';

@@ -2,7 +2,7 @@
  * The whole system in one process and on one virtual clock: the operator as it is, a Kubernetes cluster in memory, and the
  * simulator without sockets. The same seed gives the same run.
  */
-import type { Clock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/time.ts';
 import { createOperator, resourceOf, type Operator } from '../../src/cli/operator/operator.ts';
 import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/contract/define.ts';

@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from '../../src/base/clock.ts';
+import type { Clock, Entropy } from '../../src/base/time.ts';
 import { randomUUID } from 'node:crypto';
 import type { KubeAccess, KubeCredentials } from '../../src/kube/credentials/access.ts';
 import { Secret } from '../../src/base/secret.ts';

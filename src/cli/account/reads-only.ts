@@ -1,5 +1,5 @@
 /** The only wire of the commands that look at the service: it carries GET and nothing else. */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Hosts } from '../../hosting/wire/hosts.ts';
 import { openNames } from '../../hosting/wire/names.ts';
 import { openUndiciWire, type OpenWire } from '../../hosting/wire/undici-wire.ts';

@@ -3,7 +3,7 @@
  *
  * Everything that touches the outside comes in, so that a test runs the same operator on a virtual clock and in memory.
  */
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import { group, version } from '../../engine/objects/names.ts';
 import { Engine } from '../../engine/engine.ts';
 import { Outage } from '../../engine/status/outage.ts';

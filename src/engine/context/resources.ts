@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { type Json, isRecord } from '../../base/json.ts';
 import type { Closed } from '../account/settings.ts';
 import type { Accounts, Session } from '../account/accounts.ts';

@@ -6,7 +6,7 @@
  *
  * p-queue is not this: a task of it keeps its place until it ends, while a reconcile gives up its place when it waits.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { KubeError, type Log, type Metrics, type Troubles } from '../ports.ts';
 import { urgencies, type QueueUrgency, type WorkQueue } from './work-queue.ts';
 

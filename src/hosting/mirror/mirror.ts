@@ -7,8 +7,7 @@
  * wait in the queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun
  * in the very tick in which a write ended never counts as begun after it.
  */
-import { growingMs, jittered } from '../../base/backoff.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
+import { growingMs, jittered, type Clock, type Entropy } from '../../base/time.ts';
 import PQueue from 'p-queue';
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';

@@ -1,5 +1,5 @@
 /** The state of one read in the mirror, and when it is due. */
-import { growingMs } from '../../base/backoff.ts';
+import { growingMs } from '../../base/time.ts';
 import type { Read, ReadProblem, Snapshot } from '../../engine/ports.ts';
 
 /** How much earlier than its real start a list is dated. */

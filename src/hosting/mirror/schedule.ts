@@ -4,7 +4,7 @@
  * Lists keep the account's interval, or a longer one where all polls together would use more than half of the budget;
  * rate-limited reads share a fifth of it. Sums are kept, so the cost of a query does not depend on the number of reads.
  */
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import type { Read } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
 import { baseIntervalMs, isBusy, plannedPerSecond, type Reading } from './reading.ts';

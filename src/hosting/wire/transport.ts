@@ -5,7 +5,7 @@
  * over everything from connecting to the last byte, and no second try. Only bugs are thrown.
  */
 import type { Json } from '../../base/json.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';

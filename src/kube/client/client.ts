@@ -1,5 +1,5 @@
 import { isRecord } from '../../base/json.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import {
   type ClusterAction,
   type KubeApi,

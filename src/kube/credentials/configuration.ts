@@ -6,7 +6,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { isRecord } from '../../base/json.ts';
 import { within } from '../deadline.ts';
 import { CredentialsError, mayCarryToken } from './access.ts';

@@ -6,7 +6,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { sameJson } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import { within } from '../deadline.ts';

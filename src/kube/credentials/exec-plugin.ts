@@ -6,7 +6,7 @@ import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';
 import { type Credential, ExecAuth } from '@kubernetes/client-node/dist/exec_auth.js';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 
 /** How long a plugin may run. */
 export const pluginMs = 60_000;

@@ -8,8 +8,7 @@
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
 import type { KubeWire } from '../client/parse.ts';
-import { microTime } from '../../base/time.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
+import { microTime, type Clock, type Entropy } from '../../base/time.ts';
 import {
   type EventRecorder,
   type KubeApi,

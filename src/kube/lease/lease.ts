@@ -19,12 +19,11 @@
  */
 import type { V1Lease } from '@kubernetes/client-node';
 import type { KubeWire } from '../client/parse.ts';
-import { microTime } from '../../base/time.ts';
+import { microTime, type Clock, type Entropy } from '../../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log } from '../../engine/ports.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
 import { compareVersions } from '../../base/resource-version.ts';
 import { pause, within } from '../deadline.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
 
 /** Durations of the election; the defaults are those of Kubernetes' own components. */
 export interface LeasePace {

@@ -3,7 +3,7 @@
  *
  * Guarantees: a change, creation or deletion is noticed within one round; an object that nobody uses any more is not read.
  */
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import type { KubeApi, Resource } from '../../engine/ports.ts';
 import { within } from '../deadline.ts';
 

@@ -7,7 +7,7 @@
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord } from '../../base/json.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
 import { Secret } from '../../base/secret.ts';
 import { MaterialRounds, type Asked } from './material-rounds.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 
 /** A reflector, as health and metrics see it. */
 export interface Listener {

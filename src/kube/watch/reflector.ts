@@ -30,13 +30,12 @@ import {
   type Resource,
   type Troubles,
 } from '../../engine/ports.ts';
-import { Backoff, type BackoffShape } from '../../base/backoff.ts';
+import { Backoff, type BackoffShape, type Clock, type Entropy } from '../../base/time.ts';
 import { TooLargeError } from '../client/failure.ts';
 import { compareVersions } from '../../base/resource-version.ts';
 import { linked, pause, within } from '../deadline.ts';
 import { type ListReason, SilenceError, withWatchDeadline, Relist, listReasonOf } from './watch-deadline.ts';
 import { ObjectCache } from './object-cache.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
 
 /** Sizes and durations of a reflector; the defaults are for production. */
 export interface ReflectorPace {

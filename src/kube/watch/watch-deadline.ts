@@ -8,7 +8,7 @@
  *
  * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { KubeError } from '../../engine/ports.ts';
 import { unlessLate, within } from '../deadline.ts';
 import { GarbledError } from '../client/failure.ts';

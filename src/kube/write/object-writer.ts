@@ -5,8 +5,7 @@
  * nor on a recreated namesake; what is there already is not written; every call ends in time; an answer that is committed is written
  * until it stands there, whatever happens in between, unless it is not ours to write any more.
  */
-import type { Clock, Entropy } from '../../base/clock.ts';
-import { Backoff } from '../../base/backoff.ts';
+import { type Clock, type Entropy, Backoff } from '../../base/time.ts';
 import { sameJson } from '../../base/json.ts';
 import {
   type KubeApi,
