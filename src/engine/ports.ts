@@ -3,8 +3,7 @@
  *
  * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
  */
-import type { JsonObject } from '../base/json.ts';
-import type { Secret } from '../base/secret.ts';
+import type { JsonObject, Secret } from '../base/json.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
 

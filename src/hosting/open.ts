@@ -5,7 +5,7 @@
 import type { Clock, Entropy } from '../base/time.ts';
 import { createHash } from 'node:crypto';
 import type { Hosting, Log, Metrics, Service, ServiceSettings } from '../engine/ports.ts';
-import { Secret } from '../base/secret.ts';
+import { Secret } from '../base/json.ts';
 import { Credential } from './credential.ts';
 import { openHosts, type HostRules } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/json.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import { postContactPoint } from '../../src/hosting/requests.ts';
 import { realClock } from '../support/real-time.ts';

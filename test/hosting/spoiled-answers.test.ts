@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/time.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/json.ts';
 import type { Outcome, Service } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/open.ts';
 import { contactPointsOf, postContactPoint } from '../../src/hosting/requests.ts';

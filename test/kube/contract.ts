@@ -7,7 +7,7 @@ import { type KubeApi, KubeError, type KubeObject, type KubeReason, type WatchEv
 import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
 import { eventResource } from '../../src/kube/events/events.ts';
 import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
-import { compareVersions, isVersion } from '../../src/base/resource-version.ts';
+import { compareVersions, isVersion } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
 import { present, thing, things } from './example.ts';

@@ -5,8 +5,7 @@
  * made of the answers fits together; an answer that did not come is told as such, and never looks like an empty one.
  */
 import type { Clock, Entropy } from '../../base/time.ts';
-import { recordsIn } from '../../base/json.ts';
-import type { Secret } from '../../base/secret.ts';
+import { recordsIn, type Secret } from '../../base/json.ts';
 import type { Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/open.ts';
 import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';

@@ -11,8 +11,7 @@ import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engin
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import { openHosting } from '../../hosting/open.ts';
 import { kinds } from '../../kinds/index.ts';
-import { isRecord, recordsIn } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
+import { isRecord, recordsIn, Secret } from '../../base/json.ts';
 import { secretResource } from '../../kube/material/material.ts';
 import type { AccountReader, AccountReading } from '../account/reader.ts';
 import { MemoryCluster } from '../in-memory/cluster.ts';

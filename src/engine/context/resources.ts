@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/time.ts';
-import { type Json, isRecord } from '../../base/json.ts';
+import { type Json, isRecord, type Secret } from '../../base/json.ts';
 import type { Closed } from '../account/settings.ts';
 import type { Accounts, Session } from '../account/accounts.ts';
 import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
@@ -8,7 +8,6 @@ import type { Referred, Subject } from '../kind/contract/pass.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import { annotations, finalizer, inWords } from '../objects/names.ts';
 import type { KubeObject, Material, Service } from '../ports.ts';
-import type { Secret } from '../../base/secret.ts';
 
 /** The resources of an object: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
 export interface Resources {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
+import { type Json, type JsonObject, Secret } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
 import { type BodySchemas, Id, MaybeSecret, Text, get, remove, single, write } from './endpoint.ts';
 import { dateMs, id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';

@@ -1,7 +1,6 @@
-import type { Json, JsonObject } from '../../base/json.ts';
+import { type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { z } from 'zod';
 import type { Effect, Read, Request } from '../../engine/ports.ts';
-import { Secret } from '../../base/secret.ts';
 
 /** An identifier of the service: opaque, never empty, and nothing that could mean a path. */
 export const Id = z

@@ -1,7 +1,6 @@
 /** Items of full lists: frozen, lean, and the same object as long as nothing about them differs. */
 import { groupId, type Read } from '../../engine/ports.ts';
-import { sameJson } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
+import { sameJson, Secret } from '../../base/json.ts';
 
 /** Freezes a value all the way down, with one copy of each short text. */
 function settled(value: unknown, texts: Map<string, string>): unknown {

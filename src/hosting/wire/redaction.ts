@@ -5,9 +5,8 @@
  * no search finds every form. Other words are shown on one line, cut, and without the credential as it is written in the Secret.
  * What is compared with a spec is never touched, so that nothing is taken for something else.
  */
-import type { Json } from '../../base/json.ts';
+import { type Json, Secret } from '../../base/json.ts';
 import type { Request } from '../../engine/ports.ts';
-import { Secret } from '../../base/secret.ts';
 import { id, isObject, parsed } from '../api/shape.ts';
 import { time } from '../api/texts.ts';
 

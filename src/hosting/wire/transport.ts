@@ -4,11 +4,10 @@
  * Nothing is sent that its schema does not accept; secrets are revealed only here, while serialising. There is one deadline
  * over everything from connecting to the last byte, and no second try. Only bugs are thrown.
  */
-import type { Json } from '../../base/json.ts';
+import { type Json, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request } from '../../engine/ports.ts';
-import { Secret } from '../../base/secret.ts';
 import { errorTextOf, longestMessage, saysNo, wordsFrom } from './message.ts';
 import { type Seen, retryAfterMs } from './outcome.ts';
 import { bodySchemas } from '../requests.ts';

@@ -1,7 +1,6 @@
-import { isRecord } from '../../base/json.ts';
+import { isRecord, isVersion } from '../../base/json.ts';
 import type { KubeObject, ObjectMeta, Page, Resource, WatchEvent } from '../../engine/ports.ts';
 import { GarbledError } from './failure.ts';
-import { isVersion } from '../../base/resource-version.ts';
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 

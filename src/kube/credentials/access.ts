@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Secret } from '../../base/secret.ts';
+import type { Secret } from '../../base/json.ts';
 
 /** What a TLS connection to the API server is made with. */
 export interface Tls {

@@ -22,7 +22,7 @@ import type { KubeWire } from '../client/parse.ts';
 import { microTime, type Clock, type Entropy } from '../../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log } from '../../engine/ports.ts';
 import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
-import { compareVersions } from '../../base/resource-version.ts';
+import { compareVersions } from '../../base/json.ts';
 import { pause, within } from '../deadline.ts';
 
 /** Durations of the election; the defaults are those of Kubernetes' own components. */

@@ -6,10 +6,9 @@
  * way. Where it is not allowed, the objects in use are read again in rounds.
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
-import { isRecord } from '../../base/json.ts';
+import { isRecord, Secret } from '../../base/json.ts';
 import type { Clock, Entropy } from '../../base/time.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
-import { Secret } from '../../base/secret.ts';
 import { MaterialRounds, type Asked } from './material-rounds.ts';
 import { Reflector } from '../watch/reflector.ts';
 import type { Unchecked } from '../client/parse.ts';

@@ -1,5 +1,5 @@
 import type { CacheEvent, KubeObject } from '../../engine/ports.ts';
-import { compareVersions } from '../../base/resource-version.ts';
+import { compareVersions } from '../../base/json.ts';
 
 /**
  * The newest known version of every object of one resource, and the pure rules by which it changes.

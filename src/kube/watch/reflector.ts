@@ -32,7 +32,7 @@ import {
 } from '../../engine/ports.ts';
 import { Backoff, type BackoffShape, type Clock, type Entropy } from '../../base/time.ts';
 import { TooLargeError } from '../client/failure.ts';
-import { compareVersions } from '../../base/resource-version.ts';
+import { compareVersions } from '../../base/json.ts';
 import { linked, pause, within } from '../deadline.ts';
 import { type ListReason, SilenceError, withWatchDeadline, Relist, listReasonOf } from './watch-deadline.ts';
 import { ObjectCache } from './object-cache.ts';

@@ -1,6 +1,4 @@
-import { sameJson } from '../../../base/json.ts';
-import type { Json } from '../../../base/json.ts';
-import { Secret } from '../../../base/secret.ts';
+import { sameJson, type Json, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import { isInDoubt, overwritable } from './sent-fingerprints.ts';
