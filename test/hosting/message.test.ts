@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorTextOf, wordsFrom } from '../../src/hosting/wire/message.ts';
+import { errorTextOf, wordsFrom } from '../../src/hosting/api/endpoint.ts';
 import { retryAfterMs } from '../../src/hosting/wire/outcome.ts';
 
 describe('the short text of an error body', () => {

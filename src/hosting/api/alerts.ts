@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import type { Read, Request } from '../../engine/ports.ts';
-import { AnyText, type BodySchemas, Finite, Id, Text, get, remove, single, write } from './endpoint.ts';
 import {
+  AnyText,
+  type BodySchemas,
+  Finite,
+  Id,
+  Text,
+  get,
+  remove,
+  single,
+  write,
   dateMs,
   id,
   isObject,
@@ -13,8 +21,10 @@ import {
   shown,
   text,
   unwrapped,
-} from './shape.ts';
-import { compared, time, word } from './texts.ts';
+  compared,
+  time,
+  word,
+} from './endpoint.ts';
 
 /** An alert. */
 export interface AlertItem {

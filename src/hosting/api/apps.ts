@@ -12,9 +12,20 @@ import {
   remove,
   single,
   write,
+  dateMs,
+  id,
+  listed,
+  listedAnyhow,
+  number,
+  optional,
+  parsed,
+  shown,
+  shownList,
+  unwrapped,
+  compared,
+  word,
+  words,
 } from './endpoint.ts';
-import { dateMs, id, listed, listedAnyhow, number, optional, parsed, shown, shownList, unwrapped } from './shape.ts';
-import { compared, word, words } from './texts.ts';
 
 /** An app as `GET /apps` lists it. */
 export interface AppItem {

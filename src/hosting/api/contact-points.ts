@@ -1,9 +1,28 @@
 import { z } from 'zod';
 import { type Json, type JsonObject, Secret } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { type BodySchemas, Id, MaybeSecret, Text, get, remove, single, write } from './endpoint.ts';
-import { dateMs, id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';
-import { compared, word, words } from './texts.ts';
+import {
+  type BodySchemas,
+  Id,
+  MaybeSecret,
+  Text,
+  get,
+  remove,
+  single,
+  write,
+  dateMs,
+  id,
+  isObject,
+  listed,
+  parsed,
+  shown,
+  shownList,
+  text,
+  unwrapped,
+  compared,
+  word,
+  words,
+} from './endpoint.ts';
 
 /** A contact point as the service shows it to everybody. */
 export interface ContactPointItem {

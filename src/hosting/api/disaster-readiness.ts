@@ -1,10 +1,31 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { errorTextOf, wordsFrom } from '../wire/message.ts';
-import { type BodySchemas, Finite, Id, Text, cursorList, write } from './endpoint.ts';
-import { id, isObject, listed, nextCursorOf, number, optional, parsed, shown, shownList, textOrNull } from './shape.ts';
-import { amounts, compared, time, word, words } from './texts.ts';
+import {
+  errorTextOf,
+  wordsFrom,
+  type BodySchemas,
+  Finite,
+  Id,
+  Text,
+  cursorList,
+  write,
+  id,
+  isObject,
+  listed,
+  nextCursorOf,
+  number,
+  optional,
+  parsed,
+  shown,
+  shownList,
+  textOrNull,
+  amounts,
+  compared,
+  time,
+  word,
+  words,
+} from './endpoint.ts';
 
 /** Names of a recovered environment, planned or made. */
 export interface DestinationNames {

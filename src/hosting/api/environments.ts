@@ -1,8 +1,19 @@
 import { z } from 'zod';
 import type { Request } from '../../engine/ports.ts';
-import { AnyObject, type BodySchemas, Id, MaybeSecret, Text, write } from './endpoint.ts';
-import { id, isObject, number, parsed, shown } from './shape.ts';
-import { word } from './texts.ts';
+import {
+  AnyObject,
+  type BodySchemas,
+  Id,
+  MaybeSecret,
+  Text,
+  write,
+  id,
+  isObject,
+  number,
+  parsed,
+  shown,
+  word,
+} from './endpoint.ts';
 
 /** The answer to a lifecycle call. */
 export interface LifecycleAnswer {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Read, Request } from '../../engine/ports.ts';
-import { type BodySchemas, Id, get, single, write } from './endpoint.ts';
-import { id, isObject, parsed, unwrapped } from './shape.ts';
+import { type BodySchemas, Id, get, single, write, id, isObject, parsed, unwrapped } from './endpoint.ts';
 
 /** The environments that a member may access. */
 export interface MemberAccessItem {

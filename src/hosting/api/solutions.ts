@@ -1,8 +1,25 @@
 import { z } from 'zod';
 import type { Read, Request } from '../../engine/ports.ts';
-import { AnyObject, type BodySchemas, Id, Text, get, write } from './endpoint.ts';
-import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
-import { compared, note, word, words } from './texts.ts';
+import {
+  AnyObject,
+  type BodySchemas,
+  Id,
+  Text,
+  get,
+  write,
+  id,
+  isObject,
+  listed,
+  listedAnyhow,
+  parsed,
+  shown,
+  shownList,
+  unwrapped,
+  compared,
+  note,
+  word,
+  words,
+} from './endpoint.ts';
 
 /** An entry of the catalog. */
 export interface SolutionItem {

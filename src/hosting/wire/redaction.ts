@@ -7,8 +7,7 @@
  */
 import { type Json, Secret } from '../../base/json.ts';
 import type { Request } from '../../engine/ports.ts';
-import { id, isObject, parsed } from '../api/shape.ts';
-import { time } from '../api/texts.ts';
+import { id, isObject, parsed, time } from '../api/endpoint.ts';
 
 /** A shorter token is found in too many words. */
 const shortestToken = 4;

@@ -8,10 +8,9 @@ import { type Json, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request } from '../../engine/ports.ts';
-import { errorTextOf, longestMessage, saysNo, wordsFrom } from './message.ts';
+import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text } from '../api/endpoint.ts';
 import { type Seen, retryAfterMs } from './outcome.ts';
 import { bodySchemas } from '../requests.ts';
-import { Id, Text } from '../api/endpoint.ts';
 import { isAboutSecrets, withoutCredential, withoutWords } from './redaction.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
