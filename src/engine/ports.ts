@@ -26,7 +26,7 @@ export interface Request {
   readonly effect: Effect;
 }
 
-/** How a call ended, named by what the caller should do. The table is in `hosting/wire/outcome.ts`. */
+/** How a call ended, named by what the caller should do. The table is in `hosting/wire/transport.ts`. */
 export type Outcome =
   /** The service did it. */
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }

@@ -11,7 +11,7 @@
 import PQueue, { type QueueAddOptions } from 'p-queue';
 import { growingMs, jittered, type Clock, type Entropy } from '../base/time.ts';
 import type { Urgency } from '../engine/ports.ts';
-import { longestPauseMs } from './wire/outcome.ts';
+import { longestPauseMs } from './wire/transport.ts';
 
 /** The limits of an account. */
 export interface Allowance {

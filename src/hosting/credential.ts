@@ -7,9 +7,8 @@
 import type { Clock, Entropy } from '../base/time.ts';
 import type { Metrics, Request, Urgency } from '../engine/ports.ts';
 import { Budget } from './budget.ts';
-import type { Seen } from './wire/outcome.ts';
+import type { Seen, ExchangeOptions, Transport } from './wire/transport.ts';
 import { StateShare } from './mirror/state-share.ts';
-import type { ExchangeOptions, Transport } from './wire/transport.ts';
 
 const firstPauseMs = 2000;
 const longestPauseMs = 300_000;

@@ -14,9 +14,7 @@ import type { Credential } from './credential.ts';
 import { startGauges } from './gauges.ts';
 import type { BaseUrl } from './wire/hosts.ts';
 import { Mirror } from './mirror/mirror.ts';
-import { outcomeOf, type Seen } from './wire/outcome.ts';
-import { openTransport } from './wire/transport.ts';
-import { shownText, withoutCredential } from './wire/redaction.ts';
+import { outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 import type { Wire } from './wire/wire.ts';
 
 /** The parts that a service is built from. */

@@ -6,7 +6,7 @@
  * (the list moved meanwhile) counts once, as it was seen last.
  */
 import type { Read, ReadProblem, Request } from '../../engine/ports.ts';
-import { problemOf, type Answer, type Seen } from '../wire/outcome.ts';
+import { problemOf, type Answer, type Seen } from '../wire/transport.ts';
 
 const mostPages = 1000;
 

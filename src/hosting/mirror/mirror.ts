@@ -12,7 +12,7 @@ import PQueue from 'p-queue';
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
 import { merged, withGroups } from './items.ts';
-import type { Seen } from '../wire/outcome.ts';
+import type { Seen } from '../wire/transport.ts';
 import { Schedule } from './schedule.ts';
 import { dueAt, hairMs, isPolled, isWanted, newReading, noteList, type Reading } from './reading.ts';
 import { fullList, type Listed } from './full-list.ts';
