@@ -10,8 +10,7 @@ import { Credential } from './credential.ts';
 import { openHosts, type HostRules } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';
 import { openService } from './service.ts';
-import { openUndiciWire, type OpenWire } from './wire/undici-wire.ts';
-import type { Wire } from './wire/wire.ts';
+import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
 
 /** The parts that hosting is built from. */
 export interface HostingOptions {
