@@ -1,6 +1,6 @@
 import type { Clock } from '../base/time.ts';
 import type { Metrics } from '../engine/ports.ts';
-import type { Budget } from './budget.ts';
+import type { Budget } from './credential.ts';
 import type { Mirror } from './mirror/mirror.ts';
 
 const everyMs = 15_000;

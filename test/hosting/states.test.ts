@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { alertStateOf } from '../../src/hosting/requests.ts';
-import { StateShare } from '../../src/hosting/mirror/state-share.ts';
+import { StateShare } from '../../src/hosting/credential.ts';
 import { pathOf } from './support/scripted-wire.ts';
 import { mirrorOfSmallWorld } from './support/small-world.ts';
 
