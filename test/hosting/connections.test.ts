@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { Secret } from '../../src/base/json.ts';
-import { openHosting } from '../../src/hosting/open.ts';
+import { openHosting } from '../../src/hosting/service.ts';
 import { postContactPoint } from '../../src/hosting/requests.ts';
 import { realClock } from '../support/real-time.ts';
 import { collector, loopbackRules, steadyEntropy } from './support/around.ts';

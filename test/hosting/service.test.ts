@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Service, ServiceSettings, ListListener } from '../../src/engine/ports.ts';
-import { openHosting } from '../../src/hosting/open.ts';
+import { openHosting } from '../../src/hosting/service.ts';
 import { appsOf, contactPointsOf, deleteContactPoint, postContactPoint } from '../../src/hosting/requests.ts';
 import { Secret } from '../../src/base/json.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';

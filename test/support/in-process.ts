@@ -8,7 +8,7 @@ import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
 import type { AnyKind } from '../../src/engine/kind/contract/define.ts';
 import { group, version } from '../../src/engine/objects/names.ts';
 import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
-import { openHosting } from '../../src/hosting/open.ts';
+import { openHosting } from '../../src/hosting/service.ts';
 import type { Wire } from '../../src/hosting/wire/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
 import { secretResource } from '../../src/kube/material/material.ts';

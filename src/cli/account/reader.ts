@@ -7,7 +7,7 @@
 import type { Clock, Entropy } from '../../base/time.ts';
 import { recordsIn, type Secret } from '../../base/json.ts';
 import type { Outcome, Request, Service } from '../../engine/ports.ts';
-import { openHosting } from '../../hosting/open.ts';
+import { openHosting } from '../../hosting/service.ts';
 import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';
 import { silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';

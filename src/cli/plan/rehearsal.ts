@@ -9,7 +9,7 @@ import { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { group, keyOf, version } from '../../engine/objects/names.ts';
 import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
-import { openHosting } from '../../hosting/open.ts';
+import { openHosting } from '../../hosting/service.ts';
 import { kinds } from '../../kinds/index.ts';
 import { isRecord, recordsIn, Secret } from '../../base/json.ts';
 import { secretResource } from '../../kube/material/material.ts';

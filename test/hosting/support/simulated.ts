@@ -1,5 +1,5 @@
 import type { Outcome, Read, Request, Service, Snapshot } from '../../../src/engine/ports.ts';
-import { openHosting } from '../../../src/hosting/open.ts';
+import { openHosting } from '../../../src/hosting/service.ts';
 import type { Wire } from '../../../src/hosting/wire/wire.ts';
 import { Secret } from '../../../src/base/json.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
