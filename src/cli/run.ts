@@ -3,7 +3,7 @@ import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
 import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
 import { openKube } from '../kube/client/client.ts';
-import { agesOf } from '../kube/watch/health.ts';
+import { agesOf } from '../kube/reflector.ts';
 import { LeaseElection, leasePaceOf } from '../kube/lease/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command, type Trouble } from './frame.ts';

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeApi, KubeError, type KubeObject, type KubeReason, type WatchEvent } from '../../src/engine/ports.ts';
-import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
+import { KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { eventResource } from '../../src/kube/events/events.ts';
 import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
 import { compareVersions, isVersion } from '../../src/base/json.ts';

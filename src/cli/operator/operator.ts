@@ -12,11 +12,9 @@ import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events/events.ts';
-import { complaintsOf, type Listener } from '../../kube/watch/health.ts';
+import { complaintsOf, type Listener, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material/material.ts';
-import { KubeObjectWriter } from '../../kube/write/object-writer.ts';
-import { Reflector } from '../../kube/watch/reflector.ts';
-import { withinSize } from '../../kube/watch/within-size.ts';
+import { KubeObjectWriter, withinSize } from '../../kube/object-writer.ts';
 
 export interface OperatorOptions {
   readonly kinds: readonly AnyKind[];

@@ -10,7 +10,7 @@ import { isRecord, Secret } from '../../base/json.ts';
 import type { Clock, Entropy } from '../../base/time.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
 import { MaterialRounds, type Asked } from './material-rounds.ts';
-import { Reflector } from '../watch/reflector.ts';
+import { Reflector } from '../reflector.ts';
 import type { Unchecked } from '../client/parse.ts';
 import { within } from '../deadline.ts';
 
