@@ -4,7 +4,7 @@ import type { Leadership, Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
 import { openKube } from '../kube/client/client.ts';
 import { agesOf } from '../kube/reflector.ts';
-import { LeaseElection, leasePaceOf } from '../kube/lease/lease.ts';
+import { LeaseElection, leasePaceOf } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command, type Trouble } from './frame.ts';
 import { realClock, realEntropy } from './machine.ts';

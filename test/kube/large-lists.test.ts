@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Resource } from '../../src/engine/ports.ts';
 import { openKube } from '../../src/kube/client/client.ts';
-import { configMapResource } from '../../src/kube/material/material.ts';
+import { configMapResource } from '../../src/kube/material.ts';
 import { Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
 import { mostSpecSize, withinSize } from '../../src/kube/object-writer.ts';
 import { CollectedLog } from '../support/collected-log.ts';

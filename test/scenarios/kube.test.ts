@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { KubeObject, Resource } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
-import { EventPublisher, eventResource } from '../../src/kube/events/events.ts';
-import { LeaseElection } from '../../src/kube/lease/lease.ts';
-import { leaseResource, leaseSpecOf } from '../../src/kube/lease/lease-spec.ts';
-import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material/material.ts';
+import { EventPublisher, eventResource } from '../../src/kube/events.ts';
+import { LeaseElection, leaseResource, leaseSpecOf } from '../../src/kube/lease.ts';
+import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material.ts';
 import { Reflector } from '../../src/kube/reflector.ts';
 import { withinSize, KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { present, thing, things } from '../kube/example.ts';

@@ -11,7 +11,7 @@ import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/service.ts';
 import type { Wire } from '../../src/hosting/wire/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
-import { secretResource } from '../../src/kube/material/material.ts';
+import { secretResource } from '../../src/kube/material.ts';
 import { Secret } from '../../src/base/json.ts';
 import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';

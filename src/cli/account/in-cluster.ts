@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isRecord, Secret } from '../../base/json.ts';
 import { text } from '../../config.ts';
 import { KubeError, type KubeApi, type KubeObject } from '../../engine/ports.ts';
-import { secretResource } from '../../kube/material/material.ts';
+import { secretResource } from '../../kube/material.ts';
 import { kindNamed } from '../cluster/objects.ts';
 import { clusterFlags, type OpenCluster } from '../cluster/open.ts';
 import type { Trouble } from '../frame.ts';

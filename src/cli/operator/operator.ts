@@ -11,9 +11,9 @@ import type { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
-import { EventPublisher } from '../../kube/events/events.ts';
+import { EventPublisher } from '../../kube/events.ts';
 import { complaintsOf, type Listener, Reflector } from '../../kube/reflector.ts';
-import { KubeMaterial } from '../../kube/material/material.ts';
+import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter, withinSize } from '../../kube/object-writer.ts';
 
 export interface OperatorOptions {

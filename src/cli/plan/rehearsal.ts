@@ -12,7 +12,7 @@ import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import { openHosting } from '../../hosting/service.ts';
 import { kinds } from '../../kinds/index.ts';
 import { isRecord, recordsIn, Secret } from '../../base/json.ts';
-import { secretResource } from '../../kube/material/material.ts';
+import { secretResource } from '../../kube/material.ts';
 import type { AccountReader, AccountReading } from '../account/reader.ts';
 import { MemoryCluster } from '../in-memory/cluster.ts';
 import { KubeInMemory } from '../in-memory/kube.ts';
