@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { KubeError, type KubeObject } from '../../src/engine/ports.ts';
 import { Backoff } from '../../src/base/time.ts';
 import { GarbledError } from '../../src/kube/client/failure.ts';
-import { linesOf } from '../../src/kube/client/lines.ts';
+import { linesOf } from '../../src/kube/client/parse.ts';
 import { Reflector } from '../../src/kube/reflector.ts';
 import { compareVersions } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';

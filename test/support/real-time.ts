@@ -1,6 +1,6 @@
 import type { Clock, Entropy } from '../../src/base/time.ts';
 import { randomUUID } from 'node:crypto';
-import type { KubeAccess, KubeCredentials } from '../../src/kube/credentials/access.ts';
+import type { KubeAccess, KubeCredentials } from '../../src/kube/credentials/configuration.ts';
 import { Secret } from '../../src/base/json.ts';
 
 /** Time as it is, for what runs over real sockets. */

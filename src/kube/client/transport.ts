@@ -12,7 +12,7 @@ import type { Clock } from '../../base/time.ts';
 import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
-import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/access.ts';
+import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
 import { silenceOf, TooLargeError } from './failure.ts';
 
 /** One request as a value; messages call it `what`. */
