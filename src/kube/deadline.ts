@@ -38,7 +38,7 @@ export function within<T>(
 }
 
 /** The result; undefined when a `DeadlineError` was thrown instead. */
-export async function unlessLate<T>(inTime: Promise<T>): Promise<T | undefined> {
+async function unlessLate<T>(inTime: Promise<T>): Promise<T | undefined> {
   try {
     return await inTime;
   } catch (error) {

@@ -262,6 +262,6 @@ export function wordsFrom(text: string, longest = longestMessage): string {
 }
 
 /** A note of the service that people must read: made fit like its words, but not as short. */
-export function noteFrom(text: string): string {
+function noteFrom(text: string): string {
   return wordsFrom(text, longestNote);
 }
