@@ -6,7 +6,7 @@
  * interface promises makes the whole body unreadable: a reader then answers undefined, and nobody takes half a list for a list.
  * A text that is compared with a spec stays as it is, one that is only shown is made fit.
  */
-import { type Json, type JsonObject, Secret } from '../../base/json.ts';
+import { isRecord, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { z } from 'zod';
 import type { Effect, Read, Request } from '../../engine/ports.ts';
 
@@ -19,6 +19,9 @@ export const Id = z
     'must be an id: not empty, without spaces, control characters, / \\ ? # %',
   );
 
+/** A number that JSON can say. */
+export const number = z.number();
+
 /** Text that is not empty. */
 export const Text = z.string().min(1).max(65_536);
 
@@ -28,15 +31,12 @@ export const AnyText = z.string().max(1_048_576);
 /** Text that comes from a Secret, or from the open. */
 export const MaybeSecret = z.union([AnyText, z.instanceof(Secret)]);
 
-/** A number that JSON can say. */
-export const Finite = z.number();
-
 /** Anything that JSON can say, secrets included: where the interface shows no types. */
 const Anything: z.ZodType<Json> = z.lazy(() =>
   z.union([
     z.null(),
     z.boolean(),
-    Finite,
+    number,
     MaybeSecret,
     z.array(Anything).readonly(),
     z.record(z.string(), Anything).readonly(),
@@ -68,13 +68,12 @@ export function remove(path: string, query: Readonly<Record<string, string>>): R
 export function cursorList<Item>(
   path: string,
   query: Readonly<Record<string, string>>,
-  cursorOf: (body: unknown) => string | undefined,
 ): Pick<Read<Item>, 'first' | 'next'> {
   const first = { ...query, limit: '100' };
   return {
     first: get(path, first),
     next: (body) => {
-      const after = cursorOf(body);
+      const after = nextCursorOf(body);
       return after === undefined ? undefined : get(path, { ...first, after });
     },
   };
@@ -91,12 +90,6 @@ export function single<Item>(parse: (body: unknown) => Item | undefined): Read<I
 /** A required id: one piece, and no address. */
 export const id = z.string().regex(/^(?!.*:\/\/)[^\s\p{C}]{1,256}$/u);
 
-/** A required text, which may be empty. */
-export const text = z.string();
-
-/** A required number. */
-export const number = z.number();
-
 /** A field that may be absent or null, and must otherwise be what the schema says: it is compared or acted on. */
 export function optional<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.output<Schema> | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema));
@@ -105,13 +98,6 @@ export function optional<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.
 /** A field that only informs: anything unexpected counts as not shown. */
 export function shown<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.output<Schema> | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema)).catch(undefined);
-}
-
-/** A list that may be absent or null; undefined then. */
-export function optionalList<Schema extends z.ZodType>(
-  schema: Schema,
-): z.ZodType<readonly z.output<Schema>[] | undefined> {
-  return optional(z.array(schema));
 }
 
 /** A list that only informs; what is unexpected in it is left out. */
@@ -134,17 +120,12 @@ export const dateMs: z.ZodType<number | undefined> = z.unknown().transform((valu
   return Number.isNaN(parsed) ? undefined : parsed;
 });
 
-/** True for a JSON object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The object under one of these names, or the body itself: a GET may be bare or wrapped. */
 export function unwrapped(body: unknown, ...names: readonly string[]): unknown {
-  if (!isObject(body)) return undefined;
+  if (!isRecord(body)) return undefined;
   for (const name of names) {
     const inner = body[name];
-    if (isObject(inner)) return inner;
+    if (isRecord(inner)) return inner;
   }
   return body;
 }
@@ -175,7 +156,7 @@ export function listed<Schema extends z.ZodType>(
   body: unknown,
   ...names: readonly string[]
 ): readonly z.output<Schema>[] | undefined {
-  if (!isObject(body)) return undefined;
+  if (!isRecord(body)) return undefined;
   const list = names.map((name) => body[name]).find((value) => Array.isArray(value));
   return list === undefined ? undefined : parsedAll(schema, list);
 }
@@ -185,14 +166,14 @@ export function listedAnyhow<Schema extends z.ZodType>(
   schema: Schema,
   body: unknown,
 ): readonly z.output<Schema>[] | undefined {
-  const lists = Array.isArray(body) ? [body] : isObject(body) ? Object.values(body).filter(Array.isArray) : [];
+  const lists = Array.isArray(body) ? [body] : isRecord(body) ? Object.values(body).filter(Array.isArray) : [];
   const [only, other] = lists;
   return only === undefined || other !== undefined ? undefined : parsedAll(schema, only);
 }
 
 /** The cursor of the page after this one: absent, null and empty all mean that this was the last. */
-export function nextCursorOf(body: unknown): string | undefined {
-  const cursor = isObject(body) ? body['nextCursor'] : undefined;
+function nextCursorOf(body: unknown): string | undefined {
+  const cursor = isRecord(body) ? body['nextCursor'] : undefined;
   return typeof cursor === 'string' && cursor !== '' ? cursor : undefined;
 }
 
@@ -230,9 +211,9 @@ const longestNote = 2_000;
 /** The short text of an error body of any shape; undefined where it says nothing that people can read. */
 export function errorTextOf(body: unknown): string | undefined {
   if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : nonEmpty(body);
-  if (!isObject(body)) return undefined;
+  if (!isRecord(body)) return undefined;
   const { error, message, details } = body;
-  const inner = isObject(error) ? (error['message'] ?? error['error'] ?? error['code']) : error;
+  const inner = isRecord(error) ? (error['message'] ?? error['error'] ?? error['code']) : error;
   const said = [inner, message].find((value) => typeof value === 'string' && value.trim() !== '');
   const more = typeof details === 'string' ? nonEmpty(details) : undefined;
   return typeof said === 'string' ? [said.trim(), more].filter(Boolean).join(': ') : more;
@@ -240,9 +221,9 @@ export function errorTextOf(body: unknown): string | undefined {
 
 /** True where a body says that the call was not carried out. */
 export function saysNo(body: unknown): boolean {
-  if (!isObject(body)) return false;
+  if (!isRecord(body)) return false;
   const { success, error } = body;
-  return success === false || (typeof error === 'string' && error.trim() !== '') || isObject(error);
+  return success === false || (typeof error === 'string' && error.trim() !== '') || isRecord(error);
 }
 
 function nonEmpty(text: string): string | undefined {

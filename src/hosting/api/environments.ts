@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isRecord } from '../../base/json.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
   AnyObject,
@@ -8,11 +9,10 @@ import {
   Text,
   write,
   id,
-  isObject,
-  number,
   parsed,
   shown,
   word,
+  number,
 } from './endpoint.ts';
 
 /** The answer to a lifecycle call. */
@@ -38,7 +38,7 @@ export function lifecycleAnswerOf(body: unknown): LifecycleAnswer | undefined {
 /** The content version that a deployment made, wherever the service puts it. */
 export function deployedContentIdOf(body: unknown): string | undefined {
   const holder = z.object({ contentId: id });
-  return parsed(holder, body)?.contentId ?? (isObject(body) ? parsed(holder, body['appEnv'])?.contentId : undefined);
+  return parsed(holder, body)?.contentId ?? (isRecord(body) ? parsed(holder, body['appEnv'])?.contentId : undefined);
 }
 
 /** From where to where a rollback went. */

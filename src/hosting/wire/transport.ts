@@ -5,22 +5,11 @@
  * over everything from connecting to the last byte, and no second try. Only bugs are thrown. One table gives each answer, and
  * each lack of one, its meaning. Of its words people are shown only what is fit for them.
  */
-import { type Json, Secret } from '../../base/json.ts';
+import { isRecord, type Json, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
-import {
-  errorTextOf,
-  longestMessage,
-  saysNo,
-  wordsFrom,
-  Id,
-  Text,
-  id,
-  isObject,
-  parsed,
-  time,
-} from '../api/endpoint.ts';
+import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text, id, parsed, time } from '../api/endpoint.ts';
 import { bodySchemas } from '../requests.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
@@ -412,7 +401,7 @@ function bare(value: unknown, name: string): unknown {
     return isShort && (parsed(id, value) ?? parsed(time, value)) !== undefined ? value : undefined;
   }
   if (Array.isArray(value)) return value.map((item) => bare(item, name)).filter((item) => item !== undefined);
-  if (!isObject(value)) return value;
+  if (!isRecord(value)) return value;
   const entries = Object.entries(value).map(([key, inner]) => [key, bare(inner, key)] as const);
   return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
