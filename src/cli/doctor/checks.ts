@@ -6,8 +6,8 @@ import { annotations } from '../../engine/kind/contract/define.ts';
 import { KubeError, type ClusterAction, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
 import { identities } from '../../kinds/identities.ts';
-import { leaseResource } from '../../kube/lease/lease-spec.ts';
-import { secretResource } from '../../kube/material/material.ts';
+import { leaseResource } from '../../kube/lease.ts';
+import { secretResource } from '../../kube/material.ts';
 import { conditionOf, isCurrent, keyOfObject, readObjects } from '../cluster/objects.ts';
 import { ageInWords } from '../output/age.ts';
 

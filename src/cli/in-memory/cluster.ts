@@ -1,5 +1,5 @@
 import { isRecord, sameJson } from '../../base/json.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { parseObject } from '../../kube/client/parse.ts';

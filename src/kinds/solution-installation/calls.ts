@@ -3,7 +3,7 @@
  *
  * Why: docs/design/deployments.md#solutions
  */
-import { growingMs } from '../../base/backoff.ts';
+import { growingMs } from '../../base/time.ts';
 import type { Json } from '../../base/json.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
 import { definedOf } from '../../engine/kind/planner/compare.ts';

@@ -5,7 +5,7 @@
  *
  * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
-import { growingMs } from '../../../base/backoff.ts';
+import { growingMs } from '../../../base/time.ts';
 import type { Pass } from '../contract/pass.ts';
 import { releasedWithPlace, readOf } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';

@@ -5,9 +5,8 @@
  * nor on a recreated namesake; what is there already is not written; every call ends in time; an answer that is committed is written
  * until it stands there, whatever happens in between, unless it is not ours to write any more.
  */
-import type { Clock, Entropy } from '../../base/clock.ts';
-import { Backoff } from '../../base/backoff.ts';
-import { sameJson } from '../../base/json.ts';
+import { type Clock, type Entropy, Backoff } from '../base/time.ts';
+import { sameJson, isRecord } from '../base/json.ts';
 import {
   type KubeApi,
   KubeError,
@@ -17,9 +16,8 @@ import {
   type PatchOperation,
   type Resource,
   type Written,
-} from '../../engine/ports.ts';
-import { pause, within } from '../deadline.ts';
-import { withinSize } from '../watch/within-size.ts';
+} from '../engine/ports.ts';
+import { pause, within } from './deadline.ts';
 
 const answerMs = 45_000;
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
@@ -156,4 +154,34 @@ async function written(write: Promise<KubeObject>): Promise<Written> {
     if (error instanceof KubeError && error.reason === 'notFound') return { is: 'gone' };
     throw error;
   }
+}
+
+/** How many characters of text a spec may have: a hundred times an ordinary one. */
+export const mostSpecSize = 512 * 1024;
+
+/**
+ * The object as it is kept. Whoever may write a resource could fill the operator's memory with a few hundred of 1.4 MB: a
+ * spec that is larger than `mostSpecSize` is dropped, all but its account, with a sentence for the status of that object.
+ */
+export function withinSize(object: KubeObject): KubeObject {
+  const { spec } = object;
+  if (leftOf(mostSpecSize, spec) >= 0) return object;
+  const accountRef = isRecord(spec) ? spec['accountRef'] : undefined;
+  return {
+    ...object,
+    spec: accountRef === undefined ? {} : { accountRef },
+    tooLarge: `spec: is larger than ${mostSpecSize / 1024} kB, which is more than the operator reads; make it smaller`,
+  };
+}
+
+/** What is left of a budget of characters; negative as soon as it is used up. */
+function leftOf(budget: number, value: unknown): number {
+  if (typeof value === 'string') return budget - value.length;
+  if (typeof value !== 'object' || value === null) return budget - 1;
+  let left = budget;
+  for (const [key, part] of Object.entries(value)) {
+    left = leftOf(left - key.length, part);
+    if (left < 0) return left;
+  }
+  return left;
 }

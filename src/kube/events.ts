@@ -7,9 +7,8 @@
  */
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
-import type { KubeWire } from '../client/parse.ts';
-import { microTime } from '../../base/time.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { KubeWire } from './client/parse.ts';
+import { microTime, type Clock, type Entropy } from '../base/time.ts';
 import {
   type EventRecorder,
   type KubeApi,
@@ -17,8 +16,8 @@ import {
   type KubeObject,
   type Log,
   type Resource,
-} from '../../engine/ports.ts';
-import { pause, within } from '../deadline.ts';
+} from '../engine/ports.ts';
+import { pause, within } from './deadline.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
 

@@ -6,14 +6,12 @@
  * way. Where it is not allowed, the objects in use are read again in rounds.
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
-import { isRecord } from '../../base/json.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
-import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../../engine/ports.ts';
-import { Secret } from '../../base/secret.ts';
-import { MaterialRounds, type Asked } from './material-rounds.ts';
-import { Reflector } from '../watch/reflector.ts';
-import type { Unchecked } from '../client/parse.ts';
-import { within } from '../deadline.ts';
+import { isRecord, Secret } from '../base/json.ts';
+import type { Clock, Entropy } from '../base/time.ts';
+import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
+import { Reflector } from './reflector.ts';
+import type { Unchecked } from './client/parse.ts';
+import { within } from './deadline.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
@@ -179,4 +177,85 @@ function textsOf(data: unknown, decode: (text: string) => string): ReadonlyMap<s
   if (!isRecord(data)) return texts;
   for (const [key, text] of Object.entries(data)) if (typeof text === 'string') texts.set(key, decode(text));
   return texts;
+}
+
+const everyMs = 60_000;
+
+/** One object that is read again. */
+interface Asked {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface RoundsOptions {
+  readonly api: Pick<KubeApi, 'get'>;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly isUsed: (asked: Asked) => boolean;
+  readonly onChanged: (asked: Asked) => void;
+}
+
+/**
+ * Rereads the Secrets and ConfigMaps in use every minute, for operators that may not watch them.
+ *
+ * Guarantees: a change, creation or deletion is noticed within one round; an object that nobody uses any more is not read.
+ */
+class MaterialRounds {
+  readonly #options: RoundsOptions;
+  /** The version that its users have seen, by key; undefined when the object did not exist. */
+  readonly #known = new Map<string, { readonly asked: Asked; version: string | undefined }>();
+  #cancel: () => void = () => undefined;
+  #stopped = false;
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { clock, entropy } = this.#options;
+    if (this.#stopped) return;
+    this.#cancel = clock.after(everyMs * (0.9 + entropy.fraction() / 5), () => {
+      this.#round().then(
+        () => this.start(),
+        () => this.start(),
+      );
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  /**
+   * Remembers the first version that was read. A newer one read for another object must still be reported to earlier users.
+   */
+  read(key: string, asked: Asked, version: string | undefined): void {
+    if (!this.#known.has(key)) this.#known.set(key, { asked, version });
+  }
+
+  async #round(): Promise<void> {
+    const { isUsed } = this.#options;
+    for (const [key, known] of this.#known) {
+      if (this.#stopped) return;
+      if (isUsed(known.asked)) await this.#look(known);
+      else this.#known.delete(key);
+    }
+  }
+
+  async #look(known: { readonly asked: Asked; version: string | undefined }): Promise<void> {
+    const { api, clock, onChanged } = this.#options;
+    const { resource, namespace, name } = known.asked;
+    const title = `asking again for ${resource.plural} ${namespace}/${name}`;
+    const read = within(clock, readMs, api.get(resource, namespace, name), title);
+    // A failed read is repeated in the next round; resources that need the object report the failure themselves.
+    const found = await read.then(
+      (object) => ({ version: object?.metadata.resourceVersion }),
+      () => undefined,
+    );
+    if (found === undefined || found.version === known.version) return;
+    known.version = found.version;
+    onChanged(known.asked);
+  }
 }

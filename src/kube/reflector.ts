@@ -13,7 +13,7 @@
  * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than before. `onRewind` is
  *   called, unless another reflector noticed first, and every object of the new list is emitted again.
  *
- * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (watch-deadline.ts).
+ * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (deadline.ts).
  *
  * A restored etcd that has already passed the version seen here, and lacks only whole objects, cannot be told from the old one here;
  * the lease, which is written every two seconds, shows it.
@@ -29,14 +29,11 @@ import {
   type PageOptions,
   type Resource,
   type Troubles,
-} from '../../engine/ports.ts';
-import { Backoff, type BackoffShape } from '../../base/backoff.ts';
-import { TooLargeError } from '../client/failure.ts';
-import { compareVersions } from '../../base/resource-version.ts';
-import { linked, pause, within } from '../deadline.ts';
-import { type ListReason, SilenceError, withWatchDeadline, Relist, listReasonOf } from './watch-deadline.ts';
-import { ObjectCache } from './object-cache.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
+} from '../engine/ports.ts';
+import { Backoff, type BackoffShape, type Clock, type Entropy } from '../base/time.ts';
+import { GarbledError, TooLargeError } from './client/failure.ts';
+import { compareVersions } from '../base/json.ts';
+import { linked, pause, SilenceError, within, withWatchDeadline } from './deadline.ts';
 
 /** Sizes and durations of a reflector; the defaults are for production. */
 export interface ReflectorPace {
@@ -376,4 +373,137 @@ export class Reflector implements Cache {
       this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener of the reflector threw');
     }
   }
+}
+
+/** The reason for a list of all objects. */
+export type ListReason = 'start' | 'gone' | 'garbled' | 'backwards' | 'silent' | 'rewind';
+
+/** Thrown to end a watch, so that every object is listed again. */
+class Relist extends Error {
+  readonly reason: ListReason;
+
+  constructor(reason: ListReason) {
+    super(`listing again: ${reason}`);
+    this.name = 'Relist';
+    this.reason = reason;
+  }
+}
+
+/** The reason to list again after a failure; undefined when it is enough to open the watch again. */
+function listReasonOf(error: unknown): ListReason | undefined {
+  if (error instanceof Relist) return error.reason;
+  if (error instanceof SilenceError) return 'silent';
+  if (error instanceof GarbledError) return 'garbled';
+  return error instanceof KubeError && error.reason === 'gone' ? 'gone' : undefined;
+}
+
+/**
+ * The newest known version of every object of one resource, and the pure rules by which it changes.
+ *
+ * Guarantees: an object never goes back to an older version; one that was deleted and recreated gives `gone` and then `applied`; a
+ * late event of an object that was replaced changes nothing.
+ */
+class ObjectCache {
+  #objects = new Map<string, KubeObject>();
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(namespace: string | undefined, name: string): KubeObject | undefined {
+    return this.#objects.get(keyOf(namespace, name));
+  }
+
+  values(): Iterable<KubeObject> {
+    return this.#objects.values();
+  }
+
+  /** Takes a new version of an object. */
+  apply(object: KubeObject): readonly CacheEvent[] {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
+    const known = this.#objects.get(key);
+    if (known !== undefined && compareVersions(object.metadata.resourceVersion, known.metadata.resourceVersion) <= 0) {
+      return [];
+    }
+    this.#objects.set(key, object);
+    const applied = { is: 'applied', object, initial: false } satisfies CacheEvent;
+    if (known === undefined || known.metadata.uid === object.metadata.uid) return [applied];
+    return [{ is: 'gone', object: known }, applied];
+  }
+
+  /** Removes a deleted object; `object` is its last version. */
+  remove(object: KubeObject): readonly CacheEvent[] {
+    const key = keyOf(object.metadata.namespace, object.metadata.name);
+    const known = this.#objects.get(key);
+    if (known === undefined || known.metadata.uid !== object.metadata.uid) return [];
+    this.#objects.delete(key);
+    return [{ is: 'gone', object }];
+  }
+
+  /** True when one of these is older than the version known here, as after a restore of the cluster. */
+  isAhead(objects: readonly KubeObject[]): boolean {
+    return objects.some(({ metadata }) => {
+      const known = this.get(metadata.namespace, metadata.name)?.metadata;
+      return known?.uid === metadata.uid && compareVersions(metadata.resourceVersion, known.resourceVersion) < 0;
+    });
+  }
+
+  /** Replaces everything with a complete list. After a restore, versions prove nothing and every object counts as changed. */
+  replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
+    const before = this.#objects;
+    this.#objects = new Map(
+      objects.map((object) => [keyOf(object.metadata.namespace, object.metadata.name), object] as const),
+    );
+    const events: CacheEvent[] = [];
+    for (const [key, known] of before) {
+      if (this.#objects.get(key)?.metadata.uid !== known.metadata.uid) events.push({ is: 'gone', object: known });
+    }
+    for (const [key, object] of this.#objects) {
+      const known = before.get(key)?.metadata;
+      const { uid, resourceVersion } = object.metadata;
+      const same = known?.uid === uid && known.resourceVersion === resourceVersion;
+      if (!same || how.rewound) events.push({ is: 'applied', object, initial: how.initial });
+    }
+    return events;
+  }
+}
+
+function keyOf(namespace: string | undefined, name: string): string {
+  return `${namespace ?? ''}/${name}`;
+}
+
+/** A reflector, as health and metrics see it. */
+export interface Listener {
+  readonly name: string;
+  readonly isSynced: boolean;
+  lastHeardAt(): number | undefined;
+  problem(): string | undefined;
+}
+
+/** A watch without events or bookmarks for this long is reported as silent. */
+const silentAfterMs = 180_000;
+
+/** Milliseconds since each reflector last received something; undefined before its first list. */
+export function agesOf(listeners: Iterable<Listener>, clock: Clock): ReadonlyMap<string, number | undefined> {
+  const now = clock.monotonic();
+  const ages = new Map<string, number | undefined>();
+  for (const listener of listeners) {
+    const heardAt = listener.lastHeardAt();
+    ages.set(listener.name, heardAt === undefined ? undefined : now - heardAt);
+  }
+  return ages;
+}
+
+/** Why the process is not ready, one sentence for each reflector; empty when it is ready. */
+export function complaintsOf(listeners: Iterable<Listener>, clock: Clock, limitMs = silentAfterMs): readonly string[] {
+  const now = clock.monotonic();
+  const complaints: string[] = [];
+  for (const listener of listeners) {
+    const heardAt = listener.lastHeardAt();
+    const problem = listener.problem();
+    const because = problem === undefined ? '' : ` (${problem})`;
+    if (!listener.isSynced) complaints.push(`${listener.name}: not listed yet${because}`);
+    else if (heardAt === undefined || now - heardAt > limitMs) complaints.push(`${listener.name}: silent${because}`);
+  }
+  return complaints;
 }

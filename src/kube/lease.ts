@@ -17,14 +17,12 @@
  * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
  * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
-import type { V1Lease } from '@kubernetes/client-node';
-import type { KubeWire } from '../client/parse.ts';
-import { microTime } from '../../base/time.ts';
-import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log } from '../../engine/ports.ts';
-import { isReleased, type LeaseSpec, leaseResource, leaseSpecOf, releasedSeconds } from './lease-spec.ts';
-import { compareVersions } from '../../base/resource-version.ts';
-import { pause, within } from '../deadline.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { V1Lease, V1LeaseSpec } from '@kubernetes/client-node';
+import { type KubeWire, textOf, type Unchecked } from './client/parse.ts';
+import { microTime, type Clock, type Entropy } from '../base/time.ts';
+import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, type Resource } from '../engine/ports.ts';
+import { compareVersions, isRecord } from '../base/json.ts';
+import { pause, within } from './deadline.ts';
 
 /** Durations of the election; the defaults are those of Kubernetes' own components. */
 export interface LeasePace {
@@ -338,4 +336,42 @@ export class LeaseElection implements Leadership {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown failure';
+}
+
+export const leaseResource: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  namespaced: true,
+};
+
+/** A released lease has no holder and this duration, as Kubernetes' own components write it. */
+const releasedSeconds = 1;
+
+/** A Lease as the election reads and writes it. */
+export interface LeaseSpec {
+  /** Empty when nobody holds it. */
+  readonly holder: string;
+  readonly durationSeconds: number;
+  readonly acquireTime: string | undefined;
+  readonly renewTime: string | undefined;
+  readonly transitions: number;
+}
+
+/** Reads the spec of a Lease; values that somebody wrote by hand are brought into bounds. */
+export function leaseSpecOf(lease: KubeObject): LeaseSpec {
+  const spec: Unchecked<V1LeaseSpec> = isRecord(lease.spec) ? lease.spec : {};
+  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
+  return {
+    holder: textOf(spec, 'holderIdentity') ?? '',
+    durationSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : 0,
+    acquireTime: textOf(spec, 'acquireTime'),
+    renewTime: textOf(spec, 'renewTime'),
+    transitions: typeof transitions === 'number' && transitions >= 0 ? transitions : 0,
+  };
+}
+
+/** True when nobody holds the lease: the last holder released it, or there never was one. */
+function isReleased(spec: LeaseSpec): boolean {
+  return spec.holder === '' && (spec.durationSeconds === releasedSeconds || spec.renewTime === undefined);
 }
