@@ -141,10 +141,10 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
 function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
   const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
-  const unsure = missedTwice<AppEnvironmentSpec, AppEnvironmentFacts>(pass, look, { reason: 'ObjectMissing', message });
+  const unsure = missedTwice(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
   const note = { ...pass.notes, provedGone: 1 };
-  const blind = sightLost<AppEnvironmentSpec, AppEnvironmentFacts>(pass);
+  const blind = sightLost(pass);
   if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
   const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {

@@ -96,9 +96,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterPr
       "spec.environmentRef.externalId names an environment by id, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById";
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
-  const held =
-    sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass) ??
-    (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
+  const held = sightLost(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
   return held ?? configure(pass, undefined, facts);
 }
 

@@ -1,7 +1,11 @@
-/** Which operation is the one of a validation, also where the history of the service shows no ids. */
+/** Which operation is the one of a validation, also where the history of the service shows no ids, and how long its end is waited for. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import type { Snapshot } from '../../engine/ports.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
-import { activeIdOf, definedIn, operationIn, sameMoment } from '../recovery/configurations.ts';
+import { never } from '../recovery/approval.ts';
+import { activeIdOf, activeOf, definedIn, isWarm, operationIn, sameMoment } from '../recovery/configurations.ts';
+import { ended } from '../recovery/one-shot.ts';
 import type { RecoveryValidationFacts, RecoveryValidationSpec } from './schema.ts';
 
 /** A pass over a validation. */
@@ -29,4 +33,47 @@ export function ownOperation({ memory }: ValidationPass, configuration: Configur
 /** True for a validation, by the kind that the service shows. */
 export function isValidation({ kind }: DrOperation): boolean {
   return kind !== undefined && /validat/i.test(kind);
+}
+
+/** A validation without any change for this long is given up. */
+const patienceMs = 3_600_000;
+
+/** A validation as the newest list shows it. */
+interface Listed {
+  readonly configuration: ConfigurationItem;
+  readonly operation: DrOperation;
+  readonly snapshot: Snapshot;
+  readonly running: string;
+}
+
+/** Waits for the end of a listed validation; after too long without any change the outcome is unknown. */
+export function untilUnknown(pass: ValidationPass, listed: Listed): Step<RecoveryValidationFacts> {
+  const { configuration, operation, snapshot, running } = listed;
+  const { monotonicMs, memory, notes } = pass;
+  if (mayBeActive(configuration, memory.id)) {
+    return { is: 'wait', reason: 'InProgress', message: running, note: {} };
+  }
+  const hasMoved = operation.phase !== undefined && operation.phase.slice(0, 64) !== memory.facts.stage;
+  const endlessSince = hasMoved ? monotonicMs : (notes['endlessSince'] ?? monotonicMs);
+  const due = endlessSince + (isOvertaken(configuration, operation) ? pass.horizonMs : patienceMs);
+  if (snapshot.begunAt < due) {
+    const retryInMs = Math.max(10_000, due - monotonicMs);
+    return { is: 'wait', reason: 'InProgress', message: running, retryInMs, note: { endlessSince } };
+  }
+  const stage = operation.phase === undefined ? '' : ` as ${operation.phase}`;
+  const message = `the service lists operation ${memory.id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
+  return ended(pass, never('UnknownState', message));
+}
+
+/** True when the active operation is this one, or may be this one. */
+function mayBeActive(configuration: ConfigurationItem, id: string | undefined): boolean {
+  const activeId = activeIdOf(configuration);
+  return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
+}
+
+/** True when another operation began later. Operations run side by side only beside a standby. */
+function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
+  if (isWarm(configuration)) return false;
+  const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');
+  return activeOf(configuration) !== undefined || configuration.activities.some(isLater);
 }

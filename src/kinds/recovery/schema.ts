@@ -1,7 +1,6 @@
 /** Parts of the disaster-readiness kinds. */
 import type { z } from 'zod';
 import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
-import { mostStages } from './stages.ts';
 import {
   choice,
   fields,
@@ -14,6 +13,9 @@ import {
   text,
   time as timeShown,
 } from '../../engine/kind/schema/schema.ts';
+
+/** Status lists at most this many stages. */
+export const mostStages = 20;
 
 /** The largest number that JSON can say exactly. */
 const largest = 9_007_199_254_740_991;
@@ -77,6 +79,8 @@ export function validationCleanup() {
     retentionPending: flag('Whether something is still retained.').optional(),
   }).optional();
 }
+
+export type ValidationCleanup = NonNullable<z.output<ReturnType<typeof validationCleanup>>>;
 
 /** Names of a destination as the service shows them. */
 export function destination(description: string) {
@@ -164,6 +168,8 @@ export function requestFacts() {
     finishedTime: time('When it was final.'),
   };
 }
+
+export type RequestFacts = z.output<z.ZodObject<ReturnType<typeof requestFacts>>>;
 
 /** The columns of how far a request is, and for how long it has been there. */
 export function stageColumns(description: string) {

@@ -1,21 +1,12 @@
 /** Keeps the stages of an operation in status, in order, each with the time of its first appearance. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
+import { mostStages, type RequestFacts } from './schema.ts';
 
-/** The status fields about the stages of one operation. */
-export interface StageFacts {
-  readonly stage?: string | undefined;
-  readonly stageChangeTime?: string | undefined;
-  readonly stages?: readonly { readonly stage: string; readonly observedTime: string }[] | undefined;
-  readonly failedSteps?: number | undefined;
-}
-
-/** Status lists at most this many stages. */
-export const mostStages = 20;
 const longestStage = 64;
 
 /** Adds the current stage to the facts; a known stage keeps its time. */
-export function atStage<Facts extends StageFacts>(facts: Facts, shown: string | undefined, wallMs: number): Facts {
+export function atStage<Facts extends RequestFacts>(facts: Facts, shown: string | undefined, wallMs: number): Facts {
   const stage = shown?.slice(0, longestStage);
   if (stage === undefined || stage === facts.stage) return facts;
   const observedTime = isoSeconds(wallMs);
@@ -24,7 +15,11 @@ export function atStage<Facts extends StageFacts>(facts: Facts, shown: string | 
 }
 
 /** Makes an event of each new stage, and of each step that failed. */
-export function stageNotices(before: StageFacts, now: StageFacts, operationId: string | undefined): readonly Notice[] {
+export function stageNotices(
+  before: RequestFacts,
+  now: RequestFacts,
+  operationId: string | undefined,
+): readonly Notice[] {
   const name = operationId === undefined ? 'the operation' : `operation ${operationId}`;
   const reached = now.stage === before.stage ? [] : [now.stage];
   const failed = (now.failedSteps ?? 0) > (before.failedSteps ?? 0) ? [now.failedSteps] : [];

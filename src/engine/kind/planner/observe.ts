@@ -77,19 +77,17 @@ function lookDirectly<Spec, Facts, Item>(
 }
 
 /** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
-export function sightLost<Spec, Facts>({
-  account,
-}: Pass<Spec, Facts>): Extract<Step<Facts>, { is: 'wait' }> | undefined {
+export function sightLost({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
 /** The step until two reads, far enough apart, both miss something; undefined once they do. */
-export function missedTwice<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
+export function missedTwice(
+  pass: Pass<unknown, unknown>,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
   said: { readonly reason: Reason; readonly message: string },
-): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> | undefined {
+): Extract<Step<never>, { is: 'read' | 'wait' }> | undefined {
   const { read, begunAt, apartMs } = look;
   const { missedAt } = pass.notes;
   if (missedAt === undefined) {

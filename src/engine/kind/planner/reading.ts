@@ -7,11 +7,11 @@ import type { Step, JournalEntry } from '../contract/step.ts';
 const shortPauseMs = 10_000;
 
 /** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */
-export function readOf<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
+export function readOf(
+  pass: Pass<unknown, unknown>,
   read: Read,
   since: number,
-): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> {
+): Extract<Step<never>, { is: 'read' | 'wait' }> {
   const problem = pass.view.problem(read);
   if (problem === undefined || problem.at < since) return { is: 'read', read, since };
   const message = `reading ${read.first.endpoint}: ${problem.message}`;
