@@ -104,7 +104,7 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   const { activationUnavailableReason, activationResult } = configuration;
   const no = (reason: Reason, message: string): OwnCondition => ({ type, status: 'False', reason, message });
   if (activationUnavailableReason !== undefined) {
-    return no('ActivationUnavailable', `the service says: ${activationUnavailableReason.slice(0, 256)}`);
+    return no('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
   }
   if (activationResult !== undefined) {
     return no('AlreadyActivated', `activated by operation ${activationResult.operationId ?? '(not shown)'}`);

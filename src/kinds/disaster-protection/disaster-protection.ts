@@ -175,7 +175,7 @@ function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationIt
     facts.standby?.caughtUp !== standby?.caughtUp ||
     facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
     facts.validationSchedule?.nextSnapshotTime !== nextSnapshotAt ||
-    (isTold && (known === undefined || known.outcome !== newest.outcome?.slice(0, 64)))
+    (isTold && (known === undefined || known.outcome !== newest.outcome))
   );
 }
 

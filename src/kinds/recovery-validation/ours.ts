@@ -4,7 +4,7 @@ import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import { never } from '../recovery/approval.ts';
-import { activeIdOf, activeOf, definedIn, isWarm, operationIn, sameMoment } from '../recovery/configurations.ts';
+import { activeIdOf, activeOf, filledFrom, isWarm, operationIn, sameMoment } from '../recovery/configurations.ts';
 import { ended } from '../recovery/one-shot.ts';
 import type { RecoveryValidationFacts, RecoveryValidationSpec } from './schema.ts';
 
@@ -27,7 +27,7 @@ export function ownOperation({ memory }: ValidationPass, configuration: Configur
     return isActive || Math.abs(Date.parse(one.startedAt) - Date.parse(acceptedTime)) <= apartMs;
   });
   if (id === undefined || nameless === undefined || more.length > 0) return named;
-  return { ...nameless, ...(named && definedIn(named)), operationId: id };
+  return { ...filledFrom(named ?? nameless, nameless), operationId: id };
 }
 
 /** True for a validation, by the kind that the service shows. */
@@ -53,7 +53,7 @@ export function untilUnknown(pass: ValidationPass, listed: Listed): Step<Recover
   if (mayBeActive(configuration, memory.id)) {
     return { is: 'wait', reason: 'InProgress', message: running, note: {} };
   }
-  const hasMoved = operation.phase !== undefined && operation.phase.slice(0, 64) !== memory.facts.stage;
+  const hasMoved = operation.phase !== undefined && operation.phase !== memory.facts.stage;
   const endlessSince = hasMoved ? monotonicMs : (notes['endlessSince'] ?? monotonicMs);
   const due = endlessSince + (isOvertaken(configuration, operation) ? pass.horizonMs : patienceMs);
   if (snapshot.begunAt < due) {

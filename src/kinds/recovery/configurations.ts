@@ -1,4 +1,5 @@
 /** Reads one configuration as the service lists it, for the requests that are about it. */
+import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
@@ -49,14 +50,12 @@ export function operationIn(
 ): DrOperation | undefined {
   if (operationId === undefined) return undefined;
   const recorded = activities.find((activity) => activity.operationId === operationId);
-  return activeOperation?.operationId === operationId ? { ...recorded, ...definedIn(activeOperation) } : recorded;
+  return activeOperation?.operationId === operationId ? filledFrom(activeOperation, recorded) : recorded;
 }
 
-/** An operation without the fields that are undefined. */
-export function definedIn(operation: DrOperation): DrOperation {
-  const rows = Object.entries(operation).filter(([, value]) => value !== undefined);
-  // Only undefined fields are left out, and those may be.
-  return Object.fromEntries(rows) as unknown as DrOperation;
+/** An operation, with what another entry of it shows where it shows nothing itself. */
+export function filledFrom(operation: DrOperation, entry: DrOperation | undefined): DrOperation {
+  return { ...operation, ...definedIn(entry ?? {}), ...definedIn(operation) };
 }
 
 /** The id of the operation that the service works on, if any. */

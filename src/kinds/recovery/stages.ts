@@ -3,11 +3,8 @@ import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 import { mostStages, type RequestFacts } from './schema.ts';
 
-const longestStage = 64;
-
 /** Adds the current stage to the facts; a known stage keeps its time. */
-export function atStage<Facts extends RequestFacts>(facts: Facts, shown: string | undefined, wallMs: number): Facts {
-  const stage = shown?.slice(0, longestStage);
+export function atStage<Facts extends RequestFacts>(facts: Facts, stage: string | undefined, wallMs: number): Facts {
   if (stage === undefined || stage === facts.stage) return facts;
   const observedTime = isoSeconds(wallMs);
   const stages = [...(facts.stages ?? []), { stage, observedTime }].slice(-mostStages);
@@ -40,5 +37,5 @@ export function stageOfReceipt(
 }
 
 function stageTold(name: string, stage: string): Told {
-  return { reason: 'StageReached', note: `${name} is ${stage.slice(0, longestStage)}` };
+  return { reason: 'StageReached', note: `${name} is ${stage}` };
 }
