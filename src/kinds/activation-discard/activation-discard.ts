@@ -1,5 +1,5 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import {
   postDisasterReadinessDiscardActivation,
@@ -31,6 +31,7 @@ import {
 } from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
+import { about } from '../shared/condition.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
 
 type DiscardPass = Pass<ActivationDiscardSpec, ActivationDiscardFacts>;
@@ -89,9 +90,7 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
 
 /** Wait for a discard that the service shows as accepted, even if it may not be ours. */
 function cleanup(message: string): Step<ActivationDiscardFacts> {
-  const conditions: readonly OwnCondition[] = [
-    { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message },
-  ];
+  const conditions = [about('Accepted').unknown('CleanupPending', message)];
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
 }
 

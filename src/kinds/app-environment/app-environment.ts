@@ -18,6 +18,7 @@ import {
   unknownState,
 } from './calls.ts';
 import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
+import { about } from '../shared/condition.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';
@@ -252,18 +253,18 @@ function outcomes(
 }
 
 function deployedCondition(state: string, { deploy }: AppEnvironmentFacts, neverDeployed: boolean): OwnCondition {
-  const type = 'Deployed';
+  const deployed = about('Deployed');
   switch (state) {
     case 'Running':
-      return { type, status: 'True', reason: 'Running', message: 'the environment runs' };
+      return deployed.yes('Running', 'the environment runs');
     case 'Stopped':
       return neverDeployed && deploy === undefined
-        ? { type, status: 'False', reason: 'NeverDeployed', message: 'the environment was never deployed' }
-        : { type, status: 'False', reason: 'Stopped', message: 'the environment is stopped' };
+        ? deployed.no('NeverDeployed', 'the environment was never deployed')
+        : deployed.no('Stopped', 'the environment is stopped');
     case 'Updating':
-      return { type, status: 'Unknown', reason: 'Updating', message: 'the environment is being updated' };
+      return deployed.unknown('Updating', underUpdate);
     default:
-      return { type, status: 'Unknown', reason: 'UnknownRemoteStatus', message: `the service shows "${state}"` };
+      return deployed.unknown('UnknownRemoteStatus', `the service shows "${state}"`);
   }
 }
 

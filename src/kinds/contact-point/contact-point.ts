@@ -26,6 +26,7 @@ import {
   typeOf,
 } from './config.ts';
 import type { MetricAlertSpec } from '../metric-alert/schema.ts';
+import { about } from '../shared/condition.ts';
 import { identity, type ContactPointFacts, type ContactPointSpec } from './schema.ts';
 
 /** Stalls on an empty or masked secret: the service would keep the old value, and nobody would notice. */
@@ -71,6 +72,8 @@ function refersTo(spec: unknown, contactPoint: string): boolean {
   const { contactPointRefs = [] } = (spec ?? {}) as Partial<MetricAlertSpec>;
   return contactPointRefs.some(({ name }) => name === contactPoint);
 }
+
+const propagated = about('Propagated');
 
 const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = {
   noun: 'contact point',
@@ -137,32 +140,18 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   facts: ({ spec }, { item }) => ({
     type: item?.type ?? typeOf(spec),
     ...(item !== undefined && {
-      deployments: item.deployments
-        .map(({ region, uid }) => ({ region, ...(uid !== undefined && { uid }) }))
-        .toSorted((a, b) => (a.region < b.region ? -1 : 1)),
+      deployments: item.deployments.toSorted((a, b) => (a.region < b.region ? -1 : 1)),
     }),
   }),
-  conditions: (_pass, { item }) =>
-    item === undefined || item.deployments.length === 0
-      ? [
-          {
-            type: 'Propagated',
-            status: 'False',
-            reason: 'NotDeployedYet',
-            message: 'not deployed to any region yet; the first alert in a region may bring it there',
-          },
-        ]
-      : [
-          {
-            type: 'Propagated',
-            status: 'True',
-            reason: 'Propagated',
-            message: `deployed to ${item.deployments
-              .map(({ region }) => region)
-              .toSorted()
-              .join(', ')}`,
-          },
-        ],
+  conditions: (_pass, { item }) => {
+    const regions = (item?.deployments ?? []).map(({ region }) => region).toSorted();
+    const nowhere = 'not deployed to any region yet; the first alert in a region may bring it there';
+    return [
+      regions.length === 0
+        ? propagated.no('NotDeployedYet', nowhere)
+        : propagated.yes('Propagated', `deployed to ${regions.join(', ')}`),
+    ];
+  },
 };
 
 /** Where alerts are delivered. */

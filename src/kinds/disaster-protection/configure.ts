@@ -16,7 +16,7 @@ import {
   type ConfigurationItem,
   type Protection,
 } from '../../hosting/requests.ts';
-import { activationUnderWay } from '../recovery/configurations.ts';
+import { activationUnderWay, nameOf } from '../recovery/configurations.ts';
 import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
@@ -86,7 +86,7 @@ export function underway(
     // A new generation would end the request under way.
     pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
-  const what = other?.name ?? (active && `operation ${active.operationId ?? '(its id is not shown)'}`);
+  const what = other?.name ?? (active && nameOf(active));
   if (what === undefined) return undefined;
   const message =
     other === undefined

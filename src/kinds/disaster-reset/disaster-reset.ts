@@ -1,5 +1,5 @@
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
-import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import {
   drConfigurationsOf,
@@ -13,6 +13,7 @@ import {
 import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurations.ts';
 import { accepted, defineRequest, ended, lookingAgain, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
+import { about } from '../shared/condition.ts';
 import { needOf } from '../shared/references.ts';
 import { bodyOf, cleaning, environmentOf, fence, pinnedOf, type ResetPass, type ResetSubject } from './fences.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
@@ -78,8 +79,8 @@ function refused(
     return { is: 'again', remember: { journal: open } };
   }
   const message = `the service cleans up and does not finish the reset yet (${words}); it is sent again after ${until}`;
-  const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
-  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions: [accepted] };
+  const conditions = [about('Accepted').unknown('CleanupPending', message)];
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions };
 }
 
 /** Wiped when no pinned configuration shows in two lists and nothing of it is being cleaned up. */

@@ -14,6 +14,7 @@ import {
   type AppPass,
 } from './environments.ts';
 import { bodyOf, desired, goesAlong, nameOf } from './fields.ts';
+import { about } from '../shared/condition.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import type { HostedAppFacts } from './schema.ts';
 
@@ -117,11 +118,10 @@ export function applyPending(pass: AppPass, id: string): Step<HostedAppFacts> | 
 
 /** The condition `PendingChanges`: fields that were changed and wait for a deployment. */
 export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCondition {
-  const type = 'PendingChanges';
-  if (pendingChanges.length === 0) {
-    return { type, status: 'False', reason: 'NoChangesPending', message: 'no change waits for a deployment' };
-  }
-  return { type, status: 'True', reason: 'ChangesPending', message: waiting(pendingChanges) };
+  const pending = about('PendingChanges');
+  return pendingChanges.length === 0
+    ? pending.no('NoChangesPending', 'no change waits for a deployment')
+    : pending.yes('ChangesPending', waiting(pendingChanges));
 }
 
 function waiting(fields: readonly string[]): string {

@@ -16,6 +16,7 @@ import {
   isSettledStandby,
   isWarm,
   movedOn,
+  nameOf,
   operationIn,
   sameMoment,
   shows,
@@ -206,7 +207,7 @@ function busy(configuration: ConfigurationItem): Fence | undefined {
   if (active === undefined || isSettledStandby(configuration)) return undefined;
   return never(
     'OperationInProgress',
-    `the service works on operation ${active.operationId ?? '(its id is not shown)'}; wait for its end and create another resource`,
+    `the service works on ${nameOf(active)}; wait for its end and create another resource`,
   );
 }
 

@@ -33,6 +33,7 @@ import {
   type OncePlan,
 } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
+import { about } from '../shared/condition.ts';
 import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type SeenProtection } from './content.ts';
 import { fence, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
@@ -193,8 +194,7 @@ function promoted(pass: ActivationPass, result: Result): Step<RecoveryActivation
   const isNew = pass.memory.id === undefined && result.operationId !== undefined;
   const more = { facts, ...(isNew && { id: result.operationId, ownership: 'Presumed' as const }) };
   const end = ended(pass, { is: 'ready', reason: 'Succeeded', message }, more);
-  const condition: OwnCondition = { type: 'Promoted', status: 'True', reason: 'Promoted', message };
-  return { ...end, conditions: [...(end.conditions ?? []), condition] };
+  return { ...end, conditions: [...(end.conditions ?? []), promotion.yes('Promoted', message)] };
 }
 
 /** Accepted, and neither active nor a result: over only when two lists agree, late enough for a list that lags. */
@@ -262,12 +262,8 @@ const plan: OncePlan<{
   conditions: (pass) => [promotedCondition(pass, shownConfiguration(pass, pass.spec.configurationId))],
 };
 
-const notTold: OwnCondition = {
-  type: 'Promoted',
-  status: 'Unknown',
-  reason: 'NotDisclosed',
-  message: 'the service does not show what came of it',
-};
+const promotion = about('Promoted');
+const notTold = promotion.unknown('NotDisclosed', 'the service does not show what came of it');
 
 /** Sets Promoted to Unknown where the request ends without anybody knowing how. */
 function unlessUntold(step: Step<RecoveryActivationFacts>): Step<RecoveryActivationFacts> {
@@ -277,12 +273,9 @@ function unlessUntold(step: Step<RecoveryActivationFacts>): Step<RecoveryActivat
 
 function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
   const { result, acceptedTime } = pass.memory.facts;
-  const type = 'Promoted';
-  if (result !== undefined) {
-    return { type, status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
-  }
+  if (result !== undefined) return promotion.yes('Promoted', 'the recovered environment is live');
   if (acceptedTime !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
-  return { type, status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
+  return promotion.no('NotPromoted', 'no result of this activation is shown');
 }
 
 /** The take-over of a protected environment from one recovery point, once. */

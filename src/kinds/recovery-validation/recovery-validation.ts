@@ -16,6 +16,7 @@ import {
   cleanupFacts,
   endedInVain,
   lookAt,
+  nameOf,
   provenTwice,
   shownConfiguration,
   withoutConfiguration,
@@ -34,6 +35,7 @@ import {
 } from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
+import { about } from '../shared/condition.ts';
 import { isValidation, ownOperation, untilUnknown, type ValidationPass } from './ours.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
@@ -86,7 +88,7 @@ function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fen
   if (activeId !== undefined && memory.journal?.create?.excluded.includes(activeId) === false) return undefined;
   return notYet(
     'OperationInProgress',
-    `the service works on operation ${activeId ?? '(its id is not shown)'}; a validation needs a completed enrollment and no other operation`,
+    `the service works on ${nameOf({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`,
   );
 }
 
@@ -169,24 +171,19 @@ function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): Rec
   return { ...accepted(pass, phase), requestId, configurationGeneration };
 }
 
+const scheduled = about('Scheduled');
+
 /** The condition Scheduled: says before a validation is sent whether validations also run by schedule. */
-function scheduled({ validationScheduleEstablished }: ConfigurationItem): OwnCondition {
-  const type = 'Scheduled';
-  switch (validationScheduleEstablished) {
-    case undefined: {
-      const message = 'the service does not show whether validations run by schedule';
-      return { type, status: 'Unknown', reason: 'NotDisclosed', message };
-    }
-    case true: {
-      const message = 'validations also run by schedule; this one does not change it';
-      return { type, status: 'True', reason: 'ScheduleEstablished', message };
-    }
-    case false: {
-      const message =
-        'validations do not run by schedule for this configuration yet; this one does not start the schedule';
-      return { type, status: 'False', reason: 'NoSchedule', message };
-    }
+function scheduledBy({ validationScheduleEstablished: isEstablished }: ConfigurationItem): OwnCondition {
+  if (isEstablished === undefined) {
+    return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
   }
+  return isEstablished
+    ? scheduled.yes('ScheduleEstablished', 'validations also run by schedule; this one does not change it')
+    : scheduled.no(
+        'NoSchedule',
+        'validations do not run by schedule for this configuration yet; this one does not start the schedule',
+      );
 }
 
 const plan: OncePlan<{
@@ -216,7 +213,7 @@ const plan: OncePlan<{
   shown,
   conditions: (pass) => {
     const configuration = shownConfiguration(pass, configurationIdOf(pass));
-    return configuration === undefined ? [] : [scheduled(configuration)];
+    return configuration === undefined ? [] : [scheduledBy(configuration)];
   },
 };
 

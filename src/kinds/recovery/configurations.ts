@@ -68,6 +68,11 @@ export function activeOf(configuration: ConfigurationItem): DrOperation | undefi
   return operationIn(configuration, activeIdOf(configuration)) ?? configuration.activeOperation;
 }
 
+/** An operation in messages. */
+export function nameOf({ operationId }: Pick<DrOperation, 'operationId'>): string {
+  return `operation ${operationId ?? '(its id is not shown)'}`;
+}
+
 /** The activation that the service works on, if any. */
 export function activationUnderWay(configuration: ConfigurationItem): DrOperation | undefined {
   const active = activeOf(configuration);

@@ -23,6 +23,7 @@ import type { Read, Request, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { expired, never, powerless, unreferred, type Fence } from './approval.ts';
 import { operationIdsOf, shows } from './configurations.ts';
+import { about } from '../shared/condition.ts';
 import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, interfaceWords } from './words.ts';
@@ -464,36 +465,25 @@ export function ended<Facts extends RequestFacts>(
 ): Verdict<Facts> {
   const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedTime: isoSeconds(pass.wallMs) };
   // An unknown outcome gives conditions with status Unknown.
-  const no = reason === 'UnknownState' ? 'Unknown' : 'False';
   const isAccepted = is === 'ready' || pass.memory.facts.acceptedTime !== undefined;
-  const conditions: readonly OwnCondition[] = [
-    isAccepted ? acceptedCondition : { type: 'Accepted', status: no, reason, message },
-    { type: 'Succeeded', status: is === 'ready' ? 'True' : no, reason, message },
+  const said = is === 'ready' ? 'yes' : reason === 'UnknownState' ? 'unknown' : 'no';
+  const conditions = [
+    isAccepted ? acceptance : about('Accepted')[said](reason, message),
+    succeeded[said](reason, message),
   ];
   const rest = { reason, message, remember: { ...more, journal: undefined, facts }, note: {}, conditions };
   return is === 'ready' ? { is, ...rest } : { is, ...rest };
 }
 
-const acceptedCondition: OwnCondition = {
-  type: 'Accepted',
-  status: 'True',
-  reason: 'Accepted',
-  message: 'the service accepted the request',
-};
+const succeeded = about('Succeeded');
+const acceptance = about('Accepted').yes('Accepted', 'the service accepted the request');
 
 /** Accepted and Succeeded while a request is under way. */
 function underWay({ memory }: Pass<unknown, RequestFacts>): readonly OwnCondition[] {
-  const isAccepted = memory.facts.acceptedTime !== undefined;
+  const unfinished = 'the service has not reported a result yet';
+  if (memory.facts.acceptedTime !== undefined) return [acceptance, succeeded.unknown('InProgress', unfinished)];
   const isWritten = memory.journal !== undefined;
   const reason = isWritten ? 'InDoubt' : 'NotSent';
   const message = isWritten ? 'written down; what came of it is not known' : 'nothing was sent yet';
-  return [
-    isAccepted ? acceptedCondition : { type: 'Accepted', status: 'Unknown', reason, message },
-    {
-      type: 'Succeeded',
-      status: 'Unknown',
-      reason: isAccepted ? 'InProgress' : reason,
-      message: 'the service has not reported a result yet',
-    },
-  ];
+  return [about('Accepted').unknown(reason, message), succeeded.unknown(reason, unfinished)];
 }

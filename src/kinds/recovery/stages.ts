@@ -1,6 +1,8 @@
 /** Keeps the stages of an operation in status, in order, each with the time of its first appearance. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
+import type { Receipt } from '../../hosting/requests.ts';
+import { nameOf } from './configurations.ts';
 import { mostStages, type RequestFacts } from './schema.ts';
 
 /** Adds the current stage to the facts; a known stage keeps its time. */
@@ -14,26 +16,21 @@ export function atStage<Facts extends RequestFacts>(facts: Facts, stage: string 
 /** Makes an event of each new stage, and of each step that failed. */
 export function stageNotices(
   before: RequestFacts,
-  now: RequestFacts,
+  { stage, failedSteps = 0 }: RequestFacts,
   operationId: string | undefined,
 ): readonly Notice[] {
   const name = operationId === undefined ? 'the operation' : `operation ${operationId}`;
-  const reached = now.stage === before.stage ? [] : [now.stage];
-  const failed = (now.failedSteps ?? 0) > (before.failedSteps ?? 0) ? [now.failedSteps] : [];
-  return [
-    ...reached.map((stage = ''): Notice => ({ type: 'Normal', ...stageTold(name, stage) })),
-    ...failed.map((count): Notice => {
-      return { type: 'Warning', reason: 'StepFailed', note: `${name}: ${count} failed steps in a row` };
-    }),
-  ];
+  const notices: Notice[] = [];
+  if (stage !== undefined && stage !== before.stage) notices.push({ type: 'Normal', ...stageTold(name, stage) });
+  if (failedSteps > (before.failedSteps ?? 0)) {
+    notices.push({ type: 'Warning', reason: 'StepFailed', note: `${name}: ${failedSteps} failed steps in a row` });
+  }
+  return notices;
 }
 
 /** The event of the stage that an answer names. */
-export function stageOfReceipt(
-  receipt: { readonly operationId?: string | undefined; readonly phase?: string | undefined } | undefined,
-): Told | undefined {
-  const { operationId, phase } = receipt ?? {};
-  return phase === undefined ? undefined : stageTold(`operation ${operationId ?? '(its id is not shown)'}`, phase);
+export function stageOfReceipt(receipt: Receipt | undefined): Told | undefined {
+  return receipt?.phase === undefined ? undefined : stageTold(nameOf(receipt), receipt.phase);
 }
 
 function stageTold(name: string, stage: string): Told {
