@@ -5,18 +5,26 @@ import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/k
 import type { Request } from '../../engine/ports.ts';
 import { appsOf, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';
-import { assume, deployment, dueOf, isFailed, askedFor, inVain, isDue, started, wasDeployed } from './deployments.ts';
-import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
 import {
   act,
+  askedFor,
+  assume,
   besideOthers,
+  deployment,
+  dueOf,
+  inVain,
+  isDue,
+  isFailed,
   isLagging,
   notCarriedOut,
   resolveDoubt,
+  started,
   startsWithout,
   stateOf,
   unknownState,
-} from './calls.ts';
+  wasDeployed,
+} from './deployments.ts';
+import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
 import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
 import { about } from '../shared/condition.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';

@@ -36,16 +36,17 @@ import {
   settingsShown,
   type ShownApp,
 } from './fields.ts';
-import { isAppliedAtOnce, sentFirst } from './at-once.ts';
 import {
   applyPending,
   atRest,
   dropTaken,
+  isAppliedAtOnce,
   mustWait,
   pendingAfter,
   pendingCondition,
   pendingMeanwhile,
-} from './pending.ts';
+  sentFirst,
+} from './changes.ts';
 import { nearest } from '../shared/nearest.ts';
 import { isDatabase } from '../shared/presets.ts';
 import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';

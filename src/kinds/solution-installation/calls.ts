@@ -26,8 +26,7 @@ import {
   type AppItem,
 } from '../../hosting/requests.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
-import { alike, environmentIds, isNamedAfter, merged, unexplained, type SolutionPass } from './components.ts';
-import { presumed } from './presumed.ts';
+import { alike, environmentIds, isNamedAfter, merged, presumed, unexplained, type SolutionPass } from './components.ts';
 import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
