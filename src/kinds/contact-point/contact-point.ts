@@ -27,6 +27,7 @@ import {
 } from './config.ts';
 import type { MetricAlertSpec } from '../metric-alert/schema.ts';
 import { about } from '../shared/condition.ts';
+import { byName } from '../shared/plan.ts';
 import { identity, type ContactPointFacts, type ContactPointSpec } from './schema.ts';
 
 /** Stalls on an empty or masked secret: the service would keep the old value, and nobody would notice. */
@@ -79,19 +80,8 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   noun: 'contact point',
   list: ({ account }) => contactPointsOf(account.accountId),
   single: contactPointOf,
-  name: ({ spec, subject }) => spec.name ?? subject.name,
-  nameOf: (item) => item.name,
-  createdAtOf: (item) => item.createdAtMs,
+  ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,
-  lifecycle: ({ lifecycle }) => ({
-    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
-    adoption: lifecycle?.adoption,
-    onDelete: lifecycle?.onDelete,
-    onMissing: lifecycle?.onMissing ?? 'Recreate',
-    drift: lifecycle?.drift ?? 'Correct',
-  }),
-  externalId: (spec) => spec.externalId,
-
   alsoReads: (pass, id) => (pass.spec.verifyConfig === true ? [readConfig(pass, id)] : []),
   desired: (pass) => ({
     name: plan.name(pass),

@@ -21,7 +21,7 @@ export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Field
 }
 
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
-interface Lifecycle {
+export interface Lifecycle {
   readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: 'Never' | 'ById' | 'ByName' | undefined;
   readonly onDelete: 'Delete' | 'Retain' | undefined;
