@@ -95,14 +95,13 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
 
 /** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
 function accountFacts({ account, view, memory, usage }: AccountPass): HostingAccountFacts {
-  const catalog = catalogOf(view, account.accountId);
   const { counts = [], orphans = [] } = usage?.() ?? {};
   const lasting: HostingAccountFacts = {
     endpoint: account.endpoint,
-    ...(catalog !== undefined && { catalog }),
+    catalog: catalogOf(view, account.accountId),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
-    ...(account.acceptedMissing !== undefined && { lastHandledAcceptMissing: account.acceptedMissing }),
+    lastHandledAcceptMissing: account.acceptedMissing,
   };
   const { intervals, budget, ...before } = memory.facts;
   // These counts change often, so they are written only together with another change.
