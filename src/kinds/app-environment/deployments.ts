@@ -17,6 +17,7 @@ import {
   type Step,
   type Verdict,
 } from '../../engine/kind/contract/step.ts';
+import { takingOver } from '../../engine/kind/planner/observe.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
@@ -361,11 +362,7 @@ function send(
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  if (pass.quarantineMs > 0) {
-    const message = `this operator has just taken over; ${words} waits until calls of its predecessor can no longer arrive`;
-    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
-  }
-  const held = besideOthers(pass, item);
+  const held = takingOver(pass, `${words} waits`) ?? besideOthers(pass, item);
   if (held !== undefined) return held;
   const { updatedAtMs } = item;
   return {

@@ -60,7 +60,7 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
 }
 
 /** The ids that another resource of this namespace asked for in the same membership, in case this one replaces it. */
-export function inherited(pass: AccessPass, owner: string): MemberAccessFacts | undefined {
+export function inherited(pass: AccessPass, owner: string | undefined): MemberAccessFacts | undefined {
   const { facts } = pass.memory;
   const before = pass
     .related?.('MemberAccess', pass.spec.externalId)

@@ -17,7 +17,7 @@ import {
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Intent, JournalEntry, Memory, OwnCondition, Step, Verdict } from '../../engine/kind/contract/step.ts';
-import { sightLost, withoutMisses } from '../../engine/kind/planner/observe.ts';
+import { sightLost, takingOver, withoutMisses } from '../../engine/kind/planner/observe.ts';
 import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import type { Read, Request, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
@@ -326,11 +326,7 @@ function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, 
 
 /** Holds a request back while the account is frozen, or after a take-over. */
 function heldBack(pass: Pass<unknown, unknown>): Fence | undefined {
-  const blind = sightLost(pass);
-  if (blind !== undefined || pass.quarantineMs <= 0) return blind;
-  const message =
-    'this operator has just taken over; nothing is sent until calls of its predecessor can no longer arrive';
-  return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
+  return sightLost(pass) ?? takingOver(pass, 'nothing is sent');
 }
 
 /** Holds a request back while another one is under way. */

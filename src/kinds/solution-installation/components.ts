@@ -6,7 +6,7 @@
  */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
-import { lookTwice } from '../../engine/kind/planner/observe.ts';
+import { lookTwice, sightLost } from '../../engine/kind/planner/observe.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';
@@ -167,14 +167,16 @@ function missingEnvironment(
   return seen.snapshot.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
 }
 
-function gone({ spec, account, memory }: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
+function gone(pass: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
+  const { spec, memory } = pass;
   const { appId = '', environmentId = '', name = appId } = component;
   const what = `component ${name} (app ${appId}, environment ${environmentId})`;
   if (spec.lifecycle?.onMissing !== 'Recreate') {
     const message = `${what} is gone from the service, or a part of it, and is not made again`;
     return { is: 'stall', reason: 'ObjectGone', message };
   }
-  if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
+  const blind = sightLost(pass);
+  if (blind !== undefined) return blind;
   if (memory.id === undefined) {
     const message = `${what} is gone, and the installation's id is not known; put it into spec.externalId`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };

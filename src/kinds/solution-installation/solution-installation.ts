@@ -1,5 +1,5 @@
 import { sameJson } from '../../base/json.ts';
-import { boundTo, notGranted } from '../../engine/kind/planner/binding.ts';
+import { boundTo, claimedByOlder, notGranted } from '../../engine/kind/planner/binding.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/reading.ts';
@@ -27,11 +27,8 @@ function step(pass: SolutionPass): Step<SolutionInstallationFacts> {
     return { is: 'stall', reason: 'Immutable', message };
   }
   const id = externalId ?? memory.id;
-  const other = id === undefined ? undefined : pass.claimant(id);
-  if (other?.goesFirst === true) {
-    const message = `installation ${id} belongs to ${other.name}, which is older; one installation has one owner`;
-    return { is: 'stall', reason: 'Claimed', message };
-  }
+  const claimed = id === undefined ? undefined : claimedByOlder(pass, id, `installation ${id}`, 'installation');
+  if (claimed !== undefined) return claimed;
   if (isOther) return resume(pass, externalId);
   if (memory.journal?.operation === 'upgrade') return resolveUpgrade(pass, memory.journal);
   if (memory.journal !== undefined) return resolveDoubt(pass, memory.journal);

@@ -8,6 +8,7 @@ import { adoptionOf, ambiguous, bind, boundTo, isMarked, notGranted } from './bi
 import { isSameName, rememberedAs } from './compare.ts';
 import { denied, lookAfterDenial, namesake } from './denial.ts';
 import type { Pass } from '../contract/pass.ts';
+import { sightLost, takingOver } from './observe.ts';
 import { definedOf, type Fields, type ObjectPlan } from './plan.ts';
 import { begun } from './sent-fingerprints.ts';
 import { readOf } from './reading.ts';
@@ -144,19 +145,7 @@ export function mayNotCreate<Spec, Facts>(
   collection: string,
   name: string,
 ): Step<Facts> | undefined {
-  if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
-  }
-  if (pass.quarantineMs > 0) {
-    return {
-      is: 'wait',
-      reason: 'TakeOver',
-      message:
-        'this operator has just taken over; nothing is created until calls of its predecessor can no longer arrive',
-      retryInMs: pass.quarantineMs,
-    };
-  }
-  return createdElsewhere(pass, collection, name);
+  return sightLost(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
 
 /** Waits while another resource is creating an object of this name. */

@@ -4,7 +4,7 @@
  * Guarantees: the result of a lost call is found before another object takes its place, and published when it stays behind;
  * an object of another resource or account is not bound.
  */
-import { boundTo, isMarked, isOfAccount, notGranted } from './binding.ts';
+import { boundTo, claimedByOlder, isMarked, isOfAccount, notGranted } from './binding.ts';
 import { isSameName } from './compare.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
@@ -53,15 +53,6 @@ function mayBeMade<Spec, Facts, Item>(
   return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
 }
 
-/** An older resource has the object. */
-export function claimed<Facts>(plan: { noun: string }, id: string, name: string): Step<Facts> {
-  return {
-    is: 'stall',
-    reason: 'Claimed',
-    message: `${plan.noun} ${id} belongs to ${name}, which is older; one object in the service has one owner`,
-  };
-}
-
 /** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
 export function bindNamed<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
@@ -73,8 +64,8 @@ export function bindNamed<Spec, Facts, Item>(
   // Refuse before naming an owner: without the right to adopt, nobody learns about others' objects.
   const refused = isBound ? undefined : notGranted(what, pass.account, plan.lifecycle(pass.spec).adoption);
   if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
-  const claimant = pass.claimant(id);
-  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
+  const claimed = claimedByOlder(pass, id, `${plan.noun} ${id}`);
+  if (claimed !== undefined) return claimed;
   if (isBound) return { is: 'again', remember: boundTo(pass, id, 'Created') };
   const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;

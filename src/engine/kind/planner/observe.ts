@@ -82,6 +82,16 @@ export function sightLost({ account }: Pass<unknown, unknown>): Extract<Step<nev
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
+/** The wait after a take-over, until calls of the predecessor can no longer arrive; `held` says what waits. */
+export function takingOver(
+  { quarantineMs }: Pass<unknown, unknown>,
+  held: string,
+): Extract<Step<never>, { is: 'wait' }> | undefined {
+  if (quarantineMs <= 0) return undefined;
+  const message = `this operator has just taken over; ${held} until calls of its predecessor can no longer arrive`;
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
+}
+
 /** The step until two reads, far enough apart, both miss something; undefined once they do. */
 export function missedTwice(
   pass: Pass<unknown, unknown>,

@@ -7,11 +7,11 @@
 import type { Json } from '../../../base/json.ts';
 import { isoSeconds } from '../../../base/time.ts';
 import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
-import { asFound } from './binding.ts';
+import { asFound, claimedByOlder } from './binding.ts';
 import { compare, type Difference } from './compare.ts';
 import { findOrCreate } from './create.ts';
 import { denied, lookAfterDenial, namesake } from './denial.ts';
-import { bindNamed, claimed, resolveFirst } from './named.ts';
+import { bindNamed, resolveFirst } from './named.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
@@ -35,9 +35,7 @@ export function planObject<Spec, Facts, Item>(
     return bindNamed(plan, pass, externalId);
   }
   if (id === undefined) return findOrCreate(plan, pass);
-  const claimant = pass.claimant(id);
-  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
-  return keepMatched(plan, pass, id);
+  return claimedByOlder(pass, id, `${plan.noun} ${id}`) ?? keepMatched(plan, pass, id);
 }
 
 /** What status shows of such an object. */

@@ -6,8 +6,9 @@
  * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
 import { growingMs } from '../../../base/backoff.ts';
+import { bind } from './binding.ts';
 import type { Pass } from '../contract/pass.ts';
-import { releasedWithPlace } from './observe.ts';
+import { releasedWithPlace, sightLost, takingOver } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
 import { readOf } from './reading.ts';
 import { resolveCreate } from './resolve-create.ts';
@@ -56,8 +57,7 @@ function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, p
   }
   const mine = [...snapshot.items].find(([, item]) => markerOf(item) === pass.marker);
   if (mine === undefined) return { is: 'release' };
-  const { endpoint, accountId } = pass.account;
-  return { is: 'again', remember: { id: mine[0], ownership: 'Created', binding: { endpoint, accountId } } };
+  return bind(pass, mine[0], 'Created');
 }
 
 function removeBound<Spec, Facts, Item>(
@@ -84,14 +84,8 @@ function removeBound<Spec, Facts, Item>(
       };
     }
   }
-  if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
-  }
-  if (pass.quarantineMs > 0) {
-    const message =
-      'this operator has just taken over; nothing is deleted until calls of its predecessor can no longer arrive';
-    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
-  }
+  const held = sightLost(pass) ?? takingOver(pass, 'nothing is deleted');
+  if (held !== undefined) return held;
   return {
     is: 'call',
     call: {
