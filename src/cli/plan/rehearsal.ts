@@ -15,7 +15,7 @@ import { isRecord, recordsIn } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
 import { secretResource } from '../../kube/material/material.ts';
 import type { AccountReader, AccountReading } from '../account/reader.ts';
-import { MemoryCluster } from '../in-memory/cluster.ts';
+import { ClusterInMemory } from '../in-memory/cluster.ts';
 import { KubeInMemory } from '../in-memory/kube.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
 import { silent, unmeasured } from '../machine.ts';
@@ -91,7 +91,7 @@ export async function rehearse(play: Play): Promise<Played> {
 
 class Stage {
   readonly #clock: VirtualClock;
-  readonly #cluster: MemoryCluster;
+  readonly #cluster: ClusterInMemory;
   readonly #services: ReadonlyMap<string, ServiceInMemory>;
   readonly #readers: readonly AccountReader[];
   readonly #operator: Operator;
@@ -104,7 +104,7 @@ class Stage {
   constructor(readers: readonly AccountReader[]) {
     this.#readers = readers;
     this.#clock = new VirtualClock(Math.max(0, ...readers.map(({ asOfMs }) => asOfMs)));
-    this.#cluster = new MemoryCluster(this.#clock, new SeededEntropy(1));
+    this.#cluster = new ClusterInMemory(this.#clock, new SeededEntropy(1));
     this.#services = new Map(
       readers.map((reader) => {
         const environmentsOf = (app: string) => expectedOf(app, this.#actors);
