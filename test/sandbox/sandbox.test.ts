@@ -130,14 +130,14 @@ describe('manifests', () => {
   });
 
   it.each([
-    { text: 'kind: Thing', says: 'a document without apiVersion, kind and metadata.name' },
-    { text: 'a: [', says: 'a.yaml: ' },
+    { text: 'kind: Thing', says: 'a.yaml:1: it has no apiVersion, kind and metadata.name' },
+    { text: 'a: [', says: 'a.yaml:1: ' },
   ])('that are wrong are named: $text', ({ text, says }) => {
-    expect(() => manifestsOf(text, 'a.yaml')).toThrow(says);
+    expect(() => manifestsOf(new Map([['a.yaml', text]]))).toThrow(says);
   });
 
   it('whose folder is absent say so', async () => {
-    await expect(manifestsIn('/does/not/exist')).rejects.toThrow('there is no folder /does/not/exist');
+    await expect(manifestsIn('/does/not/exist')).rejects.toThrow('/does/not/exist:1: there is no such file or folder');
   });
 });
 

@@ -25,22 +25,17 @@ interface Shelf {
   readonly field: string;
   readonly single?: string;
   readonly id: string;
-  /** True where its list shows every field, so that no item is asked for by itself. */
+  /** True where its list shows every field as well, so that no item is asked for by itself. */
   readonly isListedWhole?: true;
 }
 
 const shelves: Readonly<Record<ShelfName, Shelf>> = {
   app: { list: '/apps', field: 'apps', single: '/app', id: 'appId' },
-  environment: { list: '/app-envs', field: 'appEnvs', id: 'appEnvId', isListedWhole: true },
+  environment: { list: '/app-envs', field: 'appEnvs', id: 'appEnvId' },
   contactPoint: { list: '/contact-points', field: 'contactPoints', single: '/contact-point', id: 'contactPointId' },
   alert: { list: '/app-env/alerts', field: 'alerts', single: '/alert', id: 'alertId', isListedWhole: true },
   member: { list: '', field: '', single: '/member/env-access', id: 'membershipId' },
-  configuration: {
-    list: '/disaster-readiness/configurations',
-    field: 'items',
-    id: 'configurationId',
-    isListedWhole: true,
-  },
+  configuration: { list: '/disaster-readiness/configurations', field: 'items', id: 'configurationId' },
 };
 
 /** How an item made in this run is recognised. */
