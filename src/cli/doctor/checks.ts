@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
-import { annotations } from '../../engine/objects/names.ts';
+import { annotations, keyOfObject } from '../../engine/objects/names.ts';
 import { KubeError, type ClusterAction, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
 import { identities } from '../../kinds/identities.ts';
 import { leaseResource } from '../../kube/lease/lease-spec.ts';
 import { secretResource } from '../../kube/material/material.ts';
-import { conditionOf, isCurrent, keyOfObject, readObjects } from '../cluster/objects.ts';
+import { conditionOf, isCurrent, readObjects } from '../cluster/objects.ts';
 import { ageInWords } from '../output/age.ts';
 
 /** How a check ended. */
