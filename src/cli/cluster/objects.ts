@@ -1,7 +1,7 @@
 /** All objects of our kinds, read once and used for every question. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
-import { keyOf, partsOfKey } from '../../engine/objects/names.ts';
+import { keyOf, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { resourceOf } from '../operator/operator.ts';

@@ -1,7 +1,7 @@
 /** `apphosting inventory` and `apphosting catalog`: what is in an account of the service, and what it offers. */
 import { output, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord, recordsIn } from '../../base/json.ts';
-import { keyOfObject } from '../../engine/objects/names.ts';
+import { keyOfObject } from '../../engine/objects/stored.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import { accountFlags, withAccount } from '../account/flags.ts';

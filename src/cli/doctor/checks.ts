@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
-import { annotations, keyOfObject } from '../../engine/objects/names.ts';
+import { annotations } from '../../engine/kind/contract/define.ts';
+import { keyOfObject } from '../../engine/objects/stored.ts';
 import { KubeError, type ClusterAction, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
 import { identities } from '../../kinds/identities.ts';

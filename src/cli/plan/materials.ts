@@ -1,7 +1,7 @@
 /** The Secrets and ConfigMaps of a plan: the given ones, and placeholders for those that are only named. */
 import { isRecord } from '../../base/json.ts';
 import type { Needs } from '../../engine/kind/contract/define.ts';
-import { keyOf } from '../../engine/objects/names.ts';
+import { keyOf } from '../../engine/objects/stored.ts';
 import { kinds } from '../../kinds/index.ts';
 import type { AccountReader } from '../account/reader.ts';
 import type { Actor, Materials, Scene } from './scenes.ts';

@@ -1,7 +1,7 @@
 /** Turns the recorded calls into the rows of a plan. */
 import { isRecord, sameJson, type Json, type JsonObject } from '../../base/json.ts';
 import { Secret } from '../../base/secret.ts';
-import { keyOfObject, partsOfKey } from '../../engine/objects/names.ts';
+import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { kinds } from '../../kinds/index.ts';

@@ -1,6 +1,6 @@
 /** Why an object is not Ready: the chain of what it waits for, down to the deepest cause. */
 import type { KubeObject } from '../../engine/ports.ts';
-import { keyOfObject, partsOfKey } from '../../engine/objects/names.ts';
+import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { remedies } from '../../crd/remedies.ts';
 import { accountKeyOf, conditionOf, isCurrent, referencesOf } from '../cluster/objects.ts';

@@ -1,5 +1,5 @@
 /** The tree of an account: its apps, their environments, and what is about each of those. */
-import { keyOfObject, partsOfKey } from '../../engine/objects/names.ts';
+import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { accountKeyOf, conditionOf, isCurrent, referencesOf } from '../cluster/objects.ts';
 
