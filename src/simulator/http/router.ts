@@ -20,7 +20,6 @@ export class Router<R extends Routed> {
     for (const route of routes) {
       const paths = route.path.includes(':id') ? this.#patterns : this.#exact;
       const methods = paths.get(route.path) ?? new Map<string, R>();
-      if (methods.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`);
       paths.set(route.path, methods.set(route.method, route));
     }
   }
