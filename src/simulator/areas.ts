@@ -1,3 +1,4 @@
+import { accounts, credentials, memberships, regions, tokens } from './accounts/records.ts';
 import { alertsArea } from './alerts/area.ts';
 import { appsArea } from './apps/area.ts';
 import type { Area } from './area.ts';
@@ -7,6 +8,10 @@ import { environmentsArea } from './environments/area.ts';
 import { memberAccess } from './accounts/member-access.ts';
 import { presets } from './apps/presets.ts';
 import { solutionsArea } from './solutions/area.ts';
+import { faults } from './public/faults.ts';
+import type { AnyCollection } from './store/collection.ts';
+import { settings } from './store/saved.ts';
+import { timers } from './store/timers.ts';
 
 /** Every area of the interface; see area.ts for how one plugs in. */
 export const areas: readonly Area[] = [
@@ -19,3 +24,15 @@ export const areas: readonly Area[] = [
   alertsArea,
   disasterReadiness,
 ];
+
+/** Every collection of the world. */
+export const collections: readonly AnyCollection[] = [
+  ...[settings, timers, faults, accounts, tokens, memberships, regions, credentials],
+  ...areas.flatMap((area) => area.collections),
+];
+
+/** The names that a saved world may use. */
+export const collectionNames: ReadonlySet<string> = new Set(collections.map(({ name }) => name));
+
+/** Every endpoint of the interface. */
+export const publicRoutes = areas.flatMap(({ routes }) => routes);

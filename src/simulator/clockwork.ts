@@ -2,26 +2,13 @@
  * The engine under the interface: the store, its clock and what happens by itself. The clock is either the wall's or stands still until
  * it is told to advance; either way every timer fires in the order of time, in a transaction of its own at its own moment.
  */
-import type { Area, Fires } from './area.ts';
-import type { AnyCollection } from './store/collection.ts';
-import { faults } from './public/faults.ts';
+import type { Fires } from './area.ts';
+import { areas, collections } from './areas.ts';
 import type { Journal } from './store/journal.ts';
-import { accounts, credentials, memberships, regions, tokens } from './accounts/records.ts';
-import type { KeptRequests, LoggedRequest, RequestLog } from './store/requests.ts';
+import { type KeptRequests, type LoggedRequest, RequestLog } from './store/requests.ts';
 import { type Commit, type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
-import { type Timer, timers } from './store/timers.ts';
-
-/** Every collection of a simulator with these areas. */
-export function collectionsOf(areas: readonly Area[]): readonly AnyCollection[] {
-  const common = [settings, timers, faults, accounts, tokens, memberships, regions, credentials];
-  return [...common, ...areas.flatMap((area) => area.collections)];
-}
-
-/** The names that a saved world may use. */
-export function collectionNames(areas: readonly Area[]): ReadonlySet<string> {
-  return new Set(collectionsOf(areas).map(({ name }) => name));
-}
+import type { Timer } from './store/timers.ts';
 
 /** Which of the two clocks runs. */
 export type ClockMode = 'real' | 'virtual';
@@ -37,17 +24,16 @@ const sliceMs = 20;
 const lastMoment = Date.UTC(9999, 11, 31);
 
 interface Parts {
-  readonly areas: readonly Area[];
   readonly mode: ClockMode;
   readonly wallNow: () => number;
   readonly journal: Journal | undefined;
-  readonly requests: RequestLog;
   readonly log: (line: string) => void;
 }
 
 /** Owns the store; everything that changes the world goes through `transact`. */
 export class Clockwork {
   readonly store: Store;
+  readonly requests = new RequestLog();
   readonly mode: ClockMode;
   readonly #parts: Parts;
   readonly #fires = new Map<string, Fires>();
@@ -60,15 +46,15 @@ export class Clockwork {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.mode = parts.mode;
-    this.store = new Store(collectionsOf(parts.areas));
-    for (const area of parts.areas) {
+    this.store = new Store(collections);
+    for (const area of areas) {
       for (const [kind, fires] of Object.entries(area.timers ?? {})) this.#fires.set(kind, fires);
     }
     this.store.onForget = (appEnvId) => {
-      for (const area of parts.areas) area.forgetEnvironment?.(this.store, appEnvId);
+      for (const area of areas) area.forgetEnvironment?.(this.store, appEnvId);
     };
     this.store.onStep = (step) => parts.journal?.append(step);
-    parts.requests.onKept = (request) => this.#keep(request);
+    this.requests.onKept = (request) => this.#keep(request);
   }
 
   get now(): number {
@@ -78,15 +64,15 @@ export class Clockwork {
   /** Replaces the world, and what is on disk, by another one; the request log begins anew. */
   load(world: SavedWorld): void {
     this.store.load(world);
-    this.#parts.requests.clear();
-    this.#parts.requests.skipTo(lastRequestOf(world.ledger));
+    this.requests.clear();
+    this.requests.skipTo(lastRequestOf(world.ledger));
     this.#rewrite();
     this.catchUp();
   }
 
   /** Resumes from a state on disk. */
   resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (SavedStep | RequestLine)[]): void {
-    const { requests } = this.#parts;
+    const { requests } = this;
     this.store.load(world);
     requests.resume(kept ?? noRequests(lastRequestOf(world.ledger)));
     for (const line of lines) {
@@ -125,7 +111,7 @@ export class Clockwork {
   /** The most virtual time that can pass at once; undefined when so much can. */
   tooMuchFor(ms: number): number | undefined {
     const left = lastMoment - this.store.now;
-    const work = this.#parts.areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
+    const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
     if (ms <= left && work <= mostWork) return undefined;
     return Math.max(0, Math.min(left, work === 0 ? left : Math.floor((ms * mostWork) / work)));
   }
@@ -165,8 +151,8 @@ export class Clockwork {
   }
 
   #rewrite(): void {
-    const { journal, requests } = this.#parts;
-    journal?.rewrite({ ...this.store.head(), ledger: this.store.ledger.packed(), requests: requests.kept() });
+    const state = { ...this.store.head(), ledger: this.store.ledger.packed(), requests: this.requests.kept() };
+    this.#parts.journal?.rewrite(state);
   }
 
   #rewriteIfOvergrown(): void {

@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { areas } from './areas.ts';
+import { areas, collections, publicRoutes } from './areas.ts';
 import { BadOption } from './bad-option.ts';
-import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
+import { type ClockMode, Clockwork, virtualStart } from './clockwork.ts';
 import { accountRoutes, tokenRoutes } from './control/accounts.ts';
 import { controlPrefix, ControlSurface, longestControlBody, ownRoutes, shownCommit } from './control/routes.ts';
 import { shownRequest } from './control/routes.ts';
@@ -16,7 +16,7 @@ import type { Journal } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
 import { PublicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
-import { type KeptRequests, RequestLog } from './store/requests.ts';
+import type { KeptRequests } from './store/requests.ts';
 import { type RequestLine, type SavedWorld, settings, type SavedStep } from './store/saved.ts';
 import { Store } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
@@ -59,11 +59,9 @@ export type Simulator = ReturnType<typeof createSimulator>;
 export function createSimulator(options: SimulatorOptions = {}) {
   const { wallNow = Date.now, latencyMs = 0 } = options;
   const { wait = sleep, log = () => undefined } = options;
-  const requests = new RequestLog();
   const { clock: mode = 'real', journal } = options;
-  const clockwork = new Clockwork({ areas, mode, wallNow, journal, requests, log });
-  const publicRoutes = areas.flatMap((area) => area.routes);
-  const service = new PublicInterface({ clockwork, routes: publicRoutes, requests, latencyMs, wait, wallNow, log });
+  const clockwork = new Clockwork({ mode, wallNow, journal, log });
+  const service = new PublicInterface({ clockwork, routes: publicRoutes, latencyMs, wait, wallNow, log });
 
   const start = (again: boolean, world = options.world ?? 'demo') => {
     clockwork.load(startWorld(clockwork, options, world, again, wallNow));
@@ -76,9 +74,8 @@ export function createSimulator(options: SimulatorOptions = {}) {
   const common = [...accountRoutes, ...tokenRoutes, ...faultRoutes];
   const control = [...common, ...areas.flatMap((area) => area.control ?? [])];
   const reset = (world?: StartWorld) => start(true, world);
-  const events = streamOf(clockwork.store, requests);
-  const collections = collectionNames(areas);
-  const own = ownRoutes({ clockwork, collections, requests, publicRoutes, controlRoutes: control, reset, events });
+  const events = streamOf(clockwork);
+  const own = ownRoutes({ clockwork, controlRoutes: control, reset, events });
   const surface = new ControlSurface(clockwork, [...own, ...control], log);
 
   return {
@@ -113,7 +110,7 @@ function startWorld(
 ): SavedWorld {
   const now = clockwork.mode === 'virtual' ? virtualStart : wallNow();
   if (typeof world === 'string') {
-    const scratch = new Store(collectionsOf(areas));
+    const scratch = new Store(collections);
     return withReadings(namedWorld(scratch, world, now, options.seed ?? 'demo'), options);
   }
   const moved = clockwork.mode === 'virtual' ? world : moveTimers(world, now);
@@ -142,7 +139,7 @@ function withReadings(world: SavedWorld, options: SimulatorOptions): SavedWorld 
   return { ...world, collections: { ...world.collections, [settings.name]: changed } };
 }
 
-function streamOf(store: Store, requests: RequestLog): Stream {
+function streamOf({ store, requests }: Clockwork): Stream {
   const listeners = new Set<(event: string) => void>();
   const tell = (name: string, value: unknown) => {
     if (listeners.size === 0) return;

@@ -1,9 +1,8 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-import { areas } from './areas.ts';
+import { collectionNames } from './areas.ts';
 import { BadOption } from './bad-option.ts';
-import { collectionNames } from './clockwork.ts';
 import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
 import { Journal, readState } from './store/journal.ts';
 import type { StartWorld } from './worlds.ts';
@@ -78,7 +77,7 @@ function worldFrom(path: string): SavedWorld {
   const json = () => JSON.parse(readFileSync(path, 'utf8')) as unknown;
   const world = savedWorld(
     orBadOption(json, (message) => `--world ${path}: ${message}`),
-    collectionNames(areas),
+    collectionNames,
   );
   if (typeof world === 'string') throw new BadOption(`--world ${path}: ${world}`);
   return world;
@@ -92,7 +91,7 @@ function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
   );
   if (kept === undefined) return { journal };
   const { state, lines } = kept;
-  const world = savedWorld(state, collectionNames(areas));
+  const world = savedWorld(state, collectionNames);
   if (typeof world === 'string') throw new BadOption(`--state ${path}: ${world}; the file is left as it is`);
   const { requests } = state as Partial<SavedState>;
   return { journal, resume: { world, lines, ...(requests === undefined ? {} : { requests }) } };

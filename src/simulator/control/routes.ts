@@ -1,4 +1,5 @@
-import { addressed, type AreaAnswer, carriesBody, type ControlRoute, ok, type Route } from '../area.ts';
+import { addressed, type AreaAnswer, carriesBody, type ControlRoute, ok } from '../area.ts';
+import { collectionNames, publicRoutes } from '../areas.ts';
 import type { Clockwork } from '../clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, type HttpRequest, queryOf, type Reply } from '../http/exchange.ts';
 import type { Stream } from '../http/exchange.ts';
@@ -10,7 +11,7 @@ import { viewOf } from '../page/view.ts';
 import { effects } from '../public/faults.ts';
 import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
 import type { PackedLog } from '../store/packed-log.ts';
-import type { LoggedRequest, RequestLog } from '../store/requests.ts';
+import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 
@@ -103,10 +104,6 @@ export function refused(refusal: RequestRefusal): Answered {
 
 interface Parts {
   readonly clockwork: Clockwork;
-  /** The names that a saved world may use. */
-  readonly collections: ReadonlySet<string>;
-  readonly requests: RequestLog;
-  readonly publicRoutes: readonly Route[];
   readonly controlRoutes: readonly ControlRoute[];
   readonly reset: (world?: StartWorld) => void;
   readonly events: Stream;
@@ -120,21 +117,21 @@ export function ownRoutes(parts: Parts): readonly OwnRoute[] {
     own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
     own('GET /', 'every route, fault effect and reading', () => ok(manual(parts, routes))),
     ...worldRoutes(parts),
-    ...logRoutes(parts),
+    ...logRoutes(parts.clockwork),
     ...readingRoutes(parts.clockwork),
-    ...pageRoutes(parts),
+    ...pageRoutes(parts.clockwork),
     own('GET /events', 'the ledger and the requests as they happen', () => parts.events),
   ];
   return routes;
 }
 
-function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRoute[] {
+function worldRoutes({ clockwork, reset }: Parts): readonly OwnRoute[] {
   const clock = () => ok({ now: iso(clockwork.now), mode: clockwork.mode });
   return [
     own('GET /world', 'the whole state as JSON', () => ok(clockwork.store.save())),
     own('POST /reset', 'the start world again, or {world}: demo, empty or a saved one', ({ body }) => {
       onlyFields(body, '', ['world']);
-      reset(startWorldFrom(body, collections));
+      reset(startWorldFrom(body));
       return ok({});
     }),
     own('GET /clock', 'the time and which clock runs', clock),
@@ -153,23 +150,21 @@ function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRout
   ];
 }
 
-function startWorldFrom(body: BodyFields, collections: ReadonlySet<string>): StartWorld | undefined {
+function startWorldFrom(body: BodyFields): StartWorld | undefined {
   if (!sent(body, 'world')) return undefined;
   const given = body['world'];
   if (given === 'demo' || given === 'empty') return given;
   if (typeof given === 'string') throw invalid('world is demo, empty or a saved world');
-  const saved = savedWorld(object(given, 'world'), collections);
+  const saved = savedWorld(object(given, 'world'), collectionNames);
   if (typeof saved === 'string') throw invalid(`world: ${saved}`);
   return saved;
 }
 
-function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
+function logRoutes({ store, requests }: Clockwork): readonly OwnRoute[] {
   const after = (query: BodyFields) =>
     optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER })) ?? 0;
   return [
-    own('GET /ledger', 'every commit after=SEQ', ({ query }) =>
-      linesAfter(clockwork.store.ledger, after(query), shownCommit),
-    ),
+    own('GET /ledger', 'every commit after=SEQ', ({ query }) => linesAfter(store.ledger, after(query), shownCommit)),
     own('GET /requests', 'every public request after=SEQ', ({ query }) =>
       linesAfter(requests.log, after(query), shownRequest),
     ),
@@ -222,19 +217,19 @@ function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
 }
 
 /** The routes that only the page uses. */
-function pageRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
+function pageRoutes(clockwork: Clockwork): readonly OwnRoute[] {
   return [
     own(
       'GET /view',
       'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
-      ({ query }) => ok(viewOf(clockwork, requests, query)),
+      ({ query }) => ok(viewOf(clockwork, query)),
     ),
     own('GET /forms', 'every request with its fields, as the page offers them', () => ok({ items: shownForms() })),
     own(
       'POST /forms',
       'a request filled in from the world: {method, path, token?, given?: {FIELD: VALUE}}',
       ({ body }) => {
-        const filled = clockwork.transact(undefined, (world) => fill(world, body, requests.log.lastSeq));
+        const filled = clockwork.transact(undefined, (world) => fill(world, body, clockwork.requests.log.lastSeq));
         return ok(filled.result);
       },
     ),
@@ -245,7 +240,7 @@ function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
   const routes = [...own, ...parts.controlRoutes];
   return {
     routes: routes.map(({ method, path, does }) => ({ method, path: `/_sim${path}`, does })),
-    publicRoutes: parts.publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),
+    publicRoutes: publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),
     effects,
     readings: Object.entries(registry).map(([name, { does }]) => ({
       name,

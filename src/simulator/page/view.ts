@@ -14,7 +14,6 @@ import { faults, nameOf } from '../public/faults.ts';
 import { defaultReadings, type Readings, shownReadings } from '../readings.ts';
 import type { Collection } from '../store/collection.ts';
 import type { ChangedRow } from '../store/recent.ts';
-import type { RequestLog } from '../store/requests.ts';
 import type { World } from '../store/store.ts';
 
 const mostWatched = 100;
@@ -24,12 +23,12 @@ const longestWatch = 8000;
  * The world for the page. `epoch` and `after` say what the page has already; `watch` names the configurations that it shows, because
  * their readiness changes by time alone.
  */
-export function viewOf(clockwork: Clockwork, requests: RequestLog, query: BodyFields): object {
+export function viewOf(clockwork: Clockwork, query: BodyFields): object {
   // A transaction without changes: it stands at this moment, also when nothing has happened for a while.
-  return clockwork.transact(undefined, (world) => view(clockwork, world, requests, query)).result;
+  return clockwork.transact(undefined, (world) => view(clockwork, world, query)).result;
 }
 
-function view({ store, mode }: Clockwork, world: World, requests: RequestLog, query: BodyFields): object {
+function view({ store, mode, requests }: Clockwork, world: World, query: BodyFields): object {
   const after = optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }));
   const epoch = optional(query, 'epoch', text());
   const watch = optional(query, 'watch', text({ min: 0, max: longestWatch }))?.split(',', mostWatched) ?? [];

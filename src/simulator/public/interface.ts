@@ -12,7 +12,6 @@ import { type FaultEffect, faults, nameOf, takeFault } from './faults.ts';
 import { RateLimit } from './rate.ts';
 import { invalid, refusalFor, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
-import type { RequestLog } from '../store/requests.ts';
 import { Router } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
@@ -22,7 +21,6 @@ export const publicPrefix = '/api/public/v1';
 interface Parts {
   readonly clockwork: Clockwork;
   readonly routes: readonly Route[];
-  readonly requests: RequestLog;
   readonly latencyMs: number;
   readonly wait: (ms: number) => Promise<void>;
   readonly wallNow: () => number;
@@ -69,13 +67,13 @@ export class PublicInterface {
       effect = effect.then ?? {};
     }
 
-    const seq = this.#parts.requests.next();
+    const seq = clockwork.requests.next();
     clockwork.catchUp();
     const passage: Passage = { request, path, query, seq, effect, unknownFields: [] };
     const handled = instead(effect) ?? this.#perform(passage);
     const reply = handled.kind === 'answered' ? delivered(handled, effect) : handled;
     const { unknownFields } = passage;
-    this.#parts.requests.add({
+    clockwork.requests.add({
       seq,
       at: clockwork.now,
       method: request.method,
