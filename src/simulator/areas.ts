@@ -25,11 +25,10 @@ export const areas: readonly Area[] = [
   disasterReadiness,
 ];
 
+const common = [settings, timers, faults, accounts, tokens, memberships, regions, credentials];
+
 /** Every collection of the world. */
-export const collections: readonly AnyCollection[] = [
-  ...[settings, timers, faults, accounts, tokens, memberships, regions, credentials],
-  ...areas.flatMap((area) => area.collections),
-];
+export const collections: readonly AnyCollection[] = [...common, ...areas.flatMap((area) => area.collections)];
 
 /** The names that a saved world may use. */
 export const collectionNames: ReadonlySet<string> = new Set(collections.map(({ name }) => name));
