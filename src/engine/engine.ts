@@ -25,7 +25,7 @@ import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
 import type { EngineOptions, EngineParts } from './context/parts.ts';
 import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency, Workers } from './queue.ts';
 import { InProcessStates, recovered } from './objects/in-process.ts';
-import { OpenCreates } from './objects/open-creates.ts';
+import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';
 
@@ -65,6 +65,7 @@ export class Engine {
       ...options,
       objects,
       openCreates: new OpenCreates(objects, clock, options.settings.horizonMs),
+      locks: new ExclusiveLocks(),
       accounts: new Accounts({
         ...options,
         onList,

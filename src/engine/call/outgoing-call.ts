@@ -49,18 +49,16 @@ export class OutgoingCall {
   readonly #context: ReconcileContext;
   readonly #pass: Pass;
   readonly #call: Call;
-  readonly #locks: ExclusiveLocks;
   /** The fingerprint of what is sent. */
   readonly #digest: string;
   /** Monotonic time at which the call has ended, answer or not. */
   readonly #deadline: number;
   #isLate = false;
 
-  constructor(context: ReconcileContext, pass: Pass, call: Call, locks: ExclusiveLocks) {
+  constructor(context: ReconcileContext, pass: Pass, call: Call) {
     this.#context = context;
     this.#pass = pass;
     this.#call = call;
-    this.#locks = locks;
     this.#digest = requestDigest(pass.print, call.request);
     this.#deadline = pass.monotonicMs + pass.callMs;
   }
@@ -81,22 +79,25 @@ export class OutgoingCall {
       inProcess.askedAt = monotonicMs;
       return { is: 'on' };
     }
-    const performed = await this.#withLocks();
+    const performed = await this.#alone();
     // A call that was not made is decided again with a fresh read.
     if (performed.is !== 'on') inProcess.askedAt = undefined;
     return performed;
   }
 
   /** Takes the exclusive locks: calls whose effects could not be told apart must not be under way together. */
-  async #withLocks(): Promise<Performed> {
+  async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;
+    const { alone, journal, resumes } = this.#call;
     if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-    const names = (this.#call.alone ?? []).map((id) => `${this.#pass.account.endpoint}/${id}`);
-    if (!this.#locks.take(names, stored.key, this.#pass.askedAt)) return { is: 'quiet', againInMs: lockedMs };
+    const names = alone?.map((id) => `${this.#pass.account.endpoint}/${id}`);
+    if (names !== undefined && !parts.locks.take(names, stored.key, this.#pass.askedAt))
+      return { is: 'quiet', againInMs: lockedMs };
     try {
       return await this.#withinBudget();
     } finally {
-      this.#locks.end(names, stored.key, parts.clock.monotonic());
+      if (names !== undefined) parts.locks.end(names, stored.key, parts.clock.monotonic());
+      if (journal !== undefined || resumes === true) parts.openCreates.unreserve(stored.key);
     }
   }
 
@@ -208,7 +209,6 @@ export class OutgoingCall {
   async #takeBack(before: Partial<Memory>): Promise<Performed> {
     const context = this.#context;
     const { journal, meanwhile } = this.#call;
-    context.unreserve();
     context.remember(journal === undefined ? before : { ...before, journal: undefined });
     const isMarked = journal !== undefined || meanwhile !== undefined;
     const isWritten = !isMarked || (await context.write());
@@ -234,7 +234,6 @@ export class OutgoingCall {
     publishCall(context, call, outcome);
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
     const meaning = interpretOutcome(call, told, context.memory, context.parts.clock.wall(), before);
-    context.unreserve();
     if (meaning.is === 'done') {
       wentWell(inProcess);
       inProcess.askedAt = undefined;
@@ -312,8 +311,12 @@ export async function begin(context: ReconcileContext, pass: Pass, intent: Inten
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
   // Write the known conditions before the call, not only afterwards.
   const own = stored.kind.show(pass).conditions;
-  const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
-  return isEntered ? { is: 'on' } : { is: 'overtaken' };
+  try {
+    const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
+    return isEntered ? { is: 'on' } : { is: 'overtaken' };
+  } finally {
+    parts.openCreates.unreserve(stored.key);
+  }
 }
 
 /** The first conditions of an object, written together with a journal entry. */
@@ -332,12 +335,12 @@ async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said
     startedAt: isoSeconds(pass.wallMs),
     deadlineSeconds: pass.callMs / 1_000,
   };
-  if (!context.reserve(entry, pass)) return false;
+  const { create } = entry;
+  if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
+  context.parts.openCreates.reserve(context.stored.key, entry);
   context.remember({ journal: entry });
   sayFirst(context, pass, said);
-  const isWritten = await context.write();
-  if (!isWritten) context.unreserve();
-  return isWritten;
+  return context.write();
 }
 
 /** Gives an object without conditions its first ones. */
@@ -364,52 +367,4 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
     now.deletionTimestamp === undefined &&
     now.annotations?.[annotations.paused] !== 'true'
   );
-}
-
-/** How long the release of a lock is remembered by its name: longer than a read takes. */
-const keptMs = 600_000;
-
-/** Exclusive locks by name: calls that could not be told apart after a lost answer are not under way at the same time. */
-export class ExclusiveLocks {
-  /** In the order of their last use. */
-  readonly #turns = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
-  /** When the newest forgotten lock was released: it may have had any name. */
-  #forgottenAt = Number.NEGATIVE_INFINITY;
-
-  /** How many are remembered. */
-  get size(): number {
-    return this.#turns.size;
-  }
-
-  /** Locks all of these names. False while another object holds one, or held one after the caller last looked (monotonic). */
-  take(names: readonly string[], by: string, lookedAt: number): boolean {
-    const isFree = names.every((name) => {
-      const turn = this.#turns.get(name);
-      if (turn === undefined) return this.#forgottenAt < lookedAt;
-      return turn.by === by || (turn.endedAt !== undefined && turn.endedAt < lookedAt);
-    });
-    if (isFree) for (const name of names) this.#touch(name, by, undefined);
-    return isFree;
-  }
-
-  /** Releases the names. */
-  end(names: readonly string[], by: string, now: number): void {
-    for (const name of names) this.#touch(name, by, now);
-    this.#forget(now - keptMs);
-  }
-
-  #touch(name: string, by: string, endedAt: number | undefined): void {
-    this.#turns.delete(name);
-    this.#turns.set(name, { by, endedAt });
-  }
-
-  /** Forgets locks that were released before this time. */
-  #forget(before: number): void {
-    for (const [name, { endedAt }] of this.#turns) {
-      if (endedAt === undefined) continue;
-      if (endedAt >= before) return;
-      this.#turns.delete(name);
-      this.#forgottenAt = Math.max(this.#forgottenAt, endedAt);
-    }
-  }
 }

@@ -9,6 +9,7 @@ import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst }
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf } from '../account/gate.ts';
 import type { ReadableContext } from './parts.ts';
+import type { RecordingView } from '../objects/subscriptions.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Closed, Accounts, Session } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
@@ -17,10 +18,17 @@ import type { Secret } from '../../base/secret.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 
 /** The resources of an object, with its account as kinds see it. */
-export type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
+type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
+
+/** A pass that records what is read of the service. */
+export type LivePass = Pass & { readonly view: RecordingView };
 
 /** The pass for the context as it stands now. */
-export function buildPass(context: ReadableContext, view: View, given: Given): Pass {
+export function buildPass<Seen extends View>(
+  context: ReadableContext,
+  view: Seen,
+  given: Given,
+): Pass & { readonly view: Seen } {
   const { parts, stored, inProcess, memory } = context;
   const { clock, objects, accounts, key, settings } = parts;
   const { account } = given;
@@ -91,6 +99,13 @@ export interface Resources {
   readonly configMaps: ReadonlyMap<string, string>;
   readonly referred: ReadonlyMap<string, Referred>;
 }
+
+/** The resources where nothing was gathered. */
+export const noResources = {
+  secrets: new Map<string, never>(),
+  configMaps: new Map<string, never>(),
+  referred: new Map<string, never>(),
+} as const;
 
 /** Something is missing: the verdict says what. Without a verdict it only waits in a queue of ours, which wakes the object. */
 export interface Unready {

@@ -19,7 +19,7 @@ import type {
   KubeObject,
 } from '../ports.ts';
 import type { InProcessStates, InProcess } from '../objects/in-process.ts';
-import type { OpenCreates } from '../objects/open-creates.ts';
+import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 
 /** What the engine is started with. */
 export interface EngineOptions {
@@ -62,6 +62,7 @@ export interface EngineParts extends EngineOptions {
   readonly subscriptions: Subscriptions;
   readonly inProcessStates: InProcessStates;
   readonly openCreates: OpenCreates;
+  readonly locks: ExclusiveLocks;
   /** Takes an object that we wrote. */
   wrote(entry: Stored): void;
   /** Wakes an object after the next list of a read. */
