@@ -18,6 +18,7 @@ import {
   keyOfObject,
   partsOfKey,
   reconcileToken,
+  standingOf,
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
@@ -206,7 +207,7 @@ export class Engine {
         urgencyOf(object, before, initial),
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
-    this.#gate.recount(before, stored);
+    this.#recount(before, stored);
     this.#wakeBlocked(this.#dropped.noted(before, stored));
     for (const name of stored.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, stored))
@@ -230,7 +231,14 @@ export class Engine {
     if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
-    } else this.#gate.recount(stored, undefined);
+    } else this.#recount(stored, undefined);
+  }
+
+  /** Lets the account of an object count its users when one came, went or changed its standing. */
+  #recount(before: Stored | undefined, now: Stored | undefined): void {
+    const [was, is] = [standingOf(before), standingOf(now)];
+    const { kind, account = '' } = now ?? before ?? {};
+    if (kind?.life !== 'account' && was !== is) this.#gate.recount(account, [was, is]);
   }
 
   /** Enqueues objects whose deletion may have waited for a reference that has gone. */
@@ -322,7 +330,7 @@ export class Engine {
     const { metadata } = stored.object;
     const token = reconcileToken(stored.object);
     const inProcess = this.#parts.inProcessStates.of(metadata.uid);
-    this.#gate.noteAccepted(stored);
+    if (stored.kind.life === 'account') this.#gate.noteAccepted(stored);
     if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
     else if (inProcess.forced?.token !== token) {
       inProcess.forced = { token, since: this.#parts.clock.monotonic() };

@@ -372,7 +372,7 @@ export class Workers {
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, number>();
-  /** What the last reconcile of an object threw. */
+  /** What the last reconcile of an object threw; empty for what was thrown for all objects. */
   readonly #thrown = new Map<string, string>();
 
   constructor(options: WorkersOptions) {
@@ -409,8 +409,7 @@ export class Workers {
 
   /** Forgets the failures of an object after a success, or when it is gone. */
   went(key: string): void {
-    this.#thrown.delete(key);
-    this.#options.troubles.went(key);
+    if (this.#thrown.delete(key)) this.#options.troubles.went(key);
   }
 
   async #take(): Promise<void> {
@@ -502,7 +501,7 @@ export class Workers {
     const text = String(error);
     const isNews = !isShared && this.#thrown.get(key) !== text;
     log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a reconcile failed');
-    if (!isShared) this.#thrown.set(key, text);
+    this.#thrown.set(key, isShared ? (this.#thrown.get(key) ?? '') : text);
   }
 
   async #sayFailed(key: string, error: unknown): Promise<void> {

@@ -19,7 +19,7 @@ import {
   type Resources,
 } from './context/build-pass.ts';
 import type { Verdict, Step } from './kind/contract/step.ts';
-import { reconcileToken, type Stored, storedInWords } from './objects/stored.ts';
+import { reconcileToken, type Stored, storedInWords, readyIn } from './objects/stored.ts';
 import { annotations } from './kind/contract/define.ts';
 import { KubeError } from './ports.ts';
 import type { Ended } from './queue.ts';
@@ -375,9 +375,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   inProcess.askedAt ??= pass.askedAt;
   context.ask(pass.view.service, step, 'edit');
   const waited = pass.monotonicMs - inProcess.askedAt;
-  const isKnown = status.conditions.some(
-    ({ type, observedGeneration }) => type === 'Ready' && observedGeneration === pass.subject.generation,
-  );
+  const isKnown = readyIn(status.conditions)?.observedGeneration === pass.subject.generation;
   const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
   // Waiting in our own queue is not worth a status.
   const queueMs = (1_000 * usualQueue) / pass.view.service.health().requestsPerSecond;

@@ -5,7 +5,7 @@
 import { isRecord, type Json } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations, finalizer } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
-import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst } from '../objects/stored.ts';
+import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst, readyIn } from '../objects/stored.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf } from '../account/gate.ts';
 import type { ReadableContext } from './parts.ts';
@@ -246,7 +246,7 @@ function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<s
 
 /** True for an object that has its turn yet to come, or its creation under way. */
 function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
-  const reason = conditions.find(({ type }) => type === 'Ready')?.reason;
+  const reason = readyIn(conditions)?.reason;
   if (memory.id !== undefined) return false;
   return object.metadata.deletionTimestamp === undefined && (reason === undefined || reason === 'Creating');
 }

@@ -16,6 +16,7 @@ import {
   renderStatus,
   type StatusParts,
   type StoredStatus,
+  readyIn,
 } from '../objects/stored.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { KubeObject, Read, Service } from '../ports.ts';
@@ -180,7 +181,7 @@ export class ReconcileContext implements ReadableContext {
     return {
       memory: { ...memory, facts: this.redacted(memory.facts) },
       damaged: status.damaged,
-      observedGeneration: status.conditions.find(({ type }) => type === 'Ready')?.observedGeneration,
+      observedGeneration: readyIn(status.conditions)?.observedGeneration,
       conditions: status.conditions,
       lastHandledReconcileAt: status.lastHandledReconcileAt,
       drift: this.redacted(showing?.drift ?? kept.drift),
@@ -262,7 +263,7 @@ export class ReconcileContext implements ReadableContext {
     for (const { note, ...notice } of showing?.notices ?? []) {
       parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
     }
-    parts.concluded(stored, verdict);
+    if (kind.life === 'account') parts.concluded(stored, verdict);
     // Reconcile once more, only to end the subscriptions.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };

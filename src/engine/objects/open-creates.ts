@@ -6,7 +6,7 @@
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
 import type { Clock } from '../../base/clock.ts';
-import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
+import { readyIn, storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
 
@@ -111,7 +111,7 @@ export class OpenCreates {
 const usualHolder = 'another resource';
 
 function heldBy(holder: Stored): string {
-  const { reason } = holder.status.conditions.find(({ type }) => type === 'Ready') ?? {};
+  const { reason } = readyIn(holder.status.conditions) ?? {};
   const isUsual = reason === undefined || usual.has(reason);
   return isUsual ? usualHolder : `${storedInWords(holder)}, which says ${reason},`;
 }

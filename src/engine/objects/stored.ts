@@ -8,7 +8,8 @@
 import { isRecord } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
 import type { KubeObject, ObjectMeta } from '../ports.ts';
-import { tokenIn, CommonStatus } from '../kind/schema/status.ts';
+import { CommonStatus } from '../kind/schema/status.ts';
+import { tokenIn } from '../kind/schema/schema.ts';
 import type { Condition, Drift, JournalEntry, Memory } from '../kind/contract/step.ts';
 import { z } from 'zod';
 
@@ -184,6 +185,22 @@ export function isClaim(name: string): boolean {
 /** An object in the words of a message: `ContactPoint team-a/on-call`. */
 export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
+}
+
+/** What a resource counts as for its account. */
+export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
+
+/** What a resource counts as, by its status; undefined when it is gone. */
+export function standingOf(stored: Stored | undefined): Standing | undefined {
+  if (stored === undefined) return undefined;
+  const { status, reason } = readyIn(stored.status.conditions) ?? {};
+  if (status === 'True') return 'Ready';
+  return reason === 'Throttled' || reason === 'Forbidden' ? reason : 'NotReady';
+}
+
+/** The condition Ready among those of a status. */
+export function readyIn(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.find(({ type }) => type === 'Ready');
 }
 
 /** True when the first of two objects is older: it wins an id that both claim. */

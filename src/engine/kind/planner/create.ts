@@ -50,7 +50,8 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   if (taken !== undefined) return taken;
   const held = mayNotCreate(pass, list.key, name);
   if (held !== undefined) return held;
-  const lacking = lookAfterDenial(plan, pass, undefined);
+  const { deniedAt } = pass.notes;
+  const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
   const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
   // Existing objects of this name belong to other resources: exclude them when looking for ours.
@@ -99,7 +100,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       words,
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
-      obstacle: namesake(plan, pass),
+      obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal) => denied(plan, pass, words, refusal),
       meanwhile: {
         applied: begun(pass.memory.applied, Object.keys(prints), {

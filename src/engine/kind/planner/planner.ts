@@ -96,7 +96,8 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const reports = plan.lifecycle(pass.spec).drift === 'Report';
   const changed = { ...(!reports && difference.differing), ...difference.unsent };
   if (Object.keys(changed).length > 0) {
-    const lacking = lookAfterDenial(plan, pass, id);
+    const { deniedAt } = pass.notes;
+    const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt, id);
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
@@ -220,7 +221,7 @@ function correct(
       wrote: () => only(difference.differing, Object.keys(now)),
       // A call that is one of several is looked for with the last of them.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
-      obstacle: namesake(plan, pass),
+      obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal) =>
         refusal.is !== 'inDoubt'
           ? denied(plan, pass, words, refusal)

@@ -232,6 +232,22 @@ export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
   return shown('What the service shows of the object.', shape);
 }
 
+/** The longest token in status, in characters as the API server counts them. */
+const longestToken = 256;
+
+/**
+ * The value of an annotation, cut to what fits into status. It is compared with the cut value in status: compared whole, it
+ * would be handled again and again. No character is split.
+ */
+export function tokenIn(
+  annotations: Readonly<Record<string, string>> | undefined,
+  annotation: string,
+): string | undefined {
+  const token = annotations?.[annotation];
+  if (token === undefined || token.length <= longestToken) return token;
+  return Array.from(token).slice(0, longestToken).join('');
+}
+
 // ---- rules over several fields ---------------------------------------------------------------------------------
 //
 // Rules over several fields: each is stated once for the API server (CEL) and once for our own parse (a function), side by side.
