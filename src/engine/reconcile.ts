@@ -24,7 +24,7 @@ import { annotations } from './kind/contract/define.ts';
 import { KubeError } from './ports.ts';
 import type { Ended } from './queue.ts';
 import { sameJson } from '../base/json.ts';
-import { begin, OutgoingCall, type Performed } from './call/outgoing-call.ts';
+import { begin, OutgoingCall, type Performed } from './call.ts';
 import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { noteCircumstances, wentWell, seenAgain } from './objects/in-process.ts';

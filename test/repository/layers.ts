@@ -111,7 +111,7 @@ const floors: readonly (readonly string[])[] = [
   ['objects/'],
   ['account/'],
   ['context/'],
-  ['call/'],
+  ['call.ts'],
   ['reconcile.ts'],
   ['engine.ts'],
 ];

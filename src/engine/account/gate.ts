@@ -24,7 +24,7 @@ import type { Verdict } from '../kind/contract/step.ts';
 import { annotations, type AnyKind } from '../kind/contract/define.ts';
 import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
-import type { OperatorKey } from '../objects/fingerprint.ts';
+import type { OperatorKey } from '../kind/planner/compare.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
 /** The delay after which an account recounts its users, once for all changes until then. */

@@ -1,7 +1,7 @@
 import type { Clock, Entropy } from '../../base/clock.ts';
 import type { Accounts } from '../account/accounts.ts';
 import type { ObjectIndex, Stored, StoredStatus } from '../objects/stored.ts';
-import type { OperatorKey } from '../objects/fingerprint.ts';
+import type { OperatorKey } from '../kind/planner/compare.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
 import type { Powers } from '../kind/contract/pass.ts';

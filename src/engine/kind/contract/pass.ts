@@ -94,7 +94,7 @@ export interface Related {
 }
 
 /** How many resources of a kind use an account. */
-export interface Use {
+interface Use {
   readonly kind: string;
   readonly total: number;
   readonly ready: number;
