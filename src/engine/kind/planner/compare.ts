@@ -1,6 +1,5 @@
 /** How the spec differs from the service, and the fingerprints by which it is known what was sent and applied. */
-import { sameJson, type Json, canonicalJson } from '../../../base/json.ts';
-import { Secret } from '../../../base/secret.ts';
+import { sameJson, type Json, canonicalJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import type { Drift, Memory, Call } from '../contract/step.ts';
