@@ -5,12 +5,11 @@
  * Guarantees: an entry is the newest known form of its object, from the watch or from our own later write; the ties are
  * those of that form; a key is in the index exactly while its object exists.
  */
-import { fit, type Cut } from '../kind/schema/fit.ts';
+import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { isRecord } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
 import type { KubeObject, ObjectMeta } from '../ports.ts';
 import { CommonStatus } from '../kind/schema/status.ts';
-import { tokenIn } from '../kind/schema/schema.ts';
 import type { Condition, Drift, JournalEntry, Memory } from '../kind/contract/step.ts';
 import { z } from 'zod';
 

@@ -203,19 +203,6 @@ export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Ado
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
 
-/** The verdict where an older resource has an object: `one` is what the object is called; undefined where none has. */
-export function claimedByOlder(
-  { claimant }: Pass<unknown, unknown>,
-  id: string,
-  what: string,
-  one = 'object in the service',
-): Extract<Verdict<never>, { is: 'stall' }> | undefined {
-  const other = claimant(id);
-  if (other?.goesFirst !== true) return undefined;
-  const message = `${what} belongs to ${other.name}, which is older; one ${one} has one owner`;
-  return { is: 'stall', reason: 'Claimed', message };
-}
-
 /** The verdict where adoption of this id is not allowed; undefined where it is. */
 export function notGranted(
   what: string,

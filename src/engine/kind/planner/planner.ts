@@ -18,7 +18,7 @@ import {
   whole,
   type Difference,
 } from './compare.ts';
-import { findOrCreate, boundTo, claimedByOlder, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
+import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
 import { denied, lookAfterDenial, lookTwice, namesake, readOf, type Look } from './observe.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
@@ -361,6 +361,19 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }:
   const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
   if (item === undefined) return true;
   return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
+}
+
+/** The verdict where an older resource has an object: `one` is what the object is called; undefined where none has. */
+export function claimedByOlder(
+  { claimant }: Pass,
+  id: string,
+  what: string,
+  one = 'object in the service',
+): Extract<Verdict<never>, { is: 'stall' }> | undefined {
+  const other = claimant(id);
+  if (other?.goesFirst !== true) return undefined;
+  const message = `${what} belongs to ${other.name}, which is older; one ${one} has one owner`;
+  return { is: 'stall', reason: 'Claimed', message };
 }
 
 /** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
