@@ -13,7 +13,6 @@ import {
   tie,
   type Stored,
   DroppedReferences,
-  keyOf,
   keyOfObject,
   partsOfKey,
   reconcileToken,
@@ -22,7 +21,8 @@ import {
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
 import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
-import type { EngineOptions, EngineParts } from './context/parts.ts';
+import type { EngineParts } from './context/parts.ts';
+import type { EngineOptions } from './options.ts';
 import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency, Workers } from './queue.ts';
 import { InProcessStates, recovered } from './objects/in-process.ts';
 import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
@@ -50,30 +50,24 @@ export class Engine {
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
-    const { clock, entropy } = options;
-    const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
+    const { clock, metrics } = options;
     this.#queue = new WorkQueue({
-      clock,
-      entropy,
-      onTaken,
+      ...options,
+      onTaken: (ms) => metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000),
       placeOf: (key) => this.#placeOf(key),
       isHeld: (account) => this.#isHeld(account),
     });
-    const onList: ListListener = (event) => this.#listed(event);
     const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
       ...options,
       objects,
       openCreates: new OpenCreates(objects, clock, options.settings.horizonMs),
       locks: new ExclusiveLocks(),
-      accounts: new Accounts({
-        ...options,
-        onList,
-        onThrottled: (service) => this.#gate.heldBack(service),
-        print: (value) => options.key.print(value),
-        readOnly: options.settings.readOnly,
-        pollMs: options.settings.pollMs,
-      }),
+      accounts: new Accounts(
+        options,
+        (event) => this.#listed(event),
+        (service) => this.#gate.heldBack(service),
+      ),
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),
       wrote: (stored) => this.#wrote(stored),
@@ -135,19 +129,10 @@ export class Engine {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
   }
 
-  /** Enqueues an object now. */
-  enqueue(kind: string, namespace: string | undefined, name: string): void {
-    this.#queue.enqueue(keyOf(kind, namespace, name), urgencies.change);
-  }
-
   /** Enqueues those of these keys that are objects of ours. */
   again(keys: readonly string[]): void {
     for (const key of keys)
       if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
-  }
-
-  get idle(): boolean {
-    return this.#queue.idle;
   }
 
   get depth(): number {

@@ -5,7 +5,7 @@
  * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its users cost one
  * recount.
  */
-import type { Clock } from '../../base/time.ts';
+import type { EngineOptions } from '../options.ts';
 import { type InProcessStates, markOf } from '../objects/in-process.ts';
 import {
   tie,
@@ -24,7 +24,6 @@ import type { Verdict } from '../kind/contract/step.ts';
 import { annotations, type AnyKind } from '../kind/contract/define.ts';
 import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
-import type { OperatorKey } from '../kind/planner/compare.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
 /** The delay after which an account recounts its users, once for all changes until then. */
@@ -43,14 +42,16 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Paused',
 ]);
 
-/** The parts that are shared with the engine. */
-export interface GateParts {
+/** What is known of accounts and the objects that use them. */
+export interface AccountParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
   readonly subscriptions: Subscriptions;
   readonly inProcessStates: InProcessStates;
-  readonly clock: Clock;
-  readonly settings: { readonly horizonMs: number };
+}
+
+/** What the gate does with accounts and their users. */
+interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
   /** Looks again at everything that a tie holds. */
   readonly wake: (name: string) => void;
@@ -227,22 +228,12 @@ class Visibility {
 // object is an orphan only if it still has no resource one horizon after it was first seen, since lists lag and a resource
 // may be about to learn its id.
 
-/** The parts that counting needs. */
-export interface UsageSources {
-  readonly objects: ObjectIndex;
-  readonly subscriptions: Subscriptions;
-  readonly kinds: readonly AnyKind[];
-  readonly inProcessStates: InProcessStates;
-  readonly key: OperatorKey;
-  readonly settings: { readonly horizonMs: number; readonly seesAll: boolean };
-}
-
 const mostNamed = 3;
 
 /**
  * What an account is used for. With a label selector no orphans are reported: the resource may belong to another operator.
  */
-export function usageOf(around: UsageSources, account: Stored, session: Session | undefined): Usage {
+export function usageOf(around: AccountParts, account: Stored, session: Session | undefined): Usage {
   const { objects, kinds, settings } = around;
   const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
   const counts = [...Map.groupBy(users, ({ kind }) => kind.kind)].map(([kind, ofKind]) => ({
@@ -263,7 +254,7 @@ export function usageOf(around: UsageSources, account: Stored, session: Session 
   };
 }
 
-function orphansOf(around: UsageSources, session: Session, kind: AnyKind): readonly Orphan[] {
+function orphansOf(around: AccountParts, session: Session, kind: AnyKind): readonly Orphan[] {
   const { marks } = kind;
   if (marks === undefined) return [];
   const { objects, subscriptions, key, settings } = around;
@@ -290,7 +281,7 @@ function orphansOf(around: UsageSources, session: Session, kind: AnyKind): reado
 
 /** The resource that made each mark, with the id that it is bound to. */
 function holdersOf(
-  { objects, inProcessStates, key }: UsageSources,
+  { objects, inProcessStates, key }: AccountParts,
   { service }: Session,
   kind: AnyKind,
 ): ReadonlyMap<string, string | undefined> {

@@ -14,9 +14,8 @@ import {
   type Stored,
   parseStatus,
   renderStatus,
-  type StatusParts,
+  type StatusLists,
   type StoredStatus,
-  readyIn,
 } from '../objects/stored.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { KubeObject, Read, Service } from '../ports.ts';
@@ -131,7 +130,7 @@ export class ReconcileContext implements ReadableContext {
    */
   async write(wouldDo?: string, showing?: Showing): Promise<boolean> {
     const { kind } = this.stored;
-    const render = (object: KubeObject) => renderStatus(kind, this.#statusParts(object, this.status, wouldDo, showing));
+    const render = (object: KubeObject) => this.#render(object, this.status, showing, wouldDo);
     const status = render(this.object);
     if (sameJson(status, this.object.status)) {
       this.hasUnwritten = false;
@@ -167,28 +166,18 @@ export class ReconcileContext implements ReadableContext {
     // Keep what the answer told, but not conditions that are about an older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
-    return renderStatus(kind, this.#statusParts(newest, learned, undefined, undefined));
+    return this.#render(newest, learned);
   }
 
-  #statusParts(
-    object: KubeObject,
-    status: StoredStatus,
-    wouldDo: string | undefined,
-    showing: Showing | undefined,
-  ): StatusParts {
-    const { memory } = status;
-    const kept = keptLists(object);
-    return {
-      memory: { ...memory, facts: this.redacted(memory.facts) },
-      damaged: status.damaged,
-      observedGeneration: readyIn(status.conditions)?.observedGeneration,
-      conditions: status.conditions,
-      lastHandledReconcileAt: status.lastHandledReconcileAt,
-      drift: this.redacted(showing?.drift ?? kept.drift),
-      unverified: showing?.unverified ?? kept.unverified,
-      leftover: showing?.leftover ?? kept.leftover,
+  /** Renders a status; without a read of the object its lists stay as they are. */
+  #render(object: KubeObject, status: StoredStatus, lists: StatusLists = keptLists(object), wouldDo?: string): object {
+    const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
+    return renderStatus(
+      this.stored.kind,
+      { ...status, memory },
+      { ...lists, drift: this.redacted(lists.drift) },
       wouldDo,
-    };
+    );
   }
 
   #store(stored: Stored): void {
@@ -343,7 +332,7 @@ function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
 }
 
 /** The current lists of status, for a write without a read of the object. */
-function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverified' | 'leftover'> {
-  const lists = (status ?? {}) as Partial<Pick<StatusParts, 'drift' | 'unverified' | 'leftover'>>;
-  return { drift: lists.drift ?? [], unverified: lists.unverified ?? [], leftover: lists.leftover ?? [] };
+function keptLists({ status }: KubeObject): StatusLists {
+  const { drift = [], unverified = [], leftover = [] } = (status ?? {}) as Partial<StatusLists>;
+  return { drift, unverified, leftover };
 }
