@@ -19,7 +19,6 @@
  * the lease, which is written every two seconds, shows it.
  */
 import {
-  type Cache,
   type CacheEvent,
   type KubeApi,
   KubeError,
@@ -89,7 +88,7 @@ function selectionOf({
   };
 }
 
-export class Reflector implements Cache {
+export class Reflector {
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions;
   readonly #pace: ReflectorPace;
