@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { duration, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
-import { annotations } from '../../engine/objects/names.ts';
+import { annotations } from '../../engine/kind/contract/define.ts';
 import { askedBy } from '../../kinds/app-environment/parts.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
-import { annotations } from '../../engine/objects/names.ts';
+import { annotations } from '../../engine/kind/contract/define.ts';
 import { KubeError, type ClusterAction, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
 import { identities } from '../../kinds/identities.ts';

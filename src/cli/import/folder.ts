@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
 import { isRecord, sameJson } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
-import { group, version } from '../../engine/objects/names.ts';
+import { group, version } from '../../engine/kind/contract/define.ts';
 import { identities } from '../../kinds/identities.ts';
 import { valueOf } from '../documents/load.ts';
 import type { Draft } from './manifests.ts';

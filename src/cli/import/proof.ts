@@ -1,6 +1,6 @@
 /** Proves that applying the imported resources sends nothing, object by object. */
 import type { Actor } from '../plan/scene.ts';
-import { group, version } from '../../engine/objects/names.ts';
+import { group, version } from '../../engine/kind/contract/define.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { flawsOf, pathInWords } from '../definitions/check.ts';
 import { documentsIn } from '../documents/load.ts';

@@ -4,11 +4,10 @@
  * Everything that touches the outside comes in, so that a test runs the same operator on a virtual clock and in memory.
  */
 import type { Clock, Entropy } from '../../base/time.ts';
-import { group, version } from '../../engine/objects/names.ts';
 import { Engine } from '../../engine/engine.ts';
-import { Outage } from '../../engine/status/outage.ts';
+import { Outage } from '../../kube/outage.ts';
 import type { OperatorKey } from '../../engine/objects/fingerprint.ts';
-import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events.ts';

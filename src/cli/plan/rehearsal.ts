@@ -6,9 +6,9 @@
  * caused by the change.
  */
 import { OperatorKey } from '../../engine/objects/fingerprint.ts';
-import { group, keyOf, version } from '../../engine/objects/names.ts';
+import { keyOf } from '../../engine/objects/stored.ts';
 import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
-import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import { openHosting } from '../../hosting/service.ts';
 import { kinds } from '../../kinds/index.ts';
 import { isRecord, recordsIn, Secret } from '../../base/json.ts';

@@ -1,7 +1,7 @@
 /** Turns the recorded calls into the rows of a plan. */
 import type { Actor } from './scene.ts';
 import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
-import { partsOfKey } from '../../engine/objects/names.ts';
+import { partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { kinds } from '../../kinds/index.ts';

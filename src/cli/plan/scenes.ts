@@ -1,7 +1,7 @@
 /** Builds the scenes of a rehearsal from the documents and the cluster. */
 import type { Actor, Scene, MaterialValues } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
-import { group, version } from '../../engine/objects/names.ts';
+import { group, version } from '../../engine/kind/contract/define.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { accountKeyOf } from '../cluster/objects.ts';

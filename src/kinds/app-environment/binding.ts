@@ -4,10 +4,9 @@
  * Guarantees: once bound, an environment is known by its id; another one takes its place only after it is proved gone. An
  * environment that is called otherwise now, or belongs to another app, is left alone.
  */
-import { notGranted } from '../../engine/kind/planner/binding.ts';
+import { notGranted } from '../../engine/kind/planner/create.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import { readOf, missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
@@ -141,10 +140,10 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
 function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
   const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
-  const unsure = missedTwice<AppEnvironmentSpec, AppEnvironmentFacts>(pass, look, { reason: 'ObjectMissing', message });
+  const unsure = missedTwice(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
   const note = { ...pass.notes, provedGone: 1 };
-  const blind = sightLost<AppEnvironmentSpec, AppEnvironmentFacts>(pass);
+  const blind = sightLost(pass);
   if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
   const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {

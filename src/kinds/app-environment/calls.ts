@@ -3,7 +3,7 @@
  *
  * Why: docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import {
   type JournalEntry,
   type Memory,

@@ -10,8 +10,10 @@ import {
   onMissing,
   specInAccount,
 } from '../../engine/kind/schema/parts.ts';
-import { exactlyOne, withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
+  exactlyOne,
+  withRule,
+  withTransition,
   facts,
   fields,
   flag,

@@ -4,9 +4,8 @@
  * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
  * what the first one did, and a generation that has moved on ends the attempt.
  */
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import { sightLost, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   configureResultOf,
@@ -22,7 +21,7 @@ import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from '.
 import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import { idOf } from '../shared/references.ts';
-import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
+import type { DisasterProtectionFacts } from './schema.ts';
 
 /** A complete list over the configurations of an account. */
 export type Configurations = Snapshot<ConfigurationItem>;
@@ -118,9 +117,7 @@ export function configure(
 ): Step<DisasterProtectionFacts> {
   const appEnvId = environmentOf(pass);
   const held =
-    sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass) ??
-    refusedBySource(pass, appEnvId, configuration) ??
-    heldBack(pass, appEnvId, configuration);
+    sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
   // A random id for each attempt: with an id made from the content, a later enrollment would be answered with the finished
@@ -214,10 +211,7 @@ export function resolve(
     return { is: 'again', remember: { journal: undefined }, note: {} };
   // The call was not carried out. Decide again from the spec; the same call waits for its backoff.
   if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
-  const busy =
-    now === undefined
-      ? sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass)
-      : underway(pass, now.configurationId, now);
+  const busy = now === undefined ? sightLost(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {

@@ -1,7 +1,6 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { notingNo, readOf, sinceNo } from '../../engine/kind/planner/reading.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import { notingNo, readOf, sinceNo, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
@@ -96,9 +95,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterPr
       "spec.environmentRef.externalId names an environment by id, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById";
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
-  const held =
-    sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass) ??
-    (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
+  const held = sightLost(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
   return held ?? configure(pass, undefined, facts);
 }
 

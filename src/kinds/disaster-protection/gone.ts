@@ -8,8 +8,7 @@
  */
 import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import { readOf, missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';
@@ -68,7 +67,7 @@ export function unproved(
   const { facts } = pass.memory;
   if (facts.goneTime !== undefined) return undefined;
   const wipedBy = wiperOf(pass, id);
-  const blind = sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass);
+  const blind = sightLost(pass);
   const unsure = blind === undefined ? unseen(pass, snapshot, id, wipedBy) : unseenBlind(pass, snapshot, id, blind);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
@@ -127,11 +126,7 @@ function unseenBlind(
   const { accountId } = pass.account;
   const { reason, message } = blind;
   const read = drConfigurationsOf(accountId);
-  const unsure = missedTwice<DisasterProtectionSpec, DisasterProtectionFacts>(
-    pass,
-    { read, begunAt: snapshot.begunAt, apartMs: pass.horizonMs },
-    { reason, message },
-  );
+  const unsure = missedTwice(pass, { read, begunAt: snapshot.begunAt, apartMs: pass.horizonMs }, { reason, message });
   if (unsure !== undefined) return unsure;
   const since = (pass.notes['missedAt'] ?? snapshot.begunAt) + pass.horizonMs;
   const sources = drSourcesOf(accountId);

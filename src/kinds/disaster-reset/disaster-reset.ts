@@ -1,6 +1,6 @@
 import { defineKind, type ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import {
   drConfigurationsOf,

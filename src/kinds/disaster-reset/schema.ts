@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
-import { withRule } from '../../engine/kind/schema/rules.ts';
 import {
+  withRule,
   choice,
   facts,
   fields,

@@ -7,7 +7,7 @@
  * Why: docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
  */
 import type { Fields } from '../../engine/kind/planner/plan.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { AppPass } from './environments.ts';
 import { isHidden, isHiddenOnceSent } from './fields.ts';

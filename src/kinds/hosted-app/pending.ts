@@ -1,6 +1,6 @@
 /** Changes of an app that wait in its environments, and what applies them. */
-import { only } from '../../engine/kind/planner/applied.ts';
-import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
+import { only, definedOf } from '../../engine/kind/planner/compare.ts';
+import { type Fields } from '../../engine/kind/planner/plan.ts';
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
 import { countedIn, sentOften, unseenOf } from './doubt.ts';

@@ -10,8 +10,12 @@ import {
   onMissing,
   specInAccount,
 } from '../../engine/kind/schema/parts.ts';
-import { atMostOne, exactlyOne, immutableFields, withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
+  atMostOne,
+  exactlyOne,
+  immutableFields,
+  withRule,
+  withTransition,
   facts,
   fields,
   flag,

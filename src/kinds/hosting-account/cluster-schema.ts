@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { withRule } from '../../engine/kind/schema/rules.ts';
-import { choice, fields, listOf, mapOf, setOf, text } from '../../engine/kind/schema/schema.ts';
+import { withRule, choice, fields, listOf, mapOf, setOf, text } from '../../engine/kind/schema/schema.ts';
 import { accountColumns, accountFields, HostingAccountFacts } from './schema.ts';
 
 const labelValue = text('A value.', { max: 63, pattern: '^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$' });

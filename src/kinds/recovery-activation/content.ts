@@ -2,7 +2,7 @@
 import { canonicalJson } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { JournalEntry } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
+import { writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { Activation, PointItem } from '../../hosting/requests.ts';
 import type { SeenConfiguration } from '../recovery/configurations.ts';
 import { requestIdOf } from '../recovery/request-id.ts';

@@ -1,7 +1,6 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import { readOf, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import {
   drConfigurationsOf,

@@ -1,8 +1,7 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import { sightLost, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import {
   postDisasterReadinessValidate,
   receiptOf,

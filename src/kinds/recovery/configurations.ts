@@ -1,8 +1,7 @@
 /** Reads one configuration as the service lists it, for the requests that are about it. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf, missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
-import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {

@@ -272,7 +272,7 @@ function later<Spec, Facts extends RequestFacts, Seen>(
 ): Step<Facts> | undefined {
   const { journal } = pass.memory;
   if (plan.unidentified !== true || journal === undefined) return undefined;
-  const blind = sightLost<Spec, Facts>(pass);
+  const blind = sightLost(pass);
   if (blind !== undefined) return blind;
   const limbo = limboOf(pass, journal, plan.snapshotOf(seen));
   const why = 'the service shows that it is done, and a lost call may still arrive';

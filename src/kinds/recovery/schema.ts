@@ -1,8 +1,8 @@
 /** Parts of the disaster-readiness kinds. */
 import type { z } from 'zod';
-import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
-import { mostStages } from './stages.ts';
 import {
+  immutable,
+  withRule,
   choice,
   fields,
   flag,
@@ -14,6 +14,7 @@ import {
   text,
   time as timeShown,
 } from '../../engine/kind/schema/schema.ts';
+import { mostStages } from './stages.ts';
 
 /** The largest number that JSON can say exactly. */
 const largest = 9_007_199_254_740_991;

@@ -1,7 +1,6 @@
 /** Parts of specs that more than one kind uses. */
 import type { z } from 'zod';
-import { immutableFields } from '../../engine/kind/schema/rules.ts';
-import { objectOrIdRef } from '../../engine/kind/schema/schema.ts';
+import { immutableFields, objectOrIdRef } from '../../engine/kind/schema/schema.ts';
 
 /** The environment that a resource is about. */
 export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId') {

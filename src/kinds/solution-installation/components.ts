@@ -5,9 +5,8 @@
  * component unless another resource made it.
  */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { lookTwice } from '../../engine/kind/planner/observe.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
+import { readOf, lookTwice } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';

@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, lifecycle, managementPolicy, onMissing, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { annotated, exactlyOne, immutable } from '../../engine/kind/schema/rules.ts';
 import {
+  annotated,
+  exactlyOne,
+  immutable,
   facts,
   fields,
   flag,

@@ -1,8 +1,8 @@
 import { sameJson, Secret } from '../../base/json.ts';
-import { boundTo, notGranted } from '../../engine/kind/planner/binding.ts';
+import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { join } from 'node:path';
+import { environmentWith } from '../../config.ts';
 import type { ControlPlaneCredentials } from './credentials.ts';
 import type { Program } from './daemon.ts';
 
@@ -11,6 +12,12 @@ export interface ProgramPlace {
 }
 
 const answerMs = 2000;
+
+/**
+ * Go's collector runs when the heap has grown by GOGC percent. At its default of 100 it takes a good part of the CPU that the
+ * API server uses; up to GOMEMLIMIT, memory is cheaper here.
+ */
+const seldomCollected = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
 /** etcd on loopback, without waiting for the disk: a sandbox's data survives its processes, not the machine. */
 export function etcd(command: string, { run, logs }: ProgramPlace, ports: { client: number; peer: number }): Program {
@@ -31,6 +38,7 @@ export function etcd(command: string, { run, logs }: ProgramPlace, ports: { clie
       '--quota-backend-bytes=8589934592',
       '--log-level=warn',
     ],
+    env: environmentWith(seldomCollected),
     logPath: join(logs, 'etcd.log'),
     isUp: () => answersOk(`${client}/health`),
     upWithinMs: 30_000,
@@ -71,6 +79,7 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       '--profiling=false',
       ...flags,
     ],
+    env: environmentWith(seldomCollected),
     logPath: join(logs, 'kube-apiserver.log'),
     isUp: async () => {
       const trusted = await dispatcher();

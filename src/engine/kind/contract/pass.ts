@@ -127,7 +127,7 @@ export interface Powers {
 }
 
 /** Everything that a kind decides on: pure data and pure look-ups. The same pass gives the same step. */
-export interface Pass<Spec, Facts> {
+export interface Pass<Spec = unknown, Facts = unknown> {
   readonly subject: Subject;
   readonly spec: Spec;
   readonly memory: Memory<Facts>;
