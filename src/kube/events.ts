@@ -17,7 +17,7 @@ import {
   type Log,
   type Resource,
 } from '../engine/ports.ts';
-import { pause, within } from './deadline.ts';
+import { pause, within } from './unavailable.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
 

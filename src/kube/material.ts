@@ -11,7 +11,7 @@ import type { Clock, Entropy } from '../base/time.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
 import { Reflector } from './reflector.ts';
 import type { Unchecked } from './client/parse.ts';
-import { within } from './deadline.ts';
+import { within } from './unavailable.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };

@@ -13,7 +13,7 @@
  * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than before. `onRewind` is
  *   called, unless another reflector noticed first, and every object of the new list is emitted again.
  *
- * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (deadline.ts).
+ * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (unavailable.ts).
  *
  * A restored etcd that has already passed the version seen here, and lacks only whole objects, cannot be told from the old one here;
  * the lease, which is written every two seconds, shows it.
@@ -33,7 +33,7 @@ import {
 import { Backoff, type BackoffShape, type Clock, type Entropy } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
 import { compareVersions } from '../base/json.ts';
-import { linked, pause, SilenceError, within, withWatchDeadline } from './deadline.ts';
+import { linked, pause, SilenceError, within, withWatchDeadline } from './unavailable.ts';
 
 /** Sizes and durations of a reflector; the defaults are for production. */
 export interface ReflectorPace {

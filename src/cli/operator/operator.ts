@@ -5,7 +5,7 @@
  */
 import type { Clock, Entropy } from '../../base/time.ts';
 import { Engine } from '../../engine/engine.ts';
-import { Outage } from '../../kube/outage.ts';
+import { Outage } from '../../kube/unavailable.ts';
 import type { OperatorKey } from '../../engine/objects/fingerprint.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
