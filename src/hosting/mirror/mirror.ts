@@ -12,22 +12,7 @@ import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.t
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
 import type { Seen } from '../wire/transport.ts';
-import {
-  baseIntervalMs,
-  dueAt,
-  fullList,
-  hairMs,
-  isBusy,
-  isPolled,
-  isWanted,
-  type Listed,
-  merged,
-  newReading,
-  noteList,
-  plannedPerSecond,
-  type Reading,
-  withGroups,
-} from './reading.ts';
+import { fullList, hairMs, type Listed, merged, nothing, Reading, withGroups } from './reading.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -46,7 +31,6 @@ export interface MirrorSurroundings {
   readonly onList: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
 
-const nothing = (): void => undefined;
 const none: ReadonlySet<string> = new Set();
 
 /** Keeps snapshots of the reads of one account. */
@@ -92,7 +76,7 @@ export class Mirror {
     if (this.#closed) return;
     const reading = this.#reading(read);
     reading.usedAt = Math.max(this.#now(), since);
-    if (urgency === 'edit' || !isWanted(reading)) reading.urgency = urgency;
+    if (urgency === 'edit' || !reading.isWanted) reading.urgency = urgency;
     reading.wantedSince = Math.max(reading.wantedSince, since);
     if (reading.state === 'queued') this.#queue.setPriority(reading.ticket, priorityOf(reading));
     this.#arm(reading);
@@ -125,7 +109,7 @@ export class Mirror {
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
     for (const reading of this.#readings.values()) {
-      if (!isPolled(reading) || reading.snapshot === undefined) continue;
+      if (!reading.isPolled || reading.snapshot === undefined) continue;
       const collection = collectionOf(reading.read.key);
       oldest.set(collection, Math.max(oldest.get(collection) ?? 0, this.#now() - reading.snapshot.begunAt));
     }
@@ -151,7 +135,7 @@ export class Mirror {
       if (known.read.rateLimitedMs !== read.rateLimitedMs) this.#schedule.change(known, read);
       return known;
     }
-    const reading = newReading(read, this.#now());
+    const reading = new Reading(read, this.#now());
     this.#readings.set(read.key, reading);
     return reading;
   }
@@ -167,7 +151,7 @@ export class Mirror {
     if (this.#closed || reading.state !== 'idle') return;
     reading.cancelTimer();
     const now = this.#now();
-    const due = dueAt(reading);
+    const due = reading.dueAt;
     const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
     const next = Math.min(due, forgetAt);
     if (forgetAt <= now) this.#forget(reading);
@@ -203,7 +187,7 @@ export class Mirror {
 
   /** Reports the pause to everybody who waits for this list. */
   #tellHeld(reading: Reading): void {
-    if (!isWanted(reading) || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
+    if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
     this.#around.onList(reading.read.key, none, reading.problem);
   }
@@ -216,10 +200,10 @@ export class Mirror {
       return;
     }
     const begunAt = this.#now();
-    if (dueAt(reading) <= begunAt && !isWanted(reading)) {
+    if (reading.dueAt <= begunAt && !reading.isWanted) {
       reading.pollAt = Math.max(reading.pollAt, this.#schedule.placeOf(reading, begunAt));
     }
-    if (dueAt(reading) > begunAt) {
+    if (reading.dueAt > begunAt) {
       this.#arm(reading);
       return;
     }
@@ -227,8 +211,8 @@ export class Mirror {
     reading.state = 'reading';
     // While the token is refused one read alone finds out whether it still is.
     if (this.#around.credential.unauthorizedSince !== undefined) this.#queue.pause();
-    noteList(reading, begunAt);
-    const urgency = isWanted(reading) ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
+    reading.noteList(begunAt);
+    const urgency = reading.isWanted ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
     const listed = await fullList(reading.read, (request) => this.#around.ask(request, urgency), reading.digest).catch(
       (cause: unknown): Listed<unknown> => {
         this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
@@ -301,7 +285,7 @@ export class Mirror {
       } else if (reading.problem?.why === 'unauthorized') {
         reading.notBefore = Number.NEGATIVE_INFINITY;
         reading.pollAt = Number.NEGATIVE_INFINITY;
-        if (dueAt(reading) === Number.POSITIVE_INFINITY) reading.problem = undefined;
+        if (reading.dueAt === Number.POSITIVE_INFINITY) reading.problem = undefined;
         this.#arm(reading);
       }
     }
@@ -311,20 +295,12 @@ export class Mirror {
 
 /** Lists that somebody waits for go before those that are merely due. */
 function priorityOf(reading: Reading): number {
-  return isWanted(reading) ? 1 : 0;
+  return reading.isWanted ? 1 : 0;
 }
 
 /** `alerts` of `alerts/env_1`: a label with few values. */
 function collectionOf(key: string): string {
   return key.split('/', 1)[0] ?? key;
-}
-
-/** The parts that a schedule is computed from. */
-interface ScheduleSurroundings {
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly credential: Credential;
-  readonly pollMs: number;
 }
 
 /**
@@ -334,12 +310,12 @@ interface ScheduleSurroundings {
  * rate-limited reads share a fifth of it. Sums are kept, so the cost of a query does not depend on the number of reads.
  */
 class Schedule {
-  readonly #around: ScheduleSurroundings;
+  readonly #around: MirrorSurroundings;
   #plannedPerSecond = 0;
   /** The number of state reads by the pause that they wish for. */
   readonly #wishes = new Map<number, number>();
 
-  constructor(around: ScheduleSurroundings) {
+  constructor(around: MirrorSurroundings) {
     this.#around = around;
   }
 
@@ -348,7 +324,7 @@ class Schedule {
     this.plan(reading);
     if (reading.read.pace !== 'rateLimited') return;
     this.#wish(reading, wishMs(reading));
-    this.#around.credential.states.count(reading, isBusy(reading));
+    this.#around.credential.states.count(reading, reading.isBusy);
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
   }
 
@@ -372,17 +348,18 @@ class Schedule {
 
   /** Counts how many requests per second the polls of a read need, by the number of pages in its newest list. */
   plan(reading: Reading): void {
-    this.#count(reading, plannedPerSecond(reading, this.#around.pollMs));
+    const isCounted = reading.isPolled && reading.read.pace !== 'rateLimited';
+    this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
   }
 
   /** When a read that was asked at `begunAt` is due again. */
   nextAt(reading: Reading, begunAt: number): number {
     const { entropy, credential, pollMs } = this.#around;
-    const spread = isBusy(reading) ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
+    const spread = reading.isBusy ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
     const intervalMs =
       reading.read.pace === 'rateLimited'
         ? this.#stateMs(reading)
-        : baseIntervalMs(reading, pollMs) * credential.budget.stretch();
+        : reading.baseIntervalMs(pollMs) * credential.budget.stretch();
     return begunAt + intervalMs * spread;
   }
 
@@ -424,7 +401,7 @@ class Schedule {
 
   #stateMs(reading: Reading): number {
     const { states, budget } = this.#around.credential;
-    const allowedMs = states.intervalMs(reading, isBusy(reading), budget.requestsPerSecond());
+    const allowedMs = states.intervalMs(reading, reading.isBusy, budget.requestsPerSecond());
     return Math.max(reading.read.rateLimitedMs ?? 0, allowedMs);
   }
 
