@@ -18,7 +18,7 @@ import type {
 } from '../engine/ports.ts';
 import { Secret } from '../base/json.ts';
 import { Credential, type Budget } from './credential.ts';
-import { openHosts, type HostRules, type BaseUrl } from './wire/hosts.ts';
+import { checkBaseUrl, type HostRules, type BaseUrl } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';
 import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
 import { Mirror } from './mirror/mirror.ts';
@@ -64,19 +64,20 @@ function sharing<Value>(end: (value: Value) => Promise<void>) {
 /** The hosting layer at work. */
 export function openHosting(options: HostingOptions): Hosting {
   const { clock, entropy, metrics } = options;
-  const hosts = openHosts(options.hostRules);
   const resolve = openNames({ clock });
   const credentialFor = sharing<Credential>(() => Promise.resolve());
   const wireFor = sharing<OpenWire>((wire) => wire.close());
   const given = options.wire;
   return {
     open: (settings, onList, onThrottled) => {
-      const base = hosts.check(settings.baseUrl.trim());
+      const base = checkBaseUrl(settings.baseUrl.trim(), options.hostRules);
       if ('refused' in base) return base;
       const token = settings.token.reveal().trim();
       const key = createHash('sha256').update(`${base.origin}\n${token}`).digest('hex');
       const wire = wireFor(`${key}\n${settings.caBundle ?? ''}`, () =>
-        given === undefined ? openUndiciWire(hosts, resolve) : { wire: given, close: () => Promise.resolve() },
+        given === undefined
+          ? openUndiciWire(options.hostRules, resolve)
+          : { wire: given, close: () => Promise.resolve() },
       );
       const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
       credential.value.reopen();
