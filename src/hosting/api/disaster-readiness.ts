@@ -115,21 +115,11 @@ const Operation = z.object({
 /** An operation on a protection, finished or under way. */
 export type DrOperation = Readonly<z.output<typeof Operation>>;
 
-const unshown: DrOperation = {
-  operationId: undefined,
-  kind: undefined,
-  phase: undefined,
-  outcome: undefined,
-  failedSteps: undefined,
-  startedAt: undefined,
-  endedAt: undefined,
-  cutoffAt: undefined,
-  validationCleanup: undefined,
-};
+const unshown: DrOperation = Operation.parse({});
 
 /** The operation under way, by the id that stands beside it; where nothing at all is shown of it, there is none. */
 function activeIn(operation: DrOperation | undefined, besideId: string | undefined): DrOperation | undefined {
-  const active = { ...unshown, ...operation, operationId: besideId ?? operation?.operationId };
+  const active = { ...(operation ?? unshown), operationId: besideId ?? operation?.operationId };
   return Object.values(active).some((value) => value !== undefined) ? active : undefined;
 }
 

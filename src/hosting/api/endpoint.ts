@@ -202,8 +202,8 @@ export const amounts = z.record(z.string(), z.json()).transform((value): JsonObj
 /** Free text of the service, made fit to be shown. */
 export const words = z.string().transform((text) => wordsFrom(text));
 
-/** A note that people must read. */
-export const note = z.string().transform(noteFrom);
+/** A note that people must read: made fit like words, but not as short. */
+export const note = z.string().transform((text) => wordsFrom(text, longestNote));
 
 /** A value that a spec has as well: compared with it, character by character. */
 export const compared = z.string();
@@ -247,9 +247,4 @@ export function wordsFrom(text: string, longest = longestMessage): string {
     .trim();
   if (safe.length <= longest) return safe;
   return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
-}
-
-/** A note of the service that people must read: made fit like its words, but not as short. */
-function noteFrom(text: string): string {
-  return wordsFrom(text, longestNote);
 }

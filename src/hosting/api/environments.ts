@@ -36,45 +36,38 @@ const Startup = z
   })
   .readonly();
 
-/** The environment by its id or by its cliEnvName; at least one. */
-const target = { appEnvId: Id.exactOptional(), envName: Text.exactOptional() };
-
 const startup = {
   startupConfig: Startup.exactOptional(),
   clearStartupConfig: z.boolean().exactOptional(),
   replaceStartupConfig: z.boolean().exactOptional(),
 };
 
-const untargeted = 'needs appEnvId or envName';
-
-function isTargeted(body: { readonly appEnvId?: string; readonly envName?: string }): boolean {
-  return body.appEnvId !== undefined || body.envName !== undefined;
+/** A body that names an environment by its id or by its cliEnvName, at least one. */
+function targeted<Fields extends z.core.$ZodShape>(fields: Fields) {
+  const target = { appEnvId: Id.exactOptional(), envName: Text.exactOptional() };
+  const isTargeted = (body: object) => 'appEnvId' in body || 'envName' in body;
+  return z.strictObject({ ...target, ...fields }).refine(isTargeted, 'needs appEnvId or envName');
 }
 
-const DeployImage = z
-  .strictObject({
-    ...target,
-    ...startup,
-    image: Text,
-    envVars: z.record(Text, MaybeSecret).readonly().exactOptional(),
-    functionConfig: AnyObject.exactOptional(),
-  })
-  .refine(isTargeted, untargeted);
-const Build = z
-  .strictObject({
-    ...target,
-    ...startup,
-    forceNewBuild: z.boolean().exactOptional(),
-    isRebuild: z.boolean().exactOptional(),
-    fromContentId: Id.exactOptional(),
-  })
-  .refine(isTargeted, untargeted);
-const Redeploy = z.strictObject({ ...target, contentId: Id.exactOptional() }).refine(isTargeted, untargeted);
-const Rollback = z.strictObject({ ...target, targetContentId: Id.exactOptional() }).refine(isTargeted, untargeted);
-const StopOrStart = z.strictObject(target).refine(isTargeted, untargeted);
+const DeployImage = targeted({
+  ...startup,
+  image: Text,
+  envVars: z.record(Text, MaybeSecret).readonly().exactOptional(),
+  functionConfig: AnyObject.exactOptional(),
+});
+const Build = targeted({
+  ...startup,
+  forceNewBuild: z.boolean().exactOptional(),
+  isRebuild: z.boolean().exactOptional(),
+  fromContentId: Id.exactOptional(),
+});
+const Redeploy = targeted({ contentId: Id.exactOptional() });
+const Rollback = targeted({ targetContentId: Id.exactOptional() });
+const StopOrStart = targeted({});
 
 /** The startup override of an environment. */
 export type StartupConfig = z.infer<typeof Startup>;
+
 /** Deploys an image; each call makes a new content version, so a lost answer is looked for like a creation. */
 export const postAppEnvDeployImage = endpoint('POST', '/app-env/deploy-image', 'create', DeployImage);
 
