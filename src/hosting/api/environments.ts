@@ -45,7 +45,7 @@ const startup = {
 /** A body that names an environment by its id or by its cliEnvName, at least one. */
 function targeted<Fields extends z.core.$ZodShape>(fields: Fields) {
   const target = { appEnvId: Id.exactOptional(), envName: Text.exactOptional() };
-  const isTargeted = (body: object) => 'appEnvId' in body || 'envName' in body;
+  const isTargeted = (body: object): boolean => 'appEnvId' in body || 'envName' in body;
   return z.strictObject({ ...target, ...fields }).refine(isTargeted, 'needs appEnvId or envName');
 }
 
