@@ -47,6 +47,19 @@ export function recordsIn(value: unknown, key: string): readonly Readonly<Record
   return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];
 }
 
+/** The same object without the fields that are undefined. */
+export function definedIn<Row extends object>(row: Row): { [Field in keyof Row]?: Exclude<Row[Field], undefined> } {
+  const rows = Object.entries(row).filter(([, value]) => value !== undefined);
+  // Only undefined fields are left out, and those may be.
+  return Object.fromEntries(rows) as { [Field in keyof Row]?: Exclude<Row[Field], undefined> };
+}
+
+/** The same, or undefined when no field is defined. */
+export function stated<Row extends object>(row: Row): ReturnType<typeof definedIn<Row>> | undefined {
+  const rows = definedIn(row);
+  return Object.keys(rows).length === 0 ? undefined : rows;
+}
+
 /**
  * Compares two values as JSON: the order of keys does not count, a key that is undefined is missing, and secrets are equal by
  * their value. The named keys are ignored at every depth.

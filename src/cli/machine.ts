@@ -14,6 +14,18 @@ export const realClock: Clock = {
   },
 };
 
+/** The time of a command that waits. */
+export interface Waiting {
+  readonly nowMs: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** The time of the machine. */
+export const realTime: Waiting = {
+  nowMs: () => Date.now(),
+  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
 /** The machine's randomness. */
 export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 

@@ -3,7 +3,7 @@ import { KubeError, type KubeObject, type KubeReason, type ObjectWriter } from '
 import { mostSpecSize, withinSize, KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { sameJson } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { present, thing, things } from './example.ts';

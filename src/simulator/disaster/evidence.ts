@@ -1,8 +1,10 @@
-// Recovery points: how they are made, and which of them may be chosen.
+// Recovery points: how they are made, and which of them may be chosen; and the readiness that the control surface set, which
+// new points end.
 import { createHash } from 'node:crypto';
-import type { Configuration, RecoveryPoint } from '../model.ts';
-import { happened, type Moment, type OperationOutcome } from '../operations.ts';
-import { withoutToldReadiness } from './told.ts';
+import type { World } from '../store/store.ts';
+import type { Configuration, RecoveryPoint } from './model.ts';
+import { happened } from './operations.ts';
+import { sourceNow } from './surroundings.ts';
 
 /** The number of points that a configuration keeps. */
 const KEPT = 1_000;
@@ -10,15 +12,15 @@ const KEPT = 1_000;
 const FULL_COPY_BYTES = 100_000_000;
 
 /** Takes a snapshot of the source as of `cutoffAt`; a warm standby gets it as its next change. */
-export function takeSnapshot(configuration: Configuration, moment: Moment, cutoffAt = moment.now): OperationOutcome {
+export function takeSnapshot(world: World, configuration: Configuration, cutoffAt = world.now): Configuration {
   const sequence = configuration.pointsTaken + 1;
   const point: RecoveryPoint = {
     pointId: hash(`${configuration.configurationId}/${sequence}/${cutoffAt}`),
-    operationId: moment.newId('op'),
+    operationId: world.id('op'),
     sequence,
     cutoffAt,
     bytes: configuration.points.length === 0 ? FULL_COPY_BYTES : 1_000_000 + ((sequence * 7_919) % 4_000_000),
-    sizing: (moment.source ?? configuration.source).sizing,
+    sizing: (sourceNow(world, configuration) ?? configuration.source).sizing,
   };
   const taken: Configuration = withoutToldReadiness({
     ...configuration,
@@ -69,4 +71,24 @@ export function keepsContract(configuration: Configuration, point: RecoveryPoint
 /** A hash of 64 characters. */
 export function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+/** A rollover of the chain, or a standby catching up: the reasons that excuse a missed RPO target for a while. */
+export function isExcuse(state: string, reason: string | undefined): boolean {
+  return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
+}
+
+/** While a chain is said to be rolled over or a standby to catch up, no new point comes of its own. */
+export function standsStill({ told: { readiness } }: Configuration): boolean {
+  return readiness !== undefined && isExcuse(readiness.state, readiness.reason);
+}
+
+/** Ends a readiness set by hand: it is computed again. */
+export function withoutToldReadiness(configuration: Configuration): Configuration {
+  return { ...configuration, told: { ...configuration.told, readiness: undefined } };
+}
+
+/** New evidence ends a readiness set by hand; a rollover or catching up ends only with a new point. */
+export function withEvidence(configuration: Configuration): Configuration {
+  return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);
 }

@@ -1,9 +1,14 @@
 // Readiness is evaluated from evidence when it is asked for; unknown, expired or failed evidence is never ready.
-import { EXCUSE_MS, VALIDATION_EXPIRES_AFTER_INTERVALS } from '../durations.ts';
-import type { Configuration, RecoveryPoint } from '../model.ts';
-import { protectedPoint } from './points.ts';
+import { HOUR } from './durations.ts';
+import type { Configuration, RecoveryPoint } from './model.ts';
+import { isExcuse, protectedPoint } from './evidence.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
-import { isExcuse } from './told.ts';
+
+/** The time past the RPO target for which a chain rollover or a standby catching up stays the reason. */
+const EXCUSE_MS = 12 * HOUR;
+
+/** Evidence of a validation expires after this many validation intervals. */
+const VALIDATION_EXPIRES_AFTER_INTERVALS = 2;
 
 /** The readiness of a protection: its state, and the reason where it is not ready. */
 export interface Readiness {

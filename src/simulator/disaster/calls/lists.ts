@@ -1,17 +1,18 @@
-// The lists of disaster readiness: sources, configurations and points, one page at a time.
+// The lists of disaster readiness: sources, configurations and points, one page at a time, as much of each item as the
+// readings disclose.
 import { maySee, memberOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, optional, queryNumber, required, text } from '../../http/fields.ts';
+import { environments } from '../../environments/environment.ts';
 import { forbidden, invalid, notFound } from '../../http/refusal.ts';
 import type { MembershipRecord } from '../../accounts/records.ts';
+import type { Readings } from '../../readings.ts';
 import { listed, nextCursor } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import { disclosedConfiguration, minimalSource } from './disclosure.ts';
-import { configurationItem, pointItem, sourceItem } from './items.ts';
+import { configurationItem, type Item, pointItem, sourceItem } from './items.ts';
 import type { Configuration } from '../model.ts';
-import { hash, type SelectablePoint, selectablePoints } from '../evidence/points.ts';
+import { hash, type SelectablePoint, selectablePoints } from '../evidence.ts';
 import { assembled, configurations, disksOf, recoveryPoints, type StoredConfiguration } from '../rows.ts';
-import { factsOf, listedEnvironments, regionFacts, targetOf } from '../surroundings.ts';
 
 const DEFAULT_LIMIT = 50;
 
@@ -19,17 +20,13 @@ const DEFAULT_LIMIT = 50;
 export function sources(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
-  const visible = listedEnvironments(call, membership.accountId).filter(({ appEnvId }) =>
-    maySee(world, membership, appEnvId),
-  );
+  const rows = listed(call, environments, 'account', membership.accountId);
+  const visible = rows.filter(({ appEnvId }) => maySee(world, membership, appEnvId));
   const page = pageOf(call, visible, (row) => placeInList(world, row.createdAt, row.appEnvId));
   const protections = new Map(rowsShown(call, membership).map((row) => [row.sourceAppEnvId, row]));
-  const regions = regionFacts(world);
   const items = page.things.map((row) => {
     const protection = protections.get(row.appEnvId);
-    const configuration = protection && withPoints(call, protection);
-    const target = configuration && targetOf(world, configuration);
-    return sourceItem(factsOf(world, row), configuration, target, regions, disksOf(world, row.appEnvId), world);
+    return sourceItem(row, protection && withPoints(call, protection), disksOf(world, row.appEnvId), world);
   });
   const minimal = world.readings['dr.disclosed'] === 'minimal';
   return ok({ items: minimal ? items.map(minimalSource) : items, ...nextCursor(world, page.next) });
@@ -44,7 +41,7 @@ export function protections(call: AreaCall): AreaAnswer {
   );
   const items = page.things.map((row) => {
     const whole = configurationItem(withPoints(call, row), disksOf(world, row.sourceAppEnvId), world);
-    return disclosedConfiguration(whole, world.readings);
+    return disclosed(whole, world.readings);
   });
   return ok({ items, ...nextCursor(world, page.next) });
 }
@@ -136,4 +133,64 @@ function placeIn(cursor: string): PagePlace {
     // Bytes that are no list of JSON are no cursor either.
   }
   throw invalid('after is not a cursor of this list');
+}
+
+const SOURCE = (
+  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations ' +
+  'suggestedSettings'
+).split(' ');
+
+const CONFIGURATION =
+  'configurationId sourceAppEnvId generation settings readiness activities validationScheduleEstablished'.split(' ');
+
+const READINESS = ['state', 'warnings'];
+const VOLUME = ['name', 'eligible'];
+const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
+
+/** The fields that the interface names of the operation under way and of one in the history. */
+const NAMED = ['cutoffAt', 'validationCleanup'];
+
+/** A configuration as this world discloses it. */
+function disclosed(configuration: Item, readings: Readings): Item {
+  const shown = readings['dr.disclosed'] === 'minimal' ? minimalConfiguration(configuration) : configuration;
+  switch (readings['dr.operations']) {
+    case 'full':
+      return shown;
+    case 'withoutIds':
+      return withOperations(shown, (operation) => ({ ...operation, operationId: undefined }));
+    case 'asNamed':
+      return withOperations(shown, (operation) => only(NAMED, operation));
+  }
+}
+
+function withOperations(configuration: Item, show: (operation: object) => Item): Item {
+  const { activeOperation, activities } = configuration as { activeOperation?: object; activities: readonly object[] };
+  return {
+    ...configuration,
+    ...(activeOperation && { activeOperation: show(activeOperation) }),
+    activities: activities.map(show),
+  };
+}
+
+/** A source without its optional fields. */
+function minimalSource(source: Item): Item {
+  return { ...only(SOURCE, source), volumes: eachOnly(VOLUME, source['volumes']) };
+}
+
+/** A configuration without its optional fields. */
+function minimalConfiguration(configuration: Item): Item {
+  return {
+    ...only(CONFIGURATION, configuration),
+    readiness: only(READINESS, configuration['readiness']),
+    activities: eachOnly(ACTIVITY, configuration['activities']),
+  };
+}
+
+function only(names: readonly string[], value: unknown): Item {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
+}
+
+function eachOnly(names: readonly string[], values: unknown): readonly Item[] {
+  return Array.isArray(values) ? values.map((value) => only(names, value)) : [];
 }

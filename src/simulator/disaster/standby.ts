@@ -1,55 +1,39 @@
 // The warm standby: it takes a first copy and then every change in turn, and its machine grows when that takes too long.
 // A change of shape happens between two changes and restarts the machine.
-import {
-  FIRST_COPY_BYTES_PER_SECOND,
-  INTERVALS_WITHOUT_PROGRESS,
-  LARGE_FIRST_COPY_BYTES,
-  QUICK_CHANGES_AFTER_SEED,
-  QUICK_CHANGES_AFTER_SUSTAINED,
-  SECOND,
-  STANDBY_RESTART_MS,
-  STEP_RETRY_MS,
-} from '../durations.ts';
-import type { Configuration, Standby, StandbyShape, DisclosedRecord } from '../model.ts';
-import { happened, type OperationOutcome, unchanged } from '../operations.ts';
-import { withEvidence } from './told.ts';
+import { SECOND, STEP_RETRY_MS } from './durations.ts';
+import { withEvidence } from './evidence.ts';
+import type { Configuration, Standby, StandbyShape, DisclosedRecord } from './model.ts';
+import { happened } from './operations.ts';
 
-/** A standby that has everything before it; `backlog` names the point its first copy brings. */
-export function newStandby(
-  ids: Pick<Standby, 'targetAppEnvId' | 'targetAppId'>,
-  told: DisclosedRecord,
-  backlog: Standby['backlog'],
-  now: number,
-): Standby {
-  return {
-    ...ids,
-    ...shapeOfFirstCopy(told),
-    firstCopyDone: false,
-    backlog,
-    restartedUntil: now,
-    quickChanges: 0,
-    progressAt: now,
-    heldBehind: false,
-  };
+/** The time a standby is away when its shape changes. */
+const RESTART_MS = 30 * SECOND;
+
+/** From this size on, the first copy of a standby is a large one. */
+const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
+
+const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
+
+/** Changes in a row that must be well inside the snapshot interval before a boosted standby gets smaller again. */
+const QUICK_CHANGES_AFTER_SEED = 2;
+
+/** Quiet changes in a row before a sustained standby gets smaller again. */
+const QUICK_CHANGES_AFTER_SUSTAINED = 6;
+
+/** Snapshot intervals without an applied change after which a standby is said to make no progress. */
+const INTERVALS_WITHOUT_PROGRESS = 3;
+
+/** A standby at the beginning of its first copy. */
+export function beforeFirstCopy({ firstCopyBytes }: DisclosedRecord, now: number) {
+  const shape = shapeFor(firstCopyBytes >= LARGE_FIRST_COPY_BYTES ? 'seedBoost' : 'standard');
+  return { ...shape, applying: undefined, firstCopyDone: false, quickChanges: 0, progressAt: now };
 }
 
 /** Restarts the first copy, with the size that the control surface set. */
 export function withFirstCopyAgain(standby: Standby, told: DisclosedRecord, now: number): Standby {
   const { appliedPointId, lastApplyBytes: bytes = 0 } = standby;
   const applied = appliedPointId === undefined ? [] : [{ pointId: appliedPointId, bytes }];
-  return {
-    ...standby,
-    applying: undefined,
-    ...shapeOfFirstCopy(told),
-    firstCopyDone: false,
-    backlog: standby.backlog.length > 0 ? standby.backlog : applied,
-    quickChanges: 0,
-    progressAt: now,
-  };
-}
-
-function shapeOfFirstCopy({ firstCopyBytes }: DisclosedRecord) {
-  return shapeFor(firstCopyBytes >= LARGE_FIRST_COPY_BYTES ? 'seedBoost' : 'standard');
+  const backlog = standby.backlog.length > 0 ? standby.backlog : applied;
+  return { ...standby, ...beforeFirstCopy(told, now), backlog };
 }
 
 /** A shape of the standby with the reason for it. */
@@ -78,16 +62,15 @@ function firstCopyMs({ firstCopyBytes }: DisclosedRecord): number {
 }
 
 /** The change in hand is applied: the point it brings is the protected one now. */
-export function finishChange(configuration: Configuration, now: number): OperationOutcome {
+export function finishChange(configuration: Configuration, now: number): Configuration {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
-  if (standby?.applying === undefined || change === undefined) return unchanged(configuration);
+  if (standby?.applying === undefined || change === undefined) return configuration;
   const { applying } = standby;
   const seconds = (applying.doneAt - applying.startedAt) / SECOND;
   const quick = seconds * SECOND <= settings.snapshotIntervalMs / 3;
   const quickChanges = applying.firstCopy || !quick ? 0 : standby.quickChanges + 1;
-  const pace = { quick: quick || applying.firstCopy, quickChanges, behind: rest.length > 0 };
-  const shape = nextShape(standby.shape, pace);
+  const shape = nextShape(standby.shape, quick || applying.firstCopy, quickChanges, rest.length > 0);
   const isSameShape = shape === standby.shape;
   const after: Standby = {
     ...standby,
@@ -100,7 +83,7 @@ export function finishChange(configuration: Configuration, now: number): Operati
     lastApplyBytes: applying.firstCopy ? told.firstCopyBytes : change.bytes,
     quickChanges: isSameShape ? quickChanges : 0,
     progressAt: now,
-    restartedUntil: isSameShape ? standby.restartedUntil : now + STANDBY_RESTART_MS,
+    restartedUntil: isSameShape ? standby.restartedUntil : now + RESTART_MS,
   };
   const { configurationId } = configuration;
   const applied = { kind: 'standby.applied', detail: { configurationId, pointId: change.pointId, shape } };
@@ -108,20 +91,14 @@ export function finishChange(configuration: Configuration, now: number): Operati
 }
 
 /** The region of the standby is down: the change in hand is tried again later. */
-export function postponeChange(configuration: Configuration, now: number): OperationOutcome {
+export function postponeChange(configuration: Configuration, now: number): Configuration {
   const { standby } = configuration;
-  if (standby?.applying === undefined) return unchanged(configuration);
+  if (standby?.applying === undefined) return configuration;
   const applying = { ...standby.applying, doneAt: now + STEP_RETRY_MS };
-  return unchanged({ ...configuration, standby: { ...standby, applying } });
+  return { ...configuration, standby: { ...standby, applying } };
 }
 
-interface Pace {
-  readonly quick: boolean;
-  readonly quickChanges: number;
-  readonly behind: boolean;
-}
-
-function nextShape(shape: StandbyShape, { quick, quickChanges, behind }: Pace): StandbyShape {
+function nextShape(shape: StandbyShape, quick: boolean, quickChanges: number, behind: boolean): StandbyShape {
   switch (shape) {
     case 'seedBoost':
       return !behind && quickChanges >= QUICK_CHANGES_AFTER_SEED ? 'standard' : shape;

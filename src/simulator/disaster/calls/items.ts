@@ -1,55 +1,46 @@
 // Disaster readiness as clients see it: the items of the lists, receipts and points. Nothing here is stored. Optional
 // fields without a value are there with the value undefined; how those are shown is decided for all areas at once.
-import { warmHints } from '../activation/admission.ts';
-import {
-  type RegionFacts,
-  eligibleDestinations,
-  type SourceFacts,
-  unsupportedReasons,
-} from '../protection/eligibility.ts';
-import type { CleanupRecord, Configuration, Operation, Phase, ReceiptRecord, RetainedDisk } from '../model.ts';
-import { countsFailedSteps, operationOf } from '../operations.ts';
-import { hash, keepsContract, type SelectablePoint } from '../evidence/points.ts';
-import { readinessAt } from '../evidence/readiness.ts';
-import { defaultSettings } from '../protection/settings.ts';
-import { caughtUp } from '../evidence/standby.ts';
+import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
+import { warmHints } from '../activation.ts';
+import { hash, keepsContract, type SelectablePoint } from '../evidence.ts';
+import type { CleanupRecord, Configuration, Operation, Phase, ReceiptRecord, RetainedDisk } from '../model.ts';
+import { countsFailedSteps, operationOf } from '../operations.ts';
+import { defaultSettings } from '../protection.ts';
+import { readinessAt } from '../readiness.ts';
+import { caughtUp } from '../standby.ts';
+import { eligibleDestinations, sourceOf, targetOf, unsupportedReasons } from '../surroundings.ts';
 
 /** One JSON object of an answer. */
 export type Item = Readonly<Record<string, unknown>>;
 
 /** An environment as a candidate for protection, with its protection and the target environment of that once there is one. */
 export function sourceItem(
-  facts: SourceFacts,
+  environment: Environment,
   configuration: Configuration | undefined,
-  target: Item | undefined,
-  regions: readonly RegionFacts[],
   disks: readonly RetainedDisk[],
   world: World,
 ): Item {
-  const reasons = unsupportedReasons(facts, regions);
-  const destinations = eligibleDestinations(facts, regions);
-  const { appId, appName, environmentName, region } = facts.source;
+  const reasons = unsupportedReasons(world, environment);
+  const destinations = eligibleDestinations(world, environment);
+  const { appId, appName, environmentName, region } = sourceOf(world, environment);
   const eligible = reasons.length === 0;
+  const volume = (_: unknown, n: number) => ({ name: `volume-${n + 1}`, eligible, reason: reasons[0] });
   return {
-    sourceAppEnvId: facts.appEnvId,
+    sourceAppEnvId: environment.appEnvId,
     appId,
     appName,
     environmentName,
     region,
     mode: configuration?.settings.mode,
     eligible,
-    volumes: Array.from({ length: facts.volumes }, (_, n) => ({
-      name: `volume-${n + 1}`,
-      eligible,
-      reason: reasons[0],
-    })),
+    volumes: Array.from({ length: environment.volumes }, volume),
     unsupportedReasons: reasons,
     eligibleDestinations: destinations,
     suggestedSettings: defaultSettings(destinations),
     configurationId: configuration?.configurationId,
-    target,
+    target: configuration && targetOf(world, configuration),
     pendingCleanup: pendingCleanup(configuration, disks, world),
   };
 }
@@ -81,12 +72,8 @@ export function configurationItem(configuration: Configuration, disks: readonly 
 
 function settingsOf({ settings, target }: Configuration): Item {
   const { storage, ...plain } = settings;
-  const credential = {
-    inherited: {},
-    platform: { storageCredentialId: null },
-    credential: { storageCredentialId: storage.kind === 'credential' ? storage.credentialId : null },
-  };
-  return { ...plain, ...credential[storage.kind], target };
+  const storageCredentialId = storage.kind === 'credential' ? storage.credentialId : null;
+  return { ...plain, ...(storage.kind !== 'inherited' && { storageCredentialId }), target };
 }
 
 function readinessOf(configuration: Configuration, world: World): Item {

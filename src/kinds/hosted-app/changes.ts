@@ -1,10 +1,19 @@
-/** Changes of an app that wait in its environments, and what applies them. */
-import { only, definedOf } from '../../engine/kind/planner/compare.ts';
-import { type Fields } from '../../engine/kind/planner/plan.ts';
+/**
+ * Changes of an app: which are applied at once, where its spec asks for that, and which wait in its environments.
+ *
+ * Guarantees: the app's own image does not take the place of one that an AppEnvironment deploys; taking an app over deploys only
+ * what shows to differ, so that a status that was lost does not restart what runs; a change that is applied at once and that no
+ * read shows is sent twice at most when its answers are lost, counted in status before it is sent.
+ *
+ * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-what-shows-to-differ and
+ * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
+ */
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import { only, definedOf } from '../../engine/kind/planner/compare.ts';
+import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
-import { countedIn, sentOften, unseenOf } from './doubt.ts';
-import { isAboutImage, isAppliedAtOnce, isTakenOver } from './at-once.ts';
+import { about } from '../shared/condition.ts';
+import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import {
   boundDeployers,
   boundEnvironments,
@@ -13,8 +22,7 @@ import {
   isDeployedByEnvironment,
   type AppPass,
 } from './environments.ts';
-import { bodyOf, desired, goesAlong, nameOf } from './fields.ts';
-import { awaitDoubts } from '../shared/others-in-doubt.ts';
+import { bodyOf, converts, desired, goesAlong, isHidden, isHiddenOnceSent, nameOf } from './fields.ts';
 import type { HostedAppFacts } from './schema.ts';
 
 /** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
@@ -117,11 +125,10 @@ export function applyPending(pass: AppPass, id: string): Step<HostedAppFacts> | 
 
 /** The condition `PendingChanges`: fields that were changed and wait for a deployment. */
 export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCondition {
-  const type = 'PendingChanges';
-  if (pendingChanges.length === 0) {
-    return { type, status: 'False', reason: 'NoChangesPending', message: 'no change waits for a deployment' };
-  }
-  return { type, status: 'True', reason: 'ChangesPending', message: waiting(pendingChanges) };
+  const pending = about('PendingChanges');
+  return pendingChanges.length === 0
+    ? pending.no('NoChangesPending', 'no change waits for a deployment')
+    : pending.yes('ChangesPending', waiting(pendingChanges));
 }
 
 function waiting(fields: readonly string[]): string {
@@ -145,4 +152,86 @@ export function atRest(pass: AppPass): Step<HostedAppFacts> {
       : []),
   ];
   return { is: 'ready', ...(notes.length > 0 && { message: ['the service equals the spec', ...notes].join('; ') }) };
+}
+
+/** True if a request with these changes applies them at once. */
+export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
+  if (pass.spec.applyImmediately !== true || replacing(changed, pass).length > 0) return false;
+  return !isTakenOver(pass) || visible(changed, pass).length > 0;
+}
+
+/** Those of the changed fields that need a request of their own before the others; undefined where all go in one. */
+export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
+  const all = Object.keys(changed);
+  const first = firstOf(changed, pass);
+  return first.length === 0 || first.length === all.length ? undefined : first;
+}
+
+function firstOf(changed: Fields, pass: AppPass): readonly string[] {
+  // An app becomes a function, or stops being one, in a request that changes nothing else.
+  if (converts(changed, pass)) return ['preset'];
+  if (pass.spec.applyImmediately !== true) return [];
+  // While the app builds from source, applying at once would deploy the build.
+  const held = replacing(changed, pass);
+  if (held.length > 0) return held;
+  // Send the visible change first: it deploys everything that is pending by then.
+  return isTakenOver(pass) ? visible(changed, pass) : [];
+}
+
+/** True for fields of the app's own image. */
+function isAboutImage(field: string): boolean {
+  return field === 'useImage' || field === 'image.reference';
+}
+
+/** The changed fields by which the app's own image would take the place of an AppEnvironment's. */
+function replacing(changed: Fields, pass: AppPass): readonly string[] {
+  const fields = Object.keys(changed).filter((field) => isAboutImage(field));
+  return fields.length > 0 && isDeployedByEnvironment(pass) ? fields : [];
+}
+
+/** The changed fields whose difference the service shows, with the fields that must be sent in the same request. */
+function visible(changed: Fields, pass: AppPass): readonly string[] {
+  const shown = Object.fromEntries(Object.entries(changed).filter(([field]) => !isHidden(field, pass)));
+  const along = goesAlong(shown, pass);
+  return Object.keys(changed).filter((field) => field in shown || field in along);
+}
+
+/** True for an app that was adopted and has not been sent anything since. */
+function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
+  return ownership === 'Adopted' && (applied?.generation ?? -1) === -1;
+}
+
+const mostCalls = 2;
+
+/** The fields of a change that no read shows: only the answer says that they arrived. */
+function unseenOf(changed: Fields, pass: AppPass): Fields {
+  const isUnseen = (field: string) => isHidden(field, pass) || isHiddenOnceSent(field);
+  return Object.fromEntries(Object.entries(changed).filter(([field]) => isUnseen(field)));
+}
+
+/** The status fields that count a call that is applied at once and not answered yet. */
+function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
+  const { facts } = pass.memory;
+  if (Object.keys(unseen).length === 0) return facts;
+  return { ...facts, applyInDoubt: { digest: digestOf(unseen, pass), calls: callsOf(unseen, pass) + 1 } };
+}
+
+/** Stalls a change that is applied at once after its answer was lost twice. */
+function sentOften(unseen: Fields, pass: AppPass): Step<HostedAppFacts> | undefined {
+  const calls = callsOf(unseen, pass);
+  if (calls < mostCalls) return undefined;
+  const message = `the answer to ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the environments have it; each time may restart them: change it, or take applyImmediately away, to send it again`;
+  return { is: 'stall', reason: 'ApplyInDoubt', message };
+}
+
+function callsOf(unseen: Fields, pass: AppPass): number {
+  const { applyInDoubt } = pass.memory.facts;
+  if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
+  // A field that the service shows to be missing did not arrive with an earlier call.
+  if (Object.keys(unseen).some((field) => isHiddenOnceSent(field) && !isHidden(field, pass))) return 0;
+  return applyInDoubt.digest === digestOf(unseen, pass) ? applyInDoubt.calls : 0;
+}
+
+function digestOf(unseen: Fields, pass: AppPass): string {
+  return pass.print(definedOf(unseen));
 }
