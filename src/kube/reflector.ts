@@ -33,7 +33,7 @@ import {
 import { Backoff, type BackoffShape, type Clock, type Entropy } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
 import { compareVersions } from '../base/json.ts';
-import { linked, pause, SilenceError, within, withWatchDeadline } from './unavailable.ts';
+import { pause, SilenceError, within, withWatchDeadline } from './unavailable.ts';
 
 /** Sizes and durations of a reflector; the defaults are for production. */
 export interface ReflectorPace {
@@ -301,9 +301,9 @@ export class Reflector implements Cache {
     const resourceVersion = this.#seen;
     if (resourceVersion === undefined) throw new Relist('start');
     const startedAt = clock.monotonic();
-    const { controller, release } = linked(this.#stop.signal);
+    const controller = new AbortController();
     this.#watching = controller;
-    const { signal } = controller;
+    const signal = AbortSignal.any([controller.signal, this.#stop.signal]);
     const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
     const what = `watching ${resource.plural}`;
     const probe = () => this.#probe();
@@ -316,7 +316,6 @@ export class Reflector implements Cache {
     } finally {
       this.#watching = undefined;
       controller.abort();
-      release();
     }
   }
 

@@ -61,15 +61,6 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** A controller that is also aborted with the outer signal; call `release` when it is no longer needed. */
-export function linked(outer: AbortSignal): { readonly controller: AbortController; readonly release: () => void } {
-  const controller = new AbortController();
-  const pass = (): void => controller.abort(outer.reason);
-  if (outer.aborted) pass();
-  else outer.addEventListener('abort', pass, { once: true });
-  return { controller, release: () => outer.removeEventListener('abort', pass) };
-}
-
 /** A watch has sent nothing within its deadline. */
 export class SilenceError extends KubeError {
   constructor(what: string, afterMs: number) {
