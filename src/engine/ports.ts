@@ -365,14 +365,6 @@ export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
   | { readonly is: 'gone'; readonly object: KubeObject };
 
-/** The newest known form of every object of one resource. */
-export interface Cache {
-  get(namespace: string | undefined, name: string): KubeObject | undefined;
-  values(): Iterable<KubeObject>;
-  /** Resolves after the first complete list. */
-  readonly synced: Promise<void>;
-}
-
 /** Publishes what happened to an object, once. */
 export interface EventRecorder {
   record(event: {

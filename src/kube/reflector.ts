@@ -19,7 +19,6 @@
  * the lease, which is written every two seconds, shows it.
  */
 import {
-  type Cache,
   type CacheEvent,
   type KubeApi,
   KubeError,
@@ -89,7 +88,8 @@ function selectionOf({
   };
 }
 
-export class Reflector implements Cache {
+export class Reflector {
+  /** Resolves after the first complete list. */
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions;
   readonly #pace: ReflectorPace;
@@ -136,10 +136,6 @@ export class Reflector implements Cache {
 
   get isSynced(): boolean {
     return this.#isSynced;
-  }
-
-  get size(): number {
-    return this.#cache.size;
   }
 
   get(namespace: string | undefined, name: string): KubeObject | undefined {
@@ -405,10 +401,6 @@ function listReasonOf(error: unknown): ListReason | undefined {
 class ObjectCache {
   #objects = new Map<string, KubeObject>();
 
-  get size(): number {
-    return this.#objects.size;
-  }
-
   get(namespace: string | undefined, name: string): KubeObject | undefined {
     return this.#objects.get(keyOf(namespace, name));
   }
@@ -472,12 +464,7 @@ function keyOf(namespace: string | undefined, name: string): string {
 }
 
 /** A reflector, as health and metrics see it. */
-export interface Listener {
-  readonly name: string;
-  readonly isSynced: boolean;
-  lastHeardAt(): number | undefined;
-  problem(): string | undefined;
-}
+export type Listener = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
 
 /** A watch without events or bookmarks for this long is reported as silent. */
 const silentAfterMs = 180_000;
