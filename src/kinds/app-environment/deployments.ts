@@ -7,7 +7,7 @@
  *
  * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
-import type { Json, JsonObject } from '../../base/json.ts';
+import { definedIn, type Json, type JsonObject } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import {
   isNo,
@@ -151,9 +151,8 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
     const { revision, forceNewBuild, rebuild, fromContentId } = deploy.build;
     const request = postAppEnvBuild({
       appEnvId,
-      ...(forceNewBuild !== undefined && { forceNewBuild }),
+      ...definedIn({ forceNewBuild, fromContentId }),
       ...((rebuild === true || fromContentId !== undefined) && { isRebuild: true }),
-      ...(fromContentId !== undefined && { fromContentId }),
       ...startupFields(pass),
     });
     return { operation: 'build', words: `build revision ${revision}`, request, ...common };
@@ -218,11 +217,8 @@ function openToken(pass: EnvironmentPass, asked: AskedCall): string | undefined 
 
 /** A deployment of what the spec says takes the place of what annotations ask for. */
 function handled(pass: EnvironmentPass): AppEnvironmentFacts {
-  const [redeploy, rollBack] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
-  return {
-    ...(redeploy !== undefined && { lastHandledRedeployAt: redeploy }),
-    ...(rollBack !== undefined && { lastHandledRollBackAt: rollBack }),
-  };
+  const [lastHandledRedeployAt, lastHandledRollBackAt] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
+  return definedIn({ lastHandledRedeployAt, lastHandledRollBackAt });
 }
 
 /** The variables and settings that were not sent yet. */

@@ -5,7 +5,7 @@
  * under its place in the spec. Guarantees: a fingerprint stands for what the service holds. A value that was adopted
  * without sending it has a mark of its own. A field of a call in doubt counts as unknown.
  */
-import type { Json } from '../../base/json.ts';
+import { definedIn, type Json } from '../../base/json.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { definedOf } from '../../engine/kind/planner/plan.ts';
 import { begun, doubted, notDone } from '../../engine/kind/planner/sent-fingerprints.ts';
@@ -59,13 +59,7 @@ export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
 
 /** The declared override, as a body takes it. */
 export function startupOf(startup: NonNullable<AppEnvironmentSpec['startupConfig']>): StartupConfig {
-  const { command, args, shell, workingDir } = startup;
-  return {
-    ...(command !== undefined && { command }),
-    ...(args !== undefined && { args }),
-    ...(shell !== undefined && { shell }),
-    ...(workingDir !== undefined && { workingDir }),
-  };
+  return definedIn(startup);
 }
 
 function isPart(field: string): boolean {

@@ -27,13 +27,7 @@ export function historyOf({
   goneTime,
   wipedBy,
 }: DisasterProtectionFacts): DisasterProtectionFacts {
-  return {
-    ...(environmentId !== undefined && { environmentId }),
-    ...(enrollment !== undefined && { enrollment }),
-    ...(operations !== undefined && { operations }),
-    ...(goneTime !== undefined && { goneTime }),
-    ...(wipedBy !== undefined && { wipedBy }),
-  };
+  return { environmentId, enrollment, operations, goneTime, wipedBy };
 }
 
 /**
@@ -55,7 +49,7 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
   const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
-  const remember = { facts: { ...facts, ...(wipedBy !== undefined && { wipedBy }) } };
+  const remember = { facts: { ...facts, wipedBy } };
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
@@ -72,8 +66,7 @@ export function unproved(
   const unsure = blind === undefined ? unseen(pass, snapshot, id, wipedBy) : unseenBlind(pass, snapshot, id, blind);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
-  const known = { ...historyOf(facts), goneTime, ...(wipedBy !== undefined && { wipedBy }) };
-  return { is: 'again', remember: { facts: known } };
+  return { is: 'again', remember: { facts: { ...historyOf(facts), goneTime, wipedBy: wipedBy ?? facts.wipedBy } } };
 }
 
 /** The DisasterReset that wiped a configuration, if one exists and says so. */
