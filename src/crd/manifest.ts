@@ -1,8 +1,7 @@
 /** A kind → its CustomResourceDefinition. */
 import { z } from 'zod';
 import type { Column, KindIdentity } from '../engine/kind/contract/define.ts';
-import { celName, type CelRule } from '../engine/kind/schema/rules.ts';
-import { ownNameKey, type OwnName } from '../engine/kind/schema/schema.ts';
+import { celName, type CelRule, ownNameKey, type OwnName } from '../engine/kind/schema/schema.ts';
 import { CommonStatus, InternalStatus, idOf } from '../engine/kind/schema/status.ts';
 import { structural, type Structural } from './structural.ts';
 

@@ -5,23 +5,28 @@
  * the service leads to a reconcile; no decision is made on a version older than our own last write.
  */
 import { tryingAgain } from './kind/planner/planner.ts';
-import { sameJson } from '../base/json.ts';
-import { isOlderVersion } from '../base/resource-version.ts';
-import { Accounts } from './account/accounts.ts';
-import { ObjectIndex, isClaim, tie, type Stored, DroppedReferences } from './objects/object-index.ts';
+import { sameJson, isOlderVersion } from '../base/json.ts';
+import { Accounts, allowanceOf } from './account/accounts.ts';
+import {
+  ObjectIndex,
+  isClaim,
+  tie,
+  type Stored,
+  DroppedReferences,
+  keyOf,
+  keyOfObject,
+  partsOfKey,
+  reconcileToken,
+} from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
-import { keyOf, keyOfObject, partsOfKey, reconcileToken } from './objects/names.ts';
 import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
 import type { EngineOptions, EngineParts } from './context/parts.ts';
-import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency } from './queue/work-queue.ts';
-import { allowanceOf } from './account/settings.ts';
-import { InProcessStates } from './objects/in-process.ts';
+import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency, Workers } from './queue.ts';
+import { InProcessStates, recovered } from './objects/in-process.ts';
 import { OpenCreates } from './objects/open-creates.ts';
-import { Reconciler } from './reconcile/reconcile.ts';
+import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';
-import { recovered } from './objects/call-backoff.ts';
-import { Workers } from './queue/workers.ts';
 
 /** Somebody else's status write is looked at after this pause, so that two writers do not race each other. */
 const foreignStatusMs = 1_000;

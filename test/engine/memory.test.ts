@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseStatus, renderStatus, type StatusParts } from '../../src/engine/objects/stored-status.ts';
+import { parseStatus, renderStatus, type StatusParts } from '../../src/engine/objects/stored.ts';
 import { contactPoint } from '../../src/kinds/contact-point/contact-point.ts';
 
 const journal = {

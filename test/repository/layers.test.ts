@@ -58,7 +58,7 @@ describe('the rooms', () => {
   });
 
   it('would be refused an import upwards, of a type as well', () => {
-    const source = "import type { Steps } from '../reconcile/steps.ts';";
+    const source = "import type { Reconciler } from '../reconcile.ts';";
 
     expect(upwards(new Map([['engine/context/a.ts', source]]))).toHaveLength(1);
   });

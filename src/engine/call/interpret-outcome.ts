@@ -3,20 +3,20 @@ import type { Call, Memory, Refusal, Verdict } from '../kind/contract/step.ts';
 import type { Outcome } from '../ports.ts';
 
 /** The meaning of a call's outcome for the object. */
-export type Interpretation<Facts> =
+export type Interpretation =
   /** Done: remember this and decide anew. */
-  | { readonly is: 'done'; readonly remember: Partial<Memory<Facts>>; readonly identified: boolean }
+  | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
   /** Unknown: the entry stays in the journal, and the next step looks before it acts. */
   | {
       readonly is: 'doubt';
-      readonly remember: Partial<Memory<Facts>> | undefined;
+      readonly remember: Partial<Memory> | undefined;
       /** The verdict if the call proves not to have been carried out. */
-      readonly refused?: Verdict<Facts>;
+      readonly refused?: Verdict;
     }
   /** Not done: say so. */
   | {
       readonly is: 'said';
-      readonly verdict: Verdict<Facts>;
+      readonly verdict: Verdict;
       /**
        * When the same request may be sent again: `backoff`, after a growing pause; `looking`, the same, but the object is
        * read again when the verdict says; `asSaid`, when the verdict says, or after ten minutes.
@@ -29,13 +29,13 @@ export type Interpretation<Facts> =
  * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
  * it acts.
  */
-export function interpretOutcome<Facts>(
-  call: Call<Facts>,
+export function interpretOutcome(
+  call: Call,
   answered: Outcome,
-  memory: Memory<Facts>,
+  memory: Memory,
   wallMs: number,
-  before: Partial<Memory<Facts>> = {},
-): Interpretation<Facts> {
+  before: Partial<Memory> = {},
+): Interpretation {
   const outcome = understood(call, answered);
   const judge = call.resumes === true ? resumed : judged;
   const interpretation = judge(call, outcome, memory, wallMs);
@@ -45,12 +45,7 @@ export function interpretOutcome<Facts>(
   return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
 }
 
-function judged<Facts>(
-  call: Call<Facts>,
-  outcome: Outcome,
-  memory: Memory<Facts>,
-  wallMs: number,
-): Interpretation<Facts> {
+function judged(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
@@ -70,7 +65,7 @@ function judged<Facts>(
 }
 
 /** Reads an answer with a success status whose body says no as a refusal. */
-function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
+function understood(call: Call, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
   if (outcome.is !== 'committed' || no === undefined) return outcome;
   return { is: 'refused', status: 200, message: no, body: outcome.body };
@@ -80,12 +75,7 @@ function understood<Facts>(call: Call<Facts>, outcome: Outcome): Outcome {
  * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
  * after a refusal the kind reads once more, and when nothing was sent the entry stays.
  */
-function resumed<Facts>(
-  call: Call<Facts>,
-  outcome: Outcome,
-  memory: Memory<Facts>,
-  wallMs: number,
-): Interpretation<Facts> {
+function resumed(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
   const kept = { journal: memory.journal };
   switch (outcome.is) {
     case 'committed':
@@ -104,25 +94,21 @@ function resumed<Facts>(
   }
 }
 
-function rejected<Facts>(call: Call<Facts>, message: string): Extract<Verdict<Facts>, { is: 'stall' }> {
+function rejected(call: Call, message: string): Extract<Verdict, { is: 'stall' }> {
   return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
 }
 
-function forbidden<Facts>(call: Call<Facts>, message: string): Extract<Verdict<Facts>, { is: 'stall' }> {
+function forbidden(call: Call, message: string): Extract<Verdict, { is: 'stall' }> {
   return { is: 'stall', reason: 'Forbidden', message: `${call.words}: ${message}` };
 }
 
 /** A refusal that one fresh read must confirm. */
-function saidNo<Facts>(
-  call: Call<Facts>,
-  message: string,
-  { journal }: Memory<Facts>,
-): Extract<Interpretation<Facts>, { is: 'doubt' }> {
+function saidNo(call: Call, message: string, { journal }: Memory): Extract<Interpretation, { is: 'doubt' }> {
   const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
   return { is: 'doubt', remember, refused: rejected(call, message) };
 }
 
-function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts>): Interpretation<Facts> {
+function committed(call: Call, body: unknown, memory: Memory): Interpretation {
   const remember = call.committed(body);
   if (remember === undefined) {
     return { is: 'doubt', remember: {} };
@@ -132,7 +118,7 @@ function committed<Facts>(call: Call<Facts>, body: unknown, memory: Memory<Facts
   return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-function refused<Facts>(call: Call<Facts>, outcome: Refusal, wallMs: number): Interpretation<Facts> {
+function refused(call: Call, outcome: Refusal, wallMs: number): Interpretation {
   switch (outcome.is) {
     case 'notExecuted':
       return notExecuted(call, outcome, wallMs);
@@ -150,15 +136,15 @@ function refused<Facts>(call: Call<Facts>, outcome: Refusal, wallMs: number): In
   }
 }
 
-function notExecuted<Facts>(
-  call: Call<Facts>,
+function notExecuted(
+  call: Call,
   outcome: Extract<Refusal, { is: 'notExecuted' }>,
   wallMs: number,
-  remember: Partial<Memory<Facts>> = { journal: undefined },
-): Interpretation<Facts> {
+  remember: Partial<Memory> = { journal: undefined },
+): Interpretation {
   switch (outcome.why) {
     case 'throttled': {
-      const verdict: Verdict<Facts> = { ...slowedDown(call, outcome.retryInMs ?? 0, wallMs), remember };
+      const verdict: Verdict = { ...slowedDown(call, outcome.retryInMs ?? 0, wallMs), remember };
       return { is: 'said', verdict, retry: 'backoff' };
     }
     case 'unauthorized': {
@@ -175,18 +161,18 @@ function notExecuted<Facts>(
 }
 
 /** The verdict while the service throttles the account. */
-export function slowedDown<Facts>({ words }: Call<Facts>, retryInMs: number, wallMs: number): Verdict<Facts> {
+export function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
   const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };
 }
 
-function waiting<Facts>(
-  call: Call<Facts>,
+function waiting(
+  call: Call,
   reason: 'ServiceUnavailable' | 'ObjectMissing',
   message: string,
-  remember: Partial<Memory<Facts>> | undefined,
-): Interpretation<Facts> {
-  const verdict: Verdict<Facts> = {
+  remember: Partial<Memory> | undefined,
+): Interpretation {
+  const verdict: Verdict = {
     is: 'wait',
     reason,
     message: `${call.words}: ${message}`,
@@ -195,7 +181,7 @@ function waiting<Facts>(
   return { is: 'said', verdict, retry: 'backoff' };
 }
 
-function stalled<Facts>(call: Call<Facts>, message: string): Interpretation<Facts> {
+function stalled(call: Call, message: string): Interpretation {
   return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
 }
 

@@ -10,19 +10,15 @@
  *
  * Why: docs/design/at-most-once.md
  */
-import { retryPauseMs } from '../../base/backoff.ts';
-import { isoSeconds } from '../../base/time.ts';
+import { retryPauseMs, isoSeconds } from '../../base/time.ts';
 import type { ReconcileContext } from '../context/context.ts';
-import { publishCall } from '../context/publish.ts';
-import { requestDigest } from '../context/resources.ts';
+import { publishCall, conclude } from '../context/report.ts';
+import { requestDigest } from '../context/build-pass.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from '../kind/contract/step.ts';
-import { failed, heldBack, isSeenTooEarly, refused, wentWell } from '../objects/call-backoff.ts';
-import { corrected, writtenTo } from '../objects/in-process.ts';
-import { annotations } from '../objects/names.ts';
+import { failed, heldBack, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from '../objects/in-process.ts';
+import { annotations } from '../kind/contract/define.ts';
 import type { KubeObject, Outcome, Service } from '../ports.ts';
-import { conclude } from '../status/conditions.ts';
-import type { ExclusiveLocks } from './exclusive-locks.ts';
 import { interpretOutcome, slowedDown, inSpecWords } from './interpret-outcome.ts';
 
 /** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
@@ -41,7 +37,7 @@ export type Performed =
   /** Ask the kind again: the context has learned something. */
   | { readonly is: 'on' }
   /** End with this verdict; with `againInMs` nothing was done, and the call is tried again then. */
-  | { readonly is: 'said'; readonly verdict: Verdict<unknown>; readonly againInMs: number | undefined }
+  | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
   /** Somebody else wrote the object first. */
   | { readonly is: 'overtaken' }
   /** Nothing was sent, for a reason of our own: try again later without a change of status. */
@@ -50,8 +46,8 @@ export type Performed =
 /** Performs one call. Create one for each decision. */
 export class OutgoingCall {
   readonly #context: ReconcileContext;
-  readonly #pass: Pass<unknown, unknown>;
-  readonly #call: Call<unknown>;
+  readonly #pass: Pass;
+  readonly #call: Call;
   readonly #locks: ExclusiveLocks;
   /** The fingerprint of what is sent. */
   readonly #digest: string;
@@ -59,7 +55,7 @@ export class OutgoingCall {
   readonly #deadline: number;
   #isLate = false;
 
-  constructor(context: ReconcileContext, pass: Pass<unknown, unknown>, call: Call<unknown>, locks: ExclusiveLocks) {
+  constructor(context: ReconcileContext, pass: Pass, call: Call, locks: ExclusiveLocks) {
     this.#context = context;
     this.#pass = pass;
     this.#call = call;
@@ -167,7 +163,7 @@ export class OutgoingCall {
   }
 
   /** A second credential is used for nothing before it has shown that it sees the account; undefined when it has. */
-  async #prove(service: Service): Promise<Verdict<unknown> | undefined> {
+  async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
     const isSecond = credential === 'dangerous' && this.#context.session?.dangerous !== undefined;
     if (proof === undefined || !isSecond) return undefined;
@@ -208,7 +204,7 @@ export class OutgoingCall {
   }
 
   /** Removes the journal entry of a call that was not sent. */
-  async #takeBack(before: Partial<Memory<unknown>>): Promise<Performed> {
+  async #takeBack(before: Partial<Memory>): Promise<Performed> {
     const context = this.#context;
     const { journal, meanwhile } = this.#call;
     context.unreserve();
@@ -219,7 +215,7 @@ export class OutgoingCall {
   }
 
   /** Starts a growing backoff for the call with this digest, or for the next call when it is unknown. */
-  #backOff(verdict: Verdict<unknown>, digest: string | undefined): Performed {
+  #backOff(verdict: Verdict, digest: string | undefined): Performed {
     const { parts, inProcess } = this.#context;
     const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
     const pauseMs = Math.max(retryPauseMs(inProcess.failures, parts.entropy), wishMs);
@@ -228,7 +224,7 @@ export class OutgoingCall {
   }
 
   /** Applies the outcome to the context: done, in doubt, or refused. */
-  async #interpret(before: Partial<Memory<unknown>>, outcome: Outcome): Promise<Performed> {
+  async #interpret(before: Partial<Memory>, outcome: Outcome): Promise<Performed> {
     const context = this.#context;
     const { inProcess } = context;
     const call = this.#call;
@@ -265,7 +261,7 @@ export class OutgoingCall {
     return this.#notDone(meaning.verdict, meaning.retry, now);
   }
 
-  #notDone(verdict: Verdict<unknown>, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
+  #notDone(verdict: Verdict, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
     const context = this.#context;
     const { inProcess } = context;
     if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
@@ -286,7 +282,7 @@ export class OutgoingCall {
   }
 
   /** Adds to a rejection of that time why the service rejects the call; asks for a newer list where none shows it. */
-  #withObstacle(verdict: Verdict<unknown>, at: number): Verdict<unknown> {
+  #withObstacle(verdict: Verdict, at: number): Verdict {
     const { obstacle } = this.#call;
     if (obstacle === undefined || verdict.is !== 'stall' || verdict.reason !== 'Rejected') return verdict;
     const shown = obstacle.shown();
@@ -300,20 +296,15 @@ export class OutgoingCall {
   }
 
   /** The earlier values of what `meanwhile` replaces. */
-  #rememberedBefore(): Partial<Memory<unknown>> {
-    const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory<unknown>)[];
+  #rememberedBefore(): Partial<Memory> {
+    const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
     const { memory } = this.#context;
     return Object.fromEntries(names.map((name) => [name, memory[name]]));
   }
 }
 
 /** Writes a journal entry without sending anything: the next step looks again, and then resumes it. */
-export async function begin(
-  context: ReconcileContext,
-  pass: Pass<unknown, unknown>,
-  intent: Intent,
-  words: string,
-): Promise<Performed> {
+export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
   const held = heldBack(inProcess, intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
@@ -332,12 +323,7 @@ interface FirstWords {
 }
 
 /** Writes an entry into the journal with uid and resourceVersion; false when somebody else was first. */
-async function enter(
-  context: ReconcileContext,
-  pass: Pass<unknown, unknown>,
-  intent: Intent,
-  said: FirstWords,
-): Promise<boolean> {
+async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
   const entry: JournalEntry = {
     ...intent,
     endpoint: pass.account.endpoint,
@@ -354,7 +340,7 @@ async function enter(
 }
 
 /** Gives an object without conditions its first ones. */
-function sayFirst(context: ReconcileContext, pass: Pass<unknown, unknown>, { own = [], ...said }: FirstWords): void {
+function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: FirstWords): void {
   if (context.status.conditions.length > 0) return;
   const conditions = conclude({
     verdict: { is: 'wait', ...said },
@@ -377,4 +363,52 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
     now.deletionTimestamp === undefined &&
     now.annotations?.[annotations.paused] !== 'true'
   );
+}
+
+/** How long the release of a lock is remembered by its name: longer than a read takes. */
+const keptMs = 600_000;
+
+/** Exclusive locks by name: calls that could not be told apart after a lost answer are not under way at the same time. */
+export class ExclusiveLocks {
+  /** In the order of their last use. */
+  readonly #turns = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
+  /** When the newest forgotten lock was released: it may have had any name. */
+  #forgottenAt = Number.NEGATIVE_INFINITY;
+
+  /** How many are remembered. */
+  get size(): number {
+    return this.#turns.size;
+  }
+
+  /** Locks all of these names. False while another object holds one, or held one after the caller last looked (monotonic). */
+  take(names: readonly string[], by: string, lookedAt: number): boolean {
+    const isFree = names.every((name) => {
+      const turn = this.#turns.get(name);
+      if (turn === undefined) return this.#forgottenAt < lookedAt;
+      return turn.by === by || (turn.endedAt !== undefined && turn.endedAt < lookedAt);
+    });
+    if (isFree) for (const name of names) this.#touch(name, by, undefined);
+    return isFree;
+  }
+
+  /** Releases the names. */
+  end(names: readonly string[], by: string, now: number): void {
+    for (const name of names) this.#touch(name, by, now);
+    this.#forget(now - keptMs);
+  }
+
+  #touch(name: string, by: string, endedAt: number | undefined): void {
+    this.#turns.delete(name);
+    this.#turns.set(name, { by, endedAt });
+  }
+
+  /** Forgets locks that were released before this time. */
+  #forget(before: number): void {
+    for (const [name, { endedAt }] of this.#turns) {
+      if (endedAt === undefined) continue;
+      if (endedAt >= before) return;
+      this.#turns.delete(name);
+      this.#forgottenAt = Math.max(this.#forgottenAt, endedAt);
+    }
+  }
 }

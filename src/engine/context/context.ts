@@ -5,24 +5,35 @@
  * status; a create that this process has begun stays known even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
-import type { Session } from '../account/accounts.ts';
-import type { Closed } from '../account/settings.ts';
+import type { Session, Closed } from '../account/accounts.ts';
 import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
-import { reconcileToken } from '../objects/names.ts';
-import { parseStatus, renderStatus, type StatusParts, type StoredStatus } from '../objects/stored-status.ts';
-import type { Stored } from '../objects/object-index.ts';
+import {
+  reconcileToken,
+  type Stored,
+  parseStatus,
+  renderStatus,
+  type StatusParts,
+  type StoredStatus,
+} from '../objects/stored.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
 import type { KubeObject, Service } from '../ports.ts';
-import type { Ended } from '../queue/workers.ts';
-import { conclude } from '../status/conditions.ts';
-import { buildPass, passAgain } from './build-pass.ts';
-import { withDoubt } from './doubt.ts';
-import { staying, withWayOut } from './leaving.ts';
+import type { Ended } from '../queue.ts';
+import {
+  conclude,
+  withDoubt,
+  staying,
+  withWayOut,
+  announce,
+  completed,
+  keptConditions,
+  merged,
+  publishRetained,
+  sameHeadline,
+} from './report.ts';
+import { buildPass, passAgain, isHeldByUs, requestDigest, type Resources } from './build-pass.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
-import { announce, completed, keptConditions, merged, publishRetained, sameHeadline } from './publish.ts';
-import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
@@ -35,7 +46,7 @@ export class ReconcileContext implements ReadableContext {
   /** The object in the newest form that this process has seen or written. */
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
-  status: StoredStatus<unknown>;
+  status: StoredStatus;
   /** An answer told what the stored status does not carry yet: an id, or that hidden settings arrived. */
   hasUnwritten = false;
   /** The service at the start of the reconcile, to redact its messages even after the account was closed. */
@@ -56,7 +67,7 @@ export class ReconcileContext implements ReadableContext {
     return this.stored.object;
   }
 
-  get memory(): Memory<unknown> {
+  get memory(): Memory {
     return this.status.memory;
   }
 
@@ -66,7 +77,7 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Adds to the memory that the next status write stores. */
-  remember(learned: Partial<Memory<unknown>> | undefined): void {
+  remember(learned: Partial<Memory> | undefined): void {
     if (learned === undefined) return;
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
   }
@@ -77,7 +88,7 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** What the kind decides on now. */
-  pass(view: View, resources: Omit<Resources, 'session'> & { readonly account: AccountView }): Pass<unknown, unknown> {
+  pass(view: View, resources: Omit<Resources, 'session'> & { readonly account: AccountView }): Pass {
     return buildPass(this, view, resources);
   }
 
@@ -85,7 +96,7 @@ export class ReconcileContext implements ReadableContext {
    * The open service for a call, or why its credential cannot be used; undefined where the account is not open any more, or is
    * not what the call was decided on.
    */
-  serviceFor({ account }: Pass<unknown, unknown>, call: Call<unknown>): Service | Closed | undefined {
+  serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
     const { session } = this;
     // A reopened service is not used before a read has proved that its token sees the account.
     if (session?.admission?.admitted !== true) return undefined;
@@ -97,7 +108,7 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
-  stillWants(pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
+  stillWants(pass: Pass, call: Call): boolean {
     const { session } = this;
     if (session === undefined) return false;
     const view = new RecordingView(session.service, this.inProcess.forced?.since);
@@ -111,7 +122,7 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Reserves the name for a create; false when another object has it. */
-  reserve(entry: JournalEntry, pass: Pass<unknown, unknown>): boolean {
+  reserve(entry: JournalEntry, pass: Pass): boolean {
     const { create } = entry;
     if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
     this.parts.openCreates.reserve(this.stored.key, entry);
@@ -127,7 +138,7 @@ export class ReconcileContext implements ReadableContext {
    * Writes the status that is being built, unless it is stored already. False when somebody else wrote first, or when the
    * spec has changed meanwhile: then the reconcile must end.
    */
-  async write(wouldDo?: string, showing?: Showing<unknown>): Promise<boolean> {
+  async write(wouldDo?: string, showing?: Showing): Promise<boolean> {
     const { kind } = this.stored;
     const render = (object: KubeObject) => renderStatus(kind, this.#statusParts(object, this.status, wouldDo, showing));
     const status = render(this.object);
@@ -170,9 +181,9 @@ export class ReconcileContext implements ReadableContext {
 
   #statusParts(
     object: KubeObject,
-    status: StoredStatus<unknown>,
+    status: StoredStatus,
     wouldDo: string | undefined,
-    showing: Showing<unknown> | undefined,
+    showing: Showing | undefined,
   ): StatusParts {
     const { memory } = status;
     const kept = keptLists(object);
@@ -206,7 +217,7 @@ export class ReconcileContext implements ReadableContext {
    * read, and returns when to reconcile again. Without a pass the object was not read, and the observed part of status
    * stays.
    */
-  async conclude(verdict: Verdict<unknown>, pass?: Pass<unknown, unknown>, wouldDo?: string): Promise<Ended> {
+  async conclude(verdict: Verdict, pass?: Pass, wouldDo?: string): Promise<Ended> {
     if (this.memory.journal === undefined) this.unreserve();
     const explained = withWayOut(this.stored, this.memory, withDoubt(this, verdict));
     const { memory } = this;
@@ -224,11 +235,7 @@ export class ReconcileContext implements ReadableContext {
     return ended;
   }
 
-  async #conclude(
-    told: Verdict<unknown>,
-    pass: Pass<unknown, unknown> | undefined,
-    wouldDo: string | undefined,
-  ): Promise<Ended> {
+  async #conclude(told: Verdict, pass: Pass | undefined, wouldDo: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     const { kind } = stored;
     const verdict = this.#redactedVerdict(told);
@@ -283,7 +290,7 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Redacts before anything is cut, or a part of a secret would stay. */
-  #redactedVerdict(verdict: Verdict<unknown>): Verdict<unknown> {
+  #redactedVerdict(verdict: Verdict): Verdict {
     const { conditions, message } = verdict;
     return {
       ...verdict,
@@ -297,14 +304,14 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Stops correcting contested fields until they equal the spec. */
-  #noteContest(verdict: Verdict<unknown>, pass: Pass<unknown, unknown>): void {
+  #noteContest(verdict: Verdict, pass: Pass): void {
     const { inProcess } = this;
     if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
     else if (verdict.is === 'ready' && inProcess.contest.left !== undefined)
       resolved(inProcess, pass.subject.generation);
   }
 
-  #againInMs(verdict: Verdict<unknown>): number | undefined {
+  #againInMs(verdict: Verdict): number | undefined {
     const jitter = 0.8 + this.parts.entropy.fraction() * 0.4;
     switch (verdict.is) {
       case 'ready':
@@ -339,7 +346,7 @@ export class ReconcileContext implements ReadableContext {
 }
 
 /** Restores the journal entry of a create of this process when somebody wiped the status or restored an older one. */
-function unwiped(status: StoredStatus<unknown>, { journal }: InProcess): StoredStatus<unknown> {
+function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
   const { memory } = status;
   const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;

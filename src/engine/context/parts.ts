@@ -1,6 +1,6 @@
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import type { Accounts } from '../account/accounts.ts';
-import type { ObjectIndex, Stored } from '../objects/object-index.ts';
+import type { ObjectIndex, Stored, StoredStatus } from '../objects/stored.ts';
 import type { OperatorKey } from '../objects/fingerprint.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { AnyKind } from '../kind/contract/define.ts';
@@ -20,7 +20,6 @@ import type {
 } from '../ports.ts';
 import type { InProcessStates, InProcess } from '../objects/in-process.ts';
 import type { OpenCreates } from '../objects/open-creates.ts';
-import type { StoredStatus } from '../objects/stored-status.ts';
 
 /** What the engine is started with. */
 export interface EngineOptions {
@@ -70,7 +69,7 @@ export interface EngineParts extends EngineOptions {
   /** Wakes an object when the one that has this claim lets it go. */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
-  concluded(entry: Stored, verdict: Verdict<unknown>): void;
+  concluded(entry: Stored, verdict: Verdict): void;
   /** A call of an account begins; the returned function says that it has ended. */
   calling(account: string): () => void;
   /** True while other objects of an account wait for a worker. */
@@ -84,8 +83,8 @@ export interface ReadableContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
   readonly stored: Stored;
-  readonly status: StoredStatus<unknown>;
+  readonly status: StoredStatus;
   readonly object: KubeObject;
-  readonly memory: Memory<unknown>;
+  readonly memory: Memory;
   redacted<Value>(value: Value): Value;
 }

@@ -1,5 +1,4 @@
-import type { Stored } from '../objects/object-index.ts';
-import { accountLabel } from '../objects/names.ts';
+import { type Stored, accountLabel } from './stored.ts';
 import type { ObjectMeta } from '../ports.ts';
 
 /** Counts over all objects, for metrics. */

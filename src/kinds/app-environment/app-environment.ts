@@ -1,6 +1,6 @@
 import { sameJson } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { appsOf, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';

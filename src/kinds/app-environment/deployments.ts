@@ -17,8 +17,7 @@ import {
   type Step,
   type Verdict,
 } from '../../engine/kind/contract/step.ts';
-import { takingOver } from '../../engine/kind/planner/observe.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf, takingOver } from '../../engine/kind/planner/observe.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
   deployedContentIdOf,

@@ -6,9 +6,7 @@
  * without sending it has a mark of its own. A field of a call in doubt counts as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
-import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
-import { begun, doubted, notDone } from '../../engine/kind/planner/sent-fingerprints.ts';
+import { begun, definedOf, doubted, notDone, stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn } from '../../engine/kind/schema/status.ts';
 import type { StartupConfig } from '../../hosting/requests.ts';

@@ -1,8 +1,11 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { atMostOne, exactlyOne, immutableFields, withRule } from '../../engine/kind/schema/rules.ts';
 import {
+  atMostOne,
+  exactlyOne,
+  immutableFields,
+  withRule,
   choice,
   facts,
   fields,

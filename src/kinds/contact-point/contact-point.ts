@@ -1,6 +1,7 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { textIn, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import {

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { exactlyOne, withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
+  exactlyOne,
   facts,
   fields,
   flag,
@@ -13,6 +13,8 @@ import {
   setOf,
   shown,
   text,
+  withRule,
+  withTransition,
 } from '../../engine/kind/schema/schema.ts';
 import { objectLifecycle } from '../shared/schema.ts';
 

@@ -4,10 +4,9 @@
  * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
  * what the first one did, and a generation that has moved on ends the attempt.
  */
-import { boundTo } from '../../engine/kind/planner/binding.ts';
-import { sightLost, takingOver } from '../../engine/kind/planner/observe.ts';
+import { boundTo } from '../../engine/kind/planner/create.ts';
+import { sightLost, takingOver, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   configureResultOf,

@@ -1,8 +1,7 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { claimedByOlder } from '../../engine/kind/planner/binding.ts';
-import { notingNo, readOf, sinceNo } from '../../engine/kind/planner/reading.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import { claimedByOlder } from '../../engine/kind/planner/create.ts';
+import { notingNo, readOf, sightLost, sinceNo } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
@@ -12,8 +11,8 @@ import {
   environmentOf,
   ofEnvironment,
   referredTo,
-  resetAhead,
   resendMs,
+  resetAhead,
   resolve,
   underway,
   type Configurations,

@@ -8,8 +8,7 @@
  */
 import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
+  withRule,
+  withTransition,
   choice,
   facts,
   fields,

@@ -1,6 +1,6 @@
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import {
   drConfigurationsOf,
   drSourcesOf,

@@ -1,8 +1,16 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
-import { withRule } from '../../engine/kind/schema/rules.ts';
-import { choice, facts, fields, listByKey, moment, serviceId, text } from '../../engine/kind/schema/schema.ts';
+import {
+  choice,
+  facts,
+  fields,
+  listByKey,
+  moment,
+  serviceId,
+  text,
+  withRule,
+} from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 import { environmentRef } from '../shared/schema.ts';
 

@@ -9,8 +9,8 @@
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
  */
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
-import { only } from '../../engine/kind/planner/applied.ts';
-import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
+import { only, definedOf } from '../../engine/kind/planner/compare.ts';
+import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
 import { about } from '../shared/condition.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';

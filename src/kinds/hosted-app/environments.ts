@@ -1,5 +1,5 @@
 /** The environments of an app, and the AppEnvironments that are about them. */
-import { adoptionWithin } from '../../engine/kind/planner/binding.ts';
+import { adoptionWithin } from '../../engine/kind/planner/create.ts';
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import { appEnvsOf } from '../../hosting/requests.ts';
 import type { AppEnvItem } from '../../hosting/requests.ts';

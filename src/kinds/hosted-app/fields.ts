@@ -1,6 +1,7 @@
 /** The fields of a HostedApp: as the spec wants them, as the service shows them, and their names in its bodies. */
 import type { Json } from '../../base/json.ts';
-import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
+import { type Fields } from '../../engine/kind/planner/plan.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
 import { appAsOf, appsOf } from '../../hosting/requests.ts';
 import type { AppItem, AppRecord } from '../../hosting/requests.ts';
 import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';

@@ -1,8 +1,9 @@
 import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { definedOf, textIn, type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { definedOf, textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import {
   appAsOf,

@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { atMostOne, immutableFields, withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
+  atMostOne,
   facts,
   fields,
   flag,
   givenText,
+  immutableFields,
   integer,
   listByKey,
   listOf,
@@ -16,6 +17,8 @@ import {
   shown,
   text,
   time,
+  withRule,
+  withTransition,
 } from '../../engine/kind/schema/schema.ts';
 import { databasePresets } from '../shared/presets.ts';
 import { namedValue, objectLifecycle } from '../shared/schema.ts';

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { defineKind, type KindIdentity } from '../../engine/kind/contract/define.ts';
-import { withRule } from '../../engine/kind/schema/rules.ts';
-import { choice, fields, listOf, mapOf, setOf, text } from '../../engine/kind/schema/schema.ts';
+import { choice, fields, listOf, mapOf, setOf, text, withRule } from '../../engine/kind/schema/schema.ts';
 import { accountDecisions } from './hosting-account.ts';
 import { accountColumns, accountFields, HostingAccountFacts } from './schema.ts';
 

@@ -2,7 +2,7 @@ import { isoSecondsUp } from '../../base/time.ts';
 import { sameJson } from '../../base/json.ts';
 import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Showing, Step, Verdict } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';

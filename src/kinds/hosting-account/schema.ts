@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import { immutable } from '../../engine/kind/schema/rules.ts';
 import {
+  immutable,
   choice,
   facts,
   fields,

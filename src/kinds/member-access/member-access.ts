@@ -6,9 +6,9 @@
  * none is added to it; while an environment is not resolved nothing is sent, except to close a restriction that the service
  * shows as lifted.
  */
-import { bind, claimedByOlder, notGranted } from '../../engine/kind/planner/binding.ts';
+import { bind, claimedByOlder, notGranted } from '../../engine/kind/planner/create.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import { onDeleteAnnotation } from '../../engine/kind/planner/removal.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf } from '../../hosting/requests.ts';

@@ -1,9 +1,10 @@
-import { notGranted } from '../../engine/kind/planner/binding.ts';
+import { notGranted } from '../../engine/kind/planner/create.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { textIn, type Fields, type Named, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { type Fields, type Named, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import {
   alertOf,

@@ -1,6 +1,5 @@
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { sightLost, readOf } from '../../engine/kind/planner/observe.ts';
 import {
   drPointsOf,
   drSourcesOf,

@@ -1,7 +1,6 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
+import { sightLost, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   postDisasterReadinessValidate,

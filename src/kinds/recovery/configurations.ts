@@ -1,9 +1,8 @@
 /** Reads one configuration as the service lists it, for the requests that are about it. */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
-import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   drConfigurationsOf,

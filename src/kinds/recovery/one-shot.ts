@@ -17,8 +17,7 @@ import {
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Intent, JournalEntry, Memory, OwnCondition, Step, Verdict } from '../../engine/kind/contract/step.ts';
-import { sightLost, takingOver, withoutMisses } from '../../engine/kind/planner/observe.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
+import { sightLost, takingOver, withoutMisses, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { Read, Request, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { expired, never, powerless, unreferred, type Fence } from './approval.ts';

@@ -1,7 +1,8 @@
 /** Parts of the disaster-readiness kinds. */
 import type { z } from 'zod';
-import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
 import {
+  immutable,
+  withRule,
   choice,
   fields,
   flag,

@@ -1,8 +1,7 @@
 /** Parts of specs that more than one kind uses. */
 import type { z } from 'zod';
 import { adoption, drift, lifecycle, managementPolicy, onDelete, onMissing } from '../../engine/kind/schema/parts.ts';
-import { exactlyOne, immutableFields } from '../../engine/kind/schema/rules.ts';
-import { fields, objectOrIdRef, valueOrSource } from '../../engine/kind/schema/schema.ts';
+import { exactlyOne, fields, immutableFields, objectOrIdRef, valueOrSource } from '../../engine/kind/schema/schema.ts';
 
 /** `spec.lifecycle` of an object that is created, changed and deleted. */
 export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string) {

@@ -3,12 +3,11 @@
  *
  * Why: docs/design/deployments.md#solutions
  */
-import { growingMs } from '../../base/backoff.ts';
+import { growingMs } from '../../base/time.ts';
 import type { Json } from '../../base/json.ts';
-import { boundTo } from '../../engine/kind/planner/binding.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
-import { sightLost, takingOver } from '../../engine/kind/planner/observe.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { boundTo } from '../../engine/kind/planner/create.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
+import { sightLost, takingOver, readOf } from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
   type Call,
@@ -26,7 +25,7 @@ import {
   solutionsOf,
   type AppItem,
 } from '../../hosting/requests.ts';
-import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
+import type { SolutionInstallationFacts } from './schema.ts';
 import { alike, environmentIds, isNamedAfter, merged, presumed, unexplained, type SolutionPass } from './components.ts';
 import { valueOf } from '../shared/values.ts';
 
@@ -135,10 +134,7 @@ function installed(
   const result = solutionResultOf(body);
   if (result === undefined) return undefined;
   const id = result.installationId ?? memory.id;
-  const bound =
-    id === undefined
-      ? { journal: undefined }
-      : boundTo<SolutionInstallationSpec, SolutionInstallationFacts>(pass, id, memory.ownership ?? 'Created');
+  const bound = id === undefined ? { journal: undefined } : boundTo(pass, id, memory.ownership ?? 'Created');
   const told = result.components.map(({ appEnvId, ...rest }) => definedOf({ ...rest, environmentId: appEnvId }));
   const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;

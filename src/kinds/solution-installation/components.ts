@@ -6,9 +6,8 @@
  */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
-import { lookTwice, sightLost } from '../../engine/kind/planner/observe.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { lookTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';

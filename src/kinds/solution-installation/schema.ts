@@ -1,8 +1,17 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, lifecycle, managementPolicy, onMissing, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { annotated, immutable } from '../../engine/kind/schema/rules.ts';
-import { facts, flag, idAsShown, listByKey, listOf, shown, text } from '../../engine/kind/schema/schema.ts';
+import {
+  annotated,
+  facts,
+  flag,
+  idAsShown,
+  immutable,
+  listByKey,
+  listOf,
+  shown,
+  text,
+} from '../../engine/kind/schema/schema.ts';
 import { namedValue } from '../shared/schema.ts';
 
 /** A curated set-up of several components. */

@@ -1,11 +1,10 @@
-import { sameJson } from '../../base/json.ts';
-import { boundTo, claimedByOlder, notGranted } from '../../engine/kind/planner/binding.ts';
+import { sameJson, Secret } from '../../base/json.ts';
+import { boundTo, claimedByOlder, notGranted } from '../../engine/kind/planner/create.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { solutionsOf } from '../../hosting/requests.ts';
-import { Secret } from '../../base/secret.ts';
 import { about } from '../shared/condition.ts';
 import { nearest } from '../shared/nearest.ts';
 import { identity, type SolutionInstallationFacts, type SolutionInstallationSpec } from './schema.ts';
