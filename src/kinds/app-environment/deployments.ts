@@ -148,10 +148,10 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
   }
   if (deploy?.build !== undefined) {
     const { revision, forceNewBuild, rebuild, fromContentId } = deploy.build;
+    const isRebuild = rebuild === true || fromContentId !== undefined ? true : undefined;
     const request = postAppEnvBuild({
       appEnvId,
-      ...definedIn({ forceNewBuild, fromContentId }),
-      ...((rebuild === true || fromContentId !== undefined) && { isRebuild: true }),
+      ...definedIn({ forceNewBuild, isRebuild, fromContentId }),
       ...startupFields(pass),
     });
     return { operation: 'build', words: `build revision ${revision}`, request, ...common };
