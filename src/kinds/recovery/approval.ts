@@ -27,10 +27,7 @@ export function notYet(reason: Reason, message: string): Fence {
  * True if the operator may not send this request: the flag is not set, or the object is older than this process. A
  * journalled request goes on, because the process that began it was allowed to.
  */
-export function powerless(
-  { powers, subject, memory }: Pass<unknown, unknown>,
-  power: 'activation' | 'accountReset',
-): Fence | undefined {
+export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
   if (powers?.[power] !== true || !powers.activation) {
     return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
@@ -43,7 +40,7 @@ export function powerless(
 
 /** Waits for an object that the spec refers to and that is missing or has no id yet. The request may expire meanwhile. */
 export function unreferred(
-  pass: Pass<unknown, unknown>,
+  pass: Pass,
   { kind, name, field }: ReferenceNeed,
   validUntil: string | undefined,
 ): Fence | undefined {
@@ -58,7 +55,7 @@ export function unreferred(
 
 /** Ends a request whose validUntil has passed by the latest of all clocks; waits while the clocks disagree. */
 export function expired(
-  pass: Pass<unknown, unknown>,
+  pass: Pass,
   snapshot: Pick<Snapshot, 'begunAt' | 'dateMs'>,
   validUntil: string,
 ): Fence | undefined {

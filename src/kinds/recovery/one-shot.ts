@@ -228,7 +228,7 @@ function decide<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, se
 }
 
 /** Reports the acceptance, and nothing from a list that is older than the answer. */
-export function notShownYet({ memory, notes }: Pass<unknown, unknown>, noun: string): Fence {
+export function notShownYet({ memory, notes }: Pass, noun: string): Fence {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   const message = `the service accepted the ${noun}${which}, and does not show it yet`;
   return { is: 'wait', reason: 'InProgress', message, note: notes };
@@ -324,12 +324,12 @@ function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, 
 }
 
 /** Holds a request back while the account is frozen, or after a take-over. */
-function heldBack(pass: Pass<unknown, unknown>): Fence | undefined {
+function heldBack(pass: Pass): Fence | undefined {
   return sightLost(pass) ?? takingOver(pass, 'nothing is sent');
 }
 
 /** Holds a request back while another one is under way. */
-function besideAnother({ creating }: Pass<unknown, unknown>, { create }: Intent): Fence | undefined {
+function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefined {
   const other = create && creating(create.collection, create.name);
   if (other === undefined) return undefined;
   const message = `${other} is under way for the same configuration; this one is looked at again after it`;
@@ -399,7 +399,7 @@ function resolve<Kind extends Asked>(
 }
 
 /** True when a call of the journal entry may have gone out. After a restart nobody knows that it did not. */
-export function wasSent({ memory, notes }: Pass<unknown, unknown>): boolean {
+export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['unsent'] === undefined;
 }
 
@@ -418,7 +418,7 @@ function inTheEnd<Kind extends Asked>(
 
 /** Says until when a call of the journal entry may still arrive. */
 function limboOf(
-  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<unknown, unknown>,
+  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
   journal: JournalEntry,
   { snapshot }: Asked['seen'],
 ): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
