@@ -9,6 +9,7 @@ import {
   type ConfigurationItem,
   type DrOperation,
   type PendingCleanup,
+  type SourceItem,
 } from '../../hosting/requests.ts';
 import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
@@ -30,6 +31,12 @@ export function lookAt(pass: Pass, configurationId: string, since: number) {
 /** A configuration as the newest list shows it. */
 export function shownConfiguration({ view, account }: Pass, configurationId: string): ConfigurationItem | undefined {
   return view.one(drConfigurationsOf(account.accountId), configurationId)?.item;
+}
+
+/** True for a configuration of this environment: by its source, or where that is not shown by the id in the list of sources. */
+export function isOf(appEnvId: string, source: SourceItem | undefined) {
+  return ({ sourceAppEnvId, configurationId }: ConfigurationItem): boolean =>
+    sourceAppEnvId === undefined ? configurationId === source?.configurationId : sourceAppEnvId === appEnvId;
 }
 
 /** True for a warm configuration, which keeps a standby. */
