@@ -46,21 +46,16 @@ export function unreferred(
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
   // No read of the service is needed for it: the service's clock is only one of three.
-  const unread = { begunAt: pass.monotonicMs, dateMs: undefined };
-  const late = validUntil === undefined ? undefined : expired(pass, unread, validUntil);
+  const late = validUntil === undefined ? undefined : expired(pass, validUntil);
   if (late?.is === 'stall') return late;
   const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
   return notYet('ReferenceNotReady', message);
 }
 
 /** Ends a request whose validUntil has passed by the latest of all clocks; waits while the clocks disagree. */
-export function expired(
-  pass: Pass,
-  snapshot: Pick<Snapshot, 'begunAt' | 'dateMs'>,
-  validUntil: string,
-): Fence | undefined {
+export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fence | undefined {
   const { subject, wallMs, clusterMs, monotonicMs } = pass;
-  const serviceMs = snapshot.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
+  const serviceMs = snapshot?.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
   const remote = [clusterMs, serviceMs].filter((clock) => clock !== undefined);
   const clocks = [wallMs, ...remote];
   const latest = Math.max(...clocks);

@@ -278,7 +278,7 @@ function fenceOf<Kind extends Asked>(
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const validUntil = plan.validUntil?.(pass.spec);
-  const late = validUntil === undefined ? undefined : expired(pass, seen.snapshot, validUntil);
+  const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
   if (late !== undefined) return plan.outlasts?.(pass, seen, late) ?? late;
   return plan.fence(pass, seen) ?? aloneFence(plan, pass);
 }
