@@ -186,16 +186,15 @@ export class ReconcileContext implements ReadableContext {
     showing: Showing | undefined,
   ): StatusParts {
     const { memory } = status;
-    const kept = keptLists(object);
+    const lists = listsOf(showing ?? object.status);
     return {
       memory: { ...memory, facts: this.redacted(memory.facts) },
       damaged: status.damaged,
       observedGeneration: status.conditions.find(({ type }) => type === 'Ready')?.observedGeneration,
       conditions: status.conditions,
       lastHandledReconcileAt: status.lastHandledReconcileAt,
-      drift: this.redacted(showing?.drift ?? kept.drift),
-      unverified: showing?.unverified ?? kept.unverified,
-      leftover: showing?.leftover ?? kept.leftover,
+      ...lists,
+      drift: this.redacted(lists.drift),
       wouldDo,
     };
   }
@@ -248,7 +247,7 @@ export class ReconcileContext implements ReadableContext {
     const conditions = conclude({
       verdict,
       own: completed(merged(verdict.conditions ?? [], shown), kind, verdict),
-      drifted: (seen ?? keptLists(this.object)).drift.map((row) => row.field),
+      drifted: listsOf(seen ?? this.object.status).drift.map((row) => row.field),
       wouldDo: plan,
       generation: this.object.metadata.generation ?? 0,
       previous,
@@ -352,8 +351,8 @@ function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }
 
-/** The current lists of status, for a write without a read of the object. */
-function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverified' | 'leftover'> {
-  const lists = (status ?? {}) as Partial<Pick<StatusParts, 'drift' | 'unverified' | 'leftover'>>;
-  return { drift: lists.drift ?? [], unverified: lists.unverified ?? [], leftover: lists.leftover ?? [] };
+/** The lists that a kind shows, or the current ones of status for a write without a read of the object. */
+function listsOf(shown: unknown): Pick<StatusParts, 'drift' | 'unverified' | 'leftover'> {
+  const { drift = [], unverified = [], leftover = [] } = (shown ?? {}) as Partial<StatusParts>;
+  return { drift, unverified, leftover };
 }

@@ -221,7 +221,7 @@ function show(pass: ProtectionPass) {
     ...known,
     ...(source !== undefined && { environmentId, source: sourceFacts(source) }),
   };
-  const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  const nothing = { facts, conditions: [] };
   if (id === undefined) {
     const snapshot = pass.view.all(drConfigurationsOf(accountId));
     const isThere = snapshot === undefined || environmentId === '' || ofEnvironment(pass, snapshot) !== undefined;
@@ -241,7 +241,6 @@ function show(pass: ProtectionPass) {
     conditions: protectionConditions(shown),
     drift: difference.drift,
     unverified: Object.keys(difference.prints).toSorted(),
-    leftover: [],
   };
 }
 

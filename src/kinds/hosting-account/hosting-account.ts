@@ -131,9 +131,6 @@ export const accountDecisions = {
   show: (pass: AccountPass): Showing<HostingAccountFacts> => ({
     facts: accountFacts(pass),
     conditions: [throttled(pass), tokenLimited(pass)],
-    drift: [],
-    unverified: [],
-    leftover: [],
   }),
 };
 

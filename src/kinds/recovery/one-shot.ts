@@ -115,9 +115,6 @@ export function defineRequest<Kind extends Asked>(plan: OncePlan<Kind>, own: Own
         facts,
         notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
         conditions: [...underWay(pass), ...(plan.conditions?.(pass) ?? [])],
-        drift: [],
-        unverified: [],
-        leftover: [],
       };
     },
     ...own,
