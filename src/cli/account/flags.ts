@@ -1,6 +1,6 @@
 /** The flags with which commands open an account of the service. */
 import { readFile } from 'node:fs/promises';
-import { hostFlags, hostRulesOf, text, wholeNumber } from '../../config.ts';
+import { hostFlags, hostRulesOf, text, wholeNumber, type Settings } from '../../config.ts';
 import { Secret } from '../../base/secret.ts';
 import type { Trouble } from '../frame.ts';
 import { realClock, realEntropy } from '../machine.ts';
@@ -28,17 +28,8 @@ export const accountFlags = {
   },
 };
 
-/** The account that the flags name, or why there is none. */
-export interface AccountSettings {
-  readonly baseUrl: string | undefined;
-  readonly tokenFile: string | undefined;
-  readonly accountId: string | undefined;
-  readonly caFile: string | undefined;
-  readonly allowedHosts: readonly string[];
-  readonly allowPrivateAddresses: boolean;
-  readonly allowInsecureLoopback: boolean;
-  readonly requestsPerSecond: number;
-}
+/** How the flags name an account, and how it may be asked. */
+export type AccountSettings = Settings<typeof accountFlags>;
 
 /** What a reader is told while it reads, and what ends it. */
 export interface Reports {
@@ -88,7 +79,7 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
 /** Opens an account with a given credential. */
 export function openWith(
   credential: GivenCredential,
-  settings: Omit<AccountSettings, 'baseUrl' | 'tokenFile' | 'accountId' | 'caFile'>,
+  settings: AccountSettings,
   reports: Reports = {},
 ): AccountReader | Trouble {
   const { requestsPerSecond } = settings;
