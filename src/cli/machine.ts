@@ -1,7 +1,7 @@
 /** The machine that a command runs on: its clock and its randomness; and where nobody listens. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import type { Clock, Entropy } from '../base/clock.ts';
+import type { Clock, Entropy } from '../base/time.ts';
 import type { Log, Metrics } from '../engine/ports.ts';
 
 /** The clock of the machine. */

@@ -5,8 +5,7 @@
  * the service leads to a reconcile; no decision is made on a version older than our own last write.
  */
 import { tryingAgain } from './kind/planner/planner.ts';
-import { sameJson } from '../base/json.ts';
-import { isOlderVersion } from '../base/resource-version.ts';
+import { sameJson, isOlderVersion } from '../base/json.ts';
 import { Accounts, allowanceOf } from './account/accounts.ts';
 import {
   ObjectIndex,

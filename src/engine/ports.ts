@@ -3,8 +3,7 @@
  *
  * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
  */
-import type { JsonObject } from '../base/json.ts';
-import type { Secret } from '../base/secret.ts';
+import type { JsonObject, Secret } from '../base/json.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
 
@@ -27,7 +26,7 @@ export interface Request {
   readonly effect: Effect;
 }
 
-/** How a call ended, named by what the caller should do. The table is in `hosting/wire/outcome.ts`. */
+/** How a call ended, named by what the caller should do. The table is in `hosting/wire/transport.ts`. */
 export type Outcome =
   /** The service did it. */
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }

@@ -10,8 +10,7 @@
  *
  * Assumes: whoever takes a key calls `done`, whatever happened.
  */
-import { retryPauseMs } from '../base/backoff.ts';
-import type { Clock, Entropy } from '../base/clock.ts';
+import { retryPauseMs, type Clock, type Entropy } from '../base/time.ts';
 import { KubeError, type Log, type Metrics, type Troubles } from './ports.ts';
 
 /** The reason a key is reconciled; lower goes first. Begun and new objects share a lane. */

@@ -1,26 +1,101 @@
-import type { Clock, Entropy } from '../base/clock.ts';
+/**
+ * Opens services: host rules first, then one budget and one set of connections for each credential, shared by its accounts. A
+ * credential whose calls hang holds no connection that another one needs.
+ */
+import type { Clock, Entropy } from '../base/time.ts';
+import { createHash } from 'node:crypto';
 import type {
+  Hosting,
   Log,
   Metrics,
+  Service,
+  ServiceSettings,
   Outcome,
   Request,
   SendOptions,
-  Service,
-  ServiceSettings,
   Urgency,
   ListListener,
 } from '../engine/ports.ts';
-import type { Credential } from './credential.ts';
-import { startGauges } from './gauges.ts';
-import type { BaseUrl } from './wire/hosts.ts';
+import { Secret } from '../base/json.ts';
+import { Credential, type Budget } from './credential.ts';
+import { openHosts, type HostRules, type BaseUrl } from './wire/hosts.ts';
+import { openNames } from './wire/names.ts';
+import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
 import { Mirror } from './mirror/mirror.ts';
-import { outcomeOf, type Seen } from './wire/outcome.ts';
-import { openTransport } from './wire/transport.ts';
-import { shownText, withoutCredential } from './wire/redaction.ts';
-import type { Wire } from './wire/wire.ts';
+import { outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
+
+/** The parts that hosting is built from. */
+export interface HostingOptions {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly hostRules: HostRules;
+  /** How long a call that changes something may take; a read may take a third of it. */
+  readonly callMs: number;
+  /** Carries every exchange; undici unless a test passes one without sockets. */
+  readonly wire?: Wire;
+}
+
+interface Shared<Value> {
+  readonly value: Value;
+  users: number;
+}
+
+/** Shared values by key, each kept as long as somebody uses it. */
+function sharing<Value>(end: (value: Value) => Promise<void>) {
+  const all = new Map<string, Shared<Value>>();
+  return (key: string, create: () => Value): { readonly value: Value; readonly release: () => Promise<void> } => {
+    const shared = all.get(key) ?? { value: create(), users: 0 };
+    all.set(key, shared);
+    shared.users += 1;
+    return {
+      value: shared.value,
+      release: async () => {
+        shared.users -= 1;
+        if (shared.users > 0) return;
+        all.delete(key);
+        await end(shared.value);
+      },
+    };
+  };
+}
+
+/** The hosting layer at work. */
+export function openHosting(options: HostingOptions): Hosting {
+  const { clock, entropy, metrics } = options;
+  const hosts = openHosts(options.hostRules);
+  const resolve = openNames({ clock });
+  const credentialFor = sharing<Credential>(() => Promise.resolve());
+  const wireFor = sharing<OpenWire>((wire) => wire.close());
+  const given = options.wire;
+  return {
+    open: (settings, onList, onThrottled) => {
+      const base = hosts.check(settings.baseUrl.trim());
+      if ('refused' in base) return base;
+      const token = settings.token.reveal().trim();
+      const key = createHash('sha256').update(`${base.origin}\n${token}`).digest('hex');
+      const wire = wireFor(`${key}\n${settings.caBundle ?? ''}`, () =>
+        given === undefined ? openUndiciWire(hosts, resolve) : { wire: given, close: () => Promise.resolve() },
+      );
+      const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
+      credential.value.reopen();
+      const trimmed: ServiceSettings = { ...settings, token: new Secret(token) };
+      const shared = { wire: wire.value.wire, credential: credential.value };
+      const around = { ...options, base, ...shared };
+      const deaf = credential.value.onThrottled(() => onThrottled?.(service));
+      const release = async (): Promise<void> => {
+        deaf();
+        await Promise.all([wire.release(), credential.release()]);
+      };
+      const service: Service = openService(trimmed, around, (event) => onList({ service, ...event }), release);
+      return service;
+    },
+  };
+}
 
 /** The parts that a service is built from. */
-export interface ServiceSurroundings {
+interface ServiceSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
@@ -44,7 +119,7 @@ function accountIn(request: Request): unknown {
 }
 
 /** Opens one account behind one credential. */
-export function openService(
+function openService(
   settings: ServiceSettings,
   around: ServiceSurroundings,
   onList: (listing: Listing) => void,
@@ -137,5 +212,49 @@ export function openService(
       leaveBudget();
       await release();
     },
+  };
+}
+
+const everyMs = 15_000;
+
+/** The parts that gauges are read from, and where they are set. */
+interface Measured {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly account: string;
+  readonly mirror: Mirror;
+  readonly budget: Budget;
+}
+
+/**
+ * Sets an account's gauges every 15 s: the age of its data and the use of its budget. The returned function ends that and
+ * removes them; a gauge that is not set again is removed as well.
+ */
+function startGauges({ clock, metrics, account, mirror, budget }: Measured): () => void {
+  let grantedBefore = budget.granted();
+  let cancel = (): void => undefined;
+  let withdraw = new Map<string, () => void>();
+  const state = (): void => {
+    const stated = new Map<string, () => void>();
+    const gauge = (name: string, value: number, collection?: string): void => {
+      const labels = { account, ...(collection !== undefined && { collection }) };
+      metrics.gauge(name, labels, value);
+      stated.set(`${name} ${collection ?? ''}`, () => metrics.gauge(name, labels, undefined));
+    };
+    for (const [collection, age] of mirror.ages()) gauge('apphosting_mirror_age_seconds', age / 1000, collection);
+    gauge('apphosting_poll_interval_seconds', mirror.schedule.pollIntervalMs() / 1000);
+    gauge('apphosting_budget_requests_per_second', budget.requestsPerSecond());
+    gauge('apphosting_budget_used_requests_per_second', ((budget.granted() - grantedBefore) * 1000) / everyMs);
+    grantedBefore = budget.granted();
+    gauge('apphosting_budget_waiting', budget.waiting());
+    gauge('apphosting_forecast_requests_per_hour', mirror.schedule.forecastPerHour());
+    for (const [key, end] of withdraw) if (!stated.has(key)) end();
+    withdraw = stated;
+    cancel = clock.after(everyMs, state);
+  };
+  cancel = clock.after(everyMs, state);
+  return () => {
+    cancel();
+    for (const end of withdraw.values()) end();
   };
 }

@@ -4,7 +4,7 @@
  * Guarantees: the log has one line when it begins and one when it ends; after the first success all failed objects are
  * tried again soon, whatever their backoff.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import type { KubeError, Log, Troubles } from '../engine/ports.ts';
 
 /** The kind of an outage. A failure that concerns one object only is none. */

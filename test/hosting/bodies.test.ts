@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as b from '../../src/hosting/requests.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/json.ts';
 
 const alert = { alertId: 'al', name: 'n', metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m' };
 const point = { contactPointId: 'cp', name: 'n', type: 'webhook' };

@@ -1,8 +1,7 @@
-import { sameJson } from '../../src/base/json.ts';
+import { sameJson, Secret } from '../../src/base/json.ts';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../src/engine/ports.ts';
 import * as r from '../../src/hosting/requests.ts';
-import { Secret } from '../../src/base/secret.ts';
 import { simulated, type Simulated } from './support/simulated.ts';
 
 /** Each reading that an everyday call can meet, and all of them at their oddest at once. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Read, Request } from '../../src/engine/ports.ts';
 import * as r from '../../src/hosting/requests.ts';
 import { flawOf } from '../../src/hosting/wire/transport.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/json.ts';
 
 const dr = { accountId: 'acc', configurationId: 'cfg', expectedGeneration: 3, requestId: 'req' };
 

@@ -4,8 +4,7 @@ import { createServer, type ServerOptions } from 'node:https';
 import { connect, type AddressInfo, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openHosts, type HostRules } from '../../src/hosting/wire/hosts.ts';
-import { openUndiciWire } from '../../src/hosting/wire/undici-wire.ts';
-import type { WireFailure, WireResponse } from '../../src/hosting/wire/wire.ts';
+import { openUndiciWire, type WireFailure, type WireResponse } from '../../src/hosting/wire/wire.ts';
 import { loopbackRules } from './support/around.ts';
 import { certificate, key } from './support/certificate.ts';
 

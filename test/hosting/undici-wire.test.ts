@@ -4,8 +4,13 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openHosts } from '../../src/hosting/wire/hosts.ts';
 import { openNames, type Resolve } from '../../src/hosting/wire/names.ts';
-import { openUndiciWire, type OpenWire } from '../../src/hosting/wire/undici-wire.ts';
-import type { WireFailure, WireRequest, WireResponse } from '../../src/hosting/wire/wire.ts';
+import {
+  openUndiciWire,
+  type OpenWire,
+  type WireFailure,
+  type WireRequest,
+  type WireResponse,
+} from '../../src/hosting/wire/wire.ts';
 import { realClock } from '../support/real-time.ts';
 import { loopbackRules } from './support/around.ts';
 

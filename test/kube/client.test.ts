@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { KubeError, type KubeReason } from '../../src/engine/ports.ts';
 import { type KubeClient, openKube } from '../../src/kube/client/client.ts';
-import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
+import { leaseResource } from '../../src/kube/lease.ts';
 import type { Limits } from '../../src/kube/client/transport.ts';
 import { realClock, tokenCredentials } from '../support/real-time.ts';
 import { type Answering, type Arrived, json, refusal, scriptedServer } from '../support/scripted-server.ts';

@@ -1,6 +1,6 @@
 import { microTime } from '../../src/base/time.ts';
 import { describe, expect, it } from 'vitest';
-import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events/events.ts';
+import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';

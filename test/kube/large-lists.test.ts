@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Resource } from '../../src/engine/ports.ts';
 import { openKube } from '../../src/kube/client/client.ts';
-import { configMapResource } from '../../src/kube/material/material.ts';
-import { Reflector, type ReflectorOptions } from '../../src/kube/watch/reflector.ts';
-import { mostSpecSize, withinSize } from '../../src/kube/watch/within-size.ts';
+import { configMapResource } from '../../src/kube/material.ts';
+import { Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
+import { mostSpecSize, withinSize } from '../../src/kube/object-writer.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy, tokenCredentials } from '../support/real-time.ts';
 import { things } from './example.ts';

@@ -1,5 +1,4 @@
-import { LeaseElection, type LeaseOptions } from '../../src/kube/lease/lease.ts';
-import { leaseResource, leaseSpecOf } from '../../src/kube/lease/lease-spec.ts';
+import { LeaseElection, type LeaseOptions, leaseResource, leaseSpecOf } from '../../src/kube/lease.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material/material.ts';
+import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';

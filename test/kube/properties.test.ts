@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { KubeError, type KubeObject } from '../../src/engine/ports.ts';
-import { Backoff } from '../../src/base/backoff.ts';
+import { Backoff } from '../../src/base/time.ts';
 import { GarbledError } from '../../src/kube/client/failure.ts';
-import { linesOf } from '../../src/kube/client/lines.ts';
-import { Reflector } from '../../src/kube/watch/reflector.ts';
-import { compareVersions } from '../../src/base/resource-version.ts';
+import { linesOf } from '../../src/kube/client/parse.ts';
+import { Reflector } from '../../src/kube/reflector.ts';
+import { compareVersions } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { applyPatch } from '../../src/cli/in-memory/json-patch.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';

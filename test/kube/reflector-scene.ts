@@ -1,6 +1,5 @@
 import type { CacheEvent } from '../../src/engine/ports.ts';
-import { Reflector, type ReflectorOptions } from '../../src/kube/watch/reflector.ts';
-import type { ListReason } from '../../src/kube/watch/watch-deadline.ts';
+import { type ListReason, Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';

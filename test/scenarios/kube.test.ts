@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { KubeObject, Resource } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
-import { EventPublisher, eventResource } from '../../src/kube/events/events.ts';
-import { LeaseElection } from '../../src/kube/lease/lease.ts';
-import { leaseResource, leaseSpecOf } from '../../src/kube/lease/lease-spec.ts';
-import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material/material.ts';
-import { Reflector } from '../../src/kube/watch/reflector.ts';
-import { withinSize } from '../../src/kube/watch/within-size.ts';
-import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
+import { EventPublisher, eventResource } from '../../src/kube/events.ts';
+import { LeaseElection, leaseResource, leaseSpecOf } from '../../src/kube/lease.ts';
+import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material.ts';
+import { Reflector } from '../../src/kube/reflector.ts';
+import { withinSize, KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';

@@ -1,5 +1,5 @@
 import { isRecord } from '../../src/base/json.ts';
-import type { Clock, Entropy } from '../../src/base/clock.ts';
+import type { Clock, Entropy } from '../../src/base/time.ts';
 import { ClusterInMemory, keyOf } from '../../src/cli/in-memory/cluster.ts';
 import { KubeError, type KubeObject, type Resource } from '../../src/engine/ports.ts';
 

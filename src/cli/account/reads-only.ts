@@ -1,9 +1,8 @@
 /** The only wire of the commands that look at the service: it carries GET and nothing else. */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Hosts } from '../../hosting/wire/hosts.ts';
 import { openNames } from '../../hosting/wire/names.ts';
-import { openUndiciWire, type OpenWire } from '../../hosting/wire/undici-wire.ts';
-import type { Wire } from '../../hosting/wire/wire.ts';
+import { openUndiciWire, type OpenWire, type Wire } from '../../hosting/wire/wire.ts';
 
 /** Restricts a wire to reads: any other request fails before a connection is opened. */
 function readsOnly(wire: Wire): Wire {

@@ -1,5 +1,5 @@
 /** Turns the objects of an account into resources: references instead of ids, no defaults, no secrets. */
-import { Secret } from '../../base/secret.ts';
+import { Secret } from '../../base/json.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
 import type { DisasterProtectionSpec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
 import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';

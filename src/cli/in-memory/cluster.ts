@@ -1,5 +1,5 @@
 import { sameJson } from '../../base/json.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import { KubeError, type KubeObject, type ObjectMeta, type Resource } from '../../engine/ports.ts';
 import { parseObject } from '../../kube/client/parse.ts';
 import { SeededEntropy } from './virtual-clock.ts';

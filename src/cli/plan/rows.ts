@@ -1,6 +1,5 @@
 /** Turns the recorded calls into the rows of a plan. */
-import { isRecord, sameJson, type Json, type JsonObject } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
+import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';

@@ -7,8 +7,7 @@
  */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { get } from '../../hosting/api/endpoint.ts';
-import { unwrapped } from '../../hosting/api/shape.ts';
+import { get, unwrapped } from '../../hosting/api/endpoint.ts';
 import { databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import type { Wire, WireFailure } from '../../hosting/wire/wire.ts';
 import { itemsRead, type AccountReader, type AccountReading } from '../account/reader.ts';

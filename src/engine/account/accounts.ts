@@ -5,7 +5,7 @@
  * nothing is sent for an account whose endpoint is not the one that was pinned.
  */
 import { type Json, isRecord } from '../../base/json.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, ListListener } from '../ports.ts';

@@ -5,7 +5,7 @@
  * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its users cost one
  * recount.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { type InProcessStates, markOf } from '../objects/in-process.ts';
 import { tie, type ObjectIndex, type Stored, acceptMissingToken, storedInWords } from '../objects/stored.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';

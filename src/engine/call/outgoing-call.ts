@@ -10,8 +10,7 @@
  *
  * Why: docs/design/at-most-once.md
  */
-import { retryPauseMs } from '../../base/backoff.ts';
-import { isoSeconds } from '../../base/time.ts';
+import { retryPauseMs, isoSeconds } from '../../base/time.ts';
 import type { ReconcileContext } from '../context/context.ts';
 import { publishCall, conclude } from '../context/report.ts';
 import { requestDigest } from '../context/build-pass.ts';

@@ -2,18 +2,17 @@
  * Builds the pass, everything that a kind decides on: the object, the resources that it needs, and those that it has to do
  * with.
  */
-import { isRecord, type Json } from '../../base/json.ts';
+import { isRecord, type Json, type Secret } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations, finalizer } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
 import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst } from '../objects/stored.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf } from '../account/gate.ts';
 import type { ReadableContext } from './parts.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Closed, Accounts, Session } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import type { KubeObject, Material, Service } from '../ports.ts';
-import type { Secret } from '../../base/secret.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 
 /** The resources of an object, with its account as kinds see it. */

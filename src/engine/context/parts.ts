@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import type { Accounts } from '../account/accounts.ts';
 import type { ObjectIndex, Stored, StoredStatus } from '../objects/stored.ts';
 import type { OperatorKey } from '../objects/fingerprint.ts';

@@ -1,7 +1,5 @@
-import { canonicalJson } from '../../base/json.ts';
-import type { Json } from '../../base/json.ts';
+import { canonicalJson, type Json, type Secret } from '../../base/json.ts';
 import { createHash, createHmac } from 'node:crypto';
-import type { Secret } from '../../base/secret.ts';
 
 const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
 const nameLength = 12;

@@ -1,6 +1,6 @@
 /** What this process remembers of an object between reconciles, and which calls of it have to wait. */
 import type { Json } from '../../base/json.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import type { OperatorKey } from './fingerprint.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';

@@ -1,20 +1,27 @@
 import { z } from 'zod';
+import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { AnyText, type BodySchemas, Finite, Id, Text, get, remove, single, write } from './endpoint.ts';
 import {
+  AnyText,
+  type BodySchemas,
+  Id,
+  Text,
+  get,
+  remove,
+  single,
+  write,
   dateMs,
   id,
-  isObject,
   listed,
-  number,
   optional,
-  optionalList,
   parsed,
   shown,
-  text,
   unwrapped,
-} from './shape.ts';
-import { compared, time, word } from './texts.ts';
+  compared,
+  time,
+  word,
+  number,
+} from './endpoint.ts';
 
 /** An alert. */
 export interface AlertItem {
@@ -43,7 +50,7 @@ const Alert: z.ZodType<AlertItem> = z.compile(
     .object({
       alertId: id,
       appEnvId: optional(id),
-      accountId: shown(text),
+      accountId: shown(z.string()),
       name: compared,
       description: optional(compared),
       metric: compared,
@@ -52,8 +59,8 @@ const Alert: z.ZodType<AlertItem> = z.compile(
       duration: compared,
       aggregation: optional(compared),
       queryRange: optional(compared),
-      contactPointIds: optionalList(id),
-      contactPoints: optionalList(z.object({ contactPointId: id })),
+      contactPointIds: optional(z.array(id)),
+      contactPoints: optional(z.array(z.object({ contactPointId: id }))),
       enabled: optional(z.boolean()),
       lastKnownState: shown(word),
       lastStateCheck: shown(time),
@@ -112,9 +119,9 @@ export function toggledOf(body: unknown): boolean | undefined {
 
 /** Reads from a refused deletion of a contact point how many alerts use it; undefined where it does not say. */
 export function usedByAlertsOf(body: unknown): number | undefined {
-  const details = isObject(body) ? body['details'] : undefined;
+  const details = isRecord(body) ? body['details'] : undefined;
   if (typeof details === 'number') return details;
-  if (isObject(details)) return Object.values(details).find((value) => typeof value === 'number');
+  if (isRecord(details)) return Object.values(details).find((value) => typeof value === 'number');
   const count = typeof details === 'string' ? /\d+/.exec(details)?.[0] : undefined;
   return count === undefined ? undefined : Number(count);
 }
@@ -127,7 +134,7 @@ const PostAppEnvAlert = z
     description: AnyText.exactOptional(),
     metric: Text,
     operator: Text,
-    threshold: Finite,
+    threshold: number,
     duration: Text,
     aggregation: Text.exactOptional(),
     queryRange: Text.exactOptional(),
@@ -146,7 +153,7 @@ const PatchAlert = z.strictObject({
   description: AnyText.exactOptional(),
   metric: Text.exactOptional(),
   operator: Text.exactOptional(),
-  threshold: Finite.exactOptional(),
+  threshold: number.exactOptional(),
   duration: Text.exactOptional(),
   aggregation: Text.exactOptional(),
   queryRange: Text.exactOptional(),

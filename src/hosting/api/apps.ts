@@ -4,7 +4,6 @@ import {
   AnyObject,
   AnyText,
   type BodySchemas,
-  Finite,
   Id,
   MaybeSecret,
   Text,
@@ -12,9 +11,20 @@ import {
   remove,
   single,
   write,
+  dateMs,
+  id,
+  listed,
+  listedAnyhow,
+  optional,
+  parsed,
+  shown,
+  shownList,
+  unwrapped,
+  compared,
+  word,
+  words,
+  number,
 } from './endpoint.ts';
-import { dateMs, id, listed, listedAnyhow, number, optional, parsed, shown, shownList, unwrapped } from './shape.ts';
-import { compared, word, words } from './texts.ts';
 
 /** An app as `GET /apps` lists it. */
 export interface AppItem {
@@ -134,7 +144,12 @@ const AppEnv: z.ZodType<AppEnvItem> = z
     hosts: shownList(words),
     status: optional(word),
     resources: shown(
-      z.object({ containers: shown(number), zClouds: shown(number), cpu: shown(number), memory: shown(number) }),
+      z.object({
+        containers: shown(number),
+        zClouds: shown(number),
+        cpu: shown(number),
+        memory: shown(number),
+      }),
     ),
     createdAt: dateMs.optional(),
     updatedAt: dateMs.optional(),
@@ -214,7 +229,7 @@ const JobConfig = AnyObject;
 const PostApp = z.strictObject({
   name: Text,
   accountId: Id,
-  port: Finite.exactOptional(),
+  port: number.exactOptional(),
   dockerPreset: Text.exactOptional(),
   dockerPresetVersion: Text.exactOptional(),
   useImage: z.boolean().exactOptional(),
@@ -228,8 +243,8 @@ const PostApp = z.strictObject({
   customDockerfileContent: MaybeSecret.exactOptional(),
   isCliDeployment: z.boolean().exactOptional(),
   jobConfig: JobConfig.exactOptional(),
-  containers: Finite.exactOptional(),
-  disk: Finite.exactOptional(),
+  containers: number.exactOptional(),
+  disk: number.exactOptional(),
   withPersistence: z.boolean().exactOptional(),
   databaseSettings: AnyObject.exactOptional(),
 });
@@ -239,14 +254,14 @@ const PatchApp = z.strictObject({
   dockerfilePath: Text.exactOptional(),
   customDockerfileContent: MaybeSecret.exactOptional(),
   dockerPreset: Text.exactOptional(),
-  port: Finite.exactOptional(),
+  port: number.exactOptional(),
   builder: Text.exactOptional(),
   contextDir: Text.exactOptional(),
   buildArgs: MaybeSecret.exactOptional(),
   useImage: z.boolean().exactOptional(),
   image: Text.exactOptional(),
   healthCheckPath: AnyText.exactOptional(),
-  healthCheckPort: Finite.exactOptional(),
+  healthCheckPort: number.exactOptional(),
   healthCheckHeaders: z.record(z.string(), MaybeSecret).readonly().exactOptional(),
   imagePullAccountSecretId: AnyText.exactOptional(),
   buildPullAccountSecretId: AnyText.exactOptional(),

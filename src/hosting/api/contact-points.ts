@@ -1,10 +1,26 @@
 import { z } from 'zod';
-import type { Json, JsonObject } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
+import { isRecord, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { type BodySchemas, Id, MaybeSecret, Text, get, remove, single, write } from './endpoint.ts';
-import { dateMs, id, isObject, listed, parsed, shown, shownList, text, unwrapped } from './shape.ts';
-import { compared, word, words } from './texts.ts';
+import {
+  type BodySchemas,
+  Id,
+  MaybeSecret,
+  Text,
+  get,
+  remove,
+  single,
+  write,
+  dateMs,
+  id,
+  listed,
+  parsed,
+  shown,
+  shownList,
+  unwrapped,
+  compared,
+  word,
+  words,
+} from './endpoint.ts';
 
 /** A contact point as the service shows it to everybody. */
 export interface ContactPointItem {
@@ -30,7 +46,7 @@ const fields = z.object({
   contactPointId: id,
   name: compared,
   type: compared,
-  accountId: shown(text),
+  accountId: shown(z.string()),
   dashboardDeployments: shownList(Deployment),
   createdAt: dateMs.optional(),
   updatedAt: dateMs.optional(),
@@ -51,15 +67,15 @@ const openSettings: ReadonlySet<string> = new Set(['channel', 'mentionUsers', 's
 function wrapped(value: unknown, open: boolean): Json {
   if (typeof value === 'string') return open ? value : new Secret(value);
   if (Array.isArray(value)) return value.map((entry) => wrapped(entry, open));
-  if (isObject(value)) {
+  if (isRecord(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, wrapped(inner, open)]));
   }
   return typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 
 function configIn(body: unknown): JsonObject | undefined {
-  const config = isObject(body) ? body['config'] : undefined;
-  if (!isObject(config)) return undefined;
+  const config = isRecord(body) ? body['config'] : undefined;
+  if (!isRecord(config)) return undefined;
   return Object.fromEntries(
     Object.entries(config).map(([name, value]) => [name, wrapped(value, openSettings.has(name))]),
   );

@@ -1,10 +1,28 @@
 import { z } from 'zod';
-import type { JsonObject } from '../../base/json.ts';
+import { isRecord, type JsonObject } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { errorTextOf, wordsFrom } from '../wire/message.ts';
-import { type BodySchemas, Finite, Id, Text, cursorList, write } from './endpoint.ts';
-import { id, isObject, listed, nextCursorOf, number, optional, parsed, shown, shownList, textOrNull } from './shape.ts';
-import { amounts, compared, time, word, words } from './texts.ts';
+import {
+  errorTextOf,
+  wordsFrom,
+  type BodySchemas,
+  Id,
+  Text,
+  cursorList,
+  write,
+  id,
+  listed,
+  optional,
+  parsed,
+  shown,
+  shownList,
+  textOrNull,
+  amounts,
+  compared,
+  time,
+  word,
+  words,
+  number,
+} from './endpoint.ts';
 
 /** Names of a recovered environment, planned or made. */
 export interface DestinationNames {
@@ -102,7 +120,7 @@ const Region = z.union([
 ]);
 
 const Source: z.ZodType<SourceItem> = z.preprocess(
-  (value) => (isObject(value) ? { ...value, sourceAppEnvId: value['sourceAppEnvId'] ?? value['appEnvId'] } : value),
+  (value) => (isRecord(value) ? { ...value, sourceAppEnvId: value['sourceAppEnvId'] ?? value['appEnvId'] } : value),
   z.object({
     sourceAppEnvId: id,
     appId: shown(id),
@@ -357,10 +375,10 @@ export function receiptOf(body: unknown): Receipt | undefined {
 
 /** The result for one source, in whatever list of the answer it stands. */
 export function configureResultOf(body: unknown, sourceAppEnvId: string): ConfigureResult | undefined {
-  if (!isObject(body)) return undefined;
+  if (!isRecord(body)) return undefined;
   const lists = Object.values(body).filter((value) => Array.isArray(value));
-  const entry = lists.flat().find((item) => isObject(item) && item['sourceAppEnvId'] === sourceAppEnvId);
-  if (!isObject(entry)) return undefined;
+  const entry = lists.flat().find((item) => isRecord(item) && item['sourceAppEnvId'] === sourceAppEnvId);
+  if (!isRecord(entry)) return undefined;
   const receipt = receiptOf(entry);
   if (entry['success'] === true && receipt !== undefined) return { success: true, ...receipt };
   if (entry['success'] !== false) return undefined;
@@ -392,16 +410,16 @@ const settings = {
   mode: z.enum(['cold', 'warm']).exactOptional(),
   /** Null selects platform storage, left out inherits the source's. */
   storageCredentialId: Id.nullable().exactOptional(),
-  snapshotIntervalMs: Finite.exactOptional(),
-  validationIntervalMs: Finite.exactOptional(),
-  rpoTargetMs: Finite.exactOptional(),
-  rtoTargetMs: Finite.exactOptional(),
+  snapshotIntervalMs: number.exactOptional(),
+  validationIntervalMs: number.exactOptional(),
+  rpoTargetMs: number.exactOptional(),
+  rtoTargetMs: number.exactOptional(),
   sameRegionAcknowledged: z.boolean().exactOptional(),
   target: Target.exactOptional(),
 };
 
 const ConfigureItem = z
-  .strictObject({ ...settings, sourceAppEnvId: Id, requestId: Id, expectedGeneration: Finite })
+  .strictObject({ ...settings, sourceAppEnvId: Id, requestId: Id, expectedGeneration: number })
   .readonly();
 
 const Configure = z.strictObject({
@@ -410,12 +428,12 @@ const Configure = z.strictObject({
   items: z.array(ConfigureItem).min(1).max(100).readonly(),
 });
 
-const Validate = z.strictObject({ accountId: Id, configurationId: Id, expectedGeneration: Finite, requestId: Id });
+const Validate = z.strictObject({ accountId: Id, configurationId: Id, expectedGeneration: number, requestId: Id });
 
 const Activate = z.strictObject({
   accountId: Id,
   configurationId: Id,
-  expectedGeneration: Finite,
+  expectedGeneration: number,
   requestId: Id,
   selectedOperationId: Id,
   pointId: Id,
@@ -428,7 +446,7 @@ const Discard = z.strictObject({
   accountId: Id,
   configurationId: Id,
   operationId: Id,
-  expectedGeneration: Finite,
+  expectedGeneration: number,
   requestId: Id,
   discardAcknowledged: z.literal(true),
 });
@@ -499,7 +517,7 @@ export function postDisasterReadinessReset(body: Resetting): Request {
 export function drSourcesOf(accountId: string): Read<SourceItem> {
   return {
     key: 'drSources',
-    ...cursorList<SourceItem>('/disaster-readiness/sources', { accountId }, nextCursorOf),
+    ...cursorList<SourceItem>('/disaster-readiness/sources', { accountId }),
     items: sourcesIn,
     idOf: (source) => source.sourceAppEnvId,
     absentOn404: false,
@@ -519,7 +537,7 @@ export function isOperating(configuration: ConfigurationItem): boolean {
 export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
   return {
     key: 'drConfigurations',
-    ...cursorList<ConfigurationItem>('/disaster-readiness/configurations', { accountId }, nextCursorOf),
+    ...cursorList<ConfigurationItem>('/disaster-readiness/configurations', { accountId }),
     items: configurationsIn,
     idOf: (configuration) => configuration.configurationId,
     absentOn404: false,
@@ -533,7 +551,7 @@ export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
 export function drPointsOf(accountId: string, configurationId: string): Read<PointItem> {
   return {
     key: `drPoints/${configurationId}`,
-    ...cursorList<PointItem>('/disaster-readiness/points', { accountId, configurationId }, nextCursorOf),
+    ...cursorList<PointItem>('/disaster-readiness/points', { accountId, configurationId }),
     items: pointsIn,
     idOf: (point) => `${point.selectedOperationId}/${point.pointId}`,
     absentOn404: false,

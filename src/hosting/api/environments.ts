@@ -1,8 +1,19 @@
 import { z } from 'zod';
+import { isRecord } from '../../base/json.ts';
 import type { Request } from '../../engine/ports.ts';
-import { AnyObject, type BodySchemas, Id, MaybeSecret, Text, write } from './endpoint.ts';
-import { id, isObject, number, parsed, shown } from './shape.ts';
-import { word } from './texts.ts';
+import {
+  AnyObject,
+  type BodySchemas,
+  Id,
+  MaybeSecret,
+  Text,
+  write,
+  id,
+  parsed,
+  shown,
+  word,
+  number,
+} from './endpoint.ts';
 
 /** The answer to a lifecycle call. */
 export interface LifecycleAnswer {
@@ -27,7 +38,7 @@ export function lifecycleAnswerOf(body: unknown): LifecycleAnswer | undefined {
 /** The content version that a deployment made, wherever the service puts it. */
 export function deployedContentIdOf(body: unknown): string | undefined {
   const holder = z.object({ contentId: id });
-  return parsed(holder, body)?.contentId ?? (isObject(body) ? parsed(holder, body['appEnv'])?.contentId : undefined);
+  return parsed(holder, body)?.contentId ?? (isRecord(body) ? parsed(holder, body['appEnv'])?.contentId : undefined);
 }
 
 /** From where to where a rollback went. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { type BodySchemas, Id, get, single, write } from './endpoint.ts';
-import { id, isObject, parsed, unwrapped } from './shape.ts';
+import { type BodySchemas, Id, get, single, write, id, parsed, unwrapped } from './endpoint.ts';
 
 /** The environments that a member may access. */
 export interface MemberAccessItem {
@@ -19,7 +19,7 @@ const Allowed = z.array(z.union([id, z.object({ appEnvId: id }).transform(({ app
  */
 export function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem | undefined {
   const access = unwrapped(body, 'access', 'envAccess', 'member');
-  if (!isObject(access)) return undefined;
+  if (!isRecord(access)) return undefined;
   const about = access['membershipId'];
   if (about !== undefined && about !== null && about !== membershipId) return undefined;
   const name = ['allowedAppEnvIds', 'appEnvIds', 'environments'].find((field) => Object.hasOwn(access, field));

@@ -1,8 +1,25 @@
 import { z } from 'zod';
+import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { AnyObject, type BodySchemas, Id, Text, get, write } from './endpoint.ts';
-import { id, isObject, listed, listedAnyhow, parsed, shown, shownList, unwrapped } from './shape.ts';
-import { compared, note, word, words } from './texts.ts';
+import {
+  AnyObject,
+  type BodySchemas,
+  Id,
+  Text,
+  get,
+  write,
+  id,
+  listed,
+  listedAnyhow,
+  parsed,
+  shown,
+  shownList,
+  unwrapped,
+  compared,
+  note,
+  word,
+  words,
+} from './endpoint.ts';
 
 /** An entry of the catalog. */
 export interface SolutionItem {
@@ -58,9 +75,9 @@ export interface SolutionResult {
 /** The installation that an answer names: a success or an error, at the top or in its details. */
 export function installationIdOf(body: unknown): string | undefined {
   const holder = z.object({ installationId: id });
-  if (!isObject(body)) return undefined;
+  if (!isRecord(body)) return undefined;
   const error = body['error'];
-  const places = [body, body['details'], error, isObject(error) ? error['details'] : undefined, body['installation']];
+  const places = [body, body['details'], error, isRecord(error) ? error['details'] : undefined, body['installation']];
   return places.map((place) => parsed(holder, place)?.installationId).find((found) => found !== undefined);
 }
 
@@ -106,7 +123,7 @@ function componentsIn(body: Readonly<Record<string, unknown>>): readonly Solutio
 /** Reads the answer to an accepted `POST /solutions`; components are empty where it does not show them. */
 export function solutionResultOf(body: unknown): SolutionResult | undefined {
   const result = unwrapped(body, 'solution', 'installation', 'result');
-  if (!isObject(body) || !isObject(result)) return undefined;
+  if (!isRecord(body) || !isRecord(result)) return undefined;
   return {
     installationId: installationIdOf(body) ?? installationIdOf(result),
     components: componentsIn(result),

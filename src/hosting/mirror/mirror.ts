@@ -7,16 +7,22 @@
  * wait in the queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun
  * in the very tick in which a write ended never counts as begun after it.
  */
-import { growingMs, jittered } from '../../base/backoff.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
 import PQueue from 'p-queue';
-import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
+import { growingMs, jittered, type Clock, type Entropy } from '../../base/time.ts';
+import {
+  type Log,
+  type Metrics,
+  type Read,
+  type ReadProblem,
+  type Request,
+  type Snapshot,
+  type Urgency,
+  groupId,
+} from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
-import { merged, withGroups } from './items.ts';
-import type { Seen } from '../wire/outcome.ts';
-import { Schedule } from './schedule.ts';
-import { dueAt, hairMs, isPolled, isWanted, newReading, noteList, type Reading } from './reading.ts';
-import { fullList, type Listed } from './full-list.ts';
+import { type Seen, problemOf, type Answer } from '../wire/transport.ts';
+import { Schedule, dueAt, hairMs, isPolled, isWanted, newReading, noteList, type Reading } from './schedule.ts';
+import { sameJson, Secret } from '../../base/json.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -306,4 +312,157 @@ function priorityOf(reading: Reading): number {
 /** `alerts` of `alerts/env_1`: a label with few values. */
 function collectionOf(key: string): string {
   return key.split('/', 1)[0] ?? key;
+}
+
+const mostPages = 1000;
+
+/** The result of a full list. */
+export type Listed<Item> =
+  | {
+      readonly complete: true;
+      /** Undefined when every page is, byte for byte, what it was in the list before. */
+      readonly items: ReadonlyMap<string, Item> | undefined;
+      /** Equal for equal lists. */
+      readonly digest: string;
+      readonly pages: number;
+      readonly dateMs: number | undefined;
+    }
+  | {
+      readonly complete: false;
+      readonly why: ReadProblem['why'];
+      readonly message: string;
+      readonly pages: number;
+      readonly retryAfterMs: number | undefined;
+    };
+
+function failed(why: ReadProblem['why'], message: string, pages: number, retryAfterMs?: number): Listed<never> {
+  return { complete: false, why, message, pages, retryAfterMs };
+}
+
+/**
+ * One full list of a read: all pages, or nothing. `known` is the digest of the list before.
+ *
+ * A page that was refused, does not parse, or points back to a page that was seen makes the whole list fail: half a list is
+ * no list. A cursor that the service no longer takes is tried again once from the start. An item that shows up on two pages
+ * (the list moved meanwhile) counts once, as it was seen last.
+ */
+export async function fullList<Item>(
+  read: Read<Item>,
+  ask: (request: Request) => Promise<Seen>,
+  known?: string,
+): Promise<Listed<Item>> {
+  const first = await listOnce(read, ask, known);
+  const expired = !first.complete && first.why === 'refused' && first.pages > 1;
+  return expired ? listOnce(read, ask, known) : first;
+}
+
+async function listOnce<Item>(
+  read: Read<Item>,
+  ask: (request: Request) => Promise<Seen>,
+  known: string | undefined,
+): Promise<Listed<Item>> {
+  const answers: Answer[] = [];
+  const asked = new Set<string>();
+  let request: Request | undefined = read.first;
+  while (request !== undefined) {
+    const pages = answers.length + 1;
+    const page = JSON.stringify(request.query ?? {});
+    if (asked.has(page) || pages > mostPages) return failed('malformed', 'the pages of the list do not end', pages);
+    asked.add(page);
+    const seen: Seen = await ask(request);
+    if (seen.was === 'answer' && seen.status === 404 && read.absentOn404 && pages === 1) {
+      return { complete: true, items: new Map(), digest: 'absent', pages, dateMs: seen.dateMs };
+    }
+    const why = problemOf(seen);
+    if (why !== undefined || seen.was !== 'answer') {
+      const retryAfterMs = seen.was === 'answer' ? seen.retryAfterMs : undefined;
+      return failed(why ?? 'unreachable', seen.message, pages, retryAfterMs);
+    }
+    answers.push(seen);
+    request = read.next?.(seen.body);
+  }
+  const digest = answers.map((answer) => answer.digest).join();
+  const items = digest === known ? undefined : itemsIn(read, answers);
+  if (items === 'malformed')
+    return failed('malformed', 'the answer is not what the interface promises', answers.length);
+  return { complete: true, items, digest, pages: answers.length, dateMs: answers[0]?.dateMs };
+}
+
+function itemsIn<Item>(read: Read<Item>, answers: readonly Answer[]): ReadonlyMap<string, Item> | 'malformed' {
+  const items = new Map<string, Item>();
+  for (const { body } of answers) {
+    const found = read.items(body);
+    if (found === undefined) return 'malformed';
+    for (const item of found) items.set(read.idOf(item), item);
+  }
+  return items;
+}
+
+/** Freezes a value all the way down, with one copy of each short text. */
+function settled(value: unknown, texts: Map<string, string>): unknown {
+  if (typeof value === 'string') {
+    if (value.length > 64) return value;
+    const known = texts.get(value);
+    if (known === undefined) texts.set(value, value);
+    return known ?? value;
+  }
+  if (typeof value !== 'object' || value === null || value instanceof Secret || Object.isFrozen(value)) return value;
+  const fields = value as Record<string, unknown>;
+  for (const name in fields) {
+    const inner = fields[name];
+    const kept = settled(inner, texts);
+    if (kept !== inner) fields[name] = kept;
+  }
+  return Object.freeze(value);
+}
+
+/** The items after a list, frozen, lean, and the same object as long as nothing about them differs; and which changed. */
+export interface Merged<Item> {
+  readonly items: ReadonlyMap<string, Item>;
+  /** The ids that came, went, or differ in more than the moving fields. */
+  readonly changed: ReadonlySet<string>;
+}
+
+/** Takes over the items of a list: what is unchanged keeps its identity, the map itself included. */
+export function merged<Item>(
+  before: ReadonlyMap<string, Item> | undefined,
+  found: ReadonlyMap<string, Item>,
+  moving: readonly string[],
+): Merged<Item> {
+  if (before === found) return { items: found, changed: new Set() };
+  const items = new Map<string, Item>();
+  const changed = new Set<string>();
+  const texts = new Map<string, string>();
+  let identical = before !== undefined && before.size === found.size;
+  for (const [id, item] of found) {
+    const known = before?.get(id);
+    if (known !== undefined && sameJson(known, item)) {
+      items.set(id, known);
+      continue;
+    }
+    identical = false;
+    settled(item, texts);
+    items.set(id, item);
+    if (known === undefined || !sameJson(known, item, moving)) changed.add(id);
+  }
+  for (const id of before?.keys() ?? []) if (!found.has(id)) changed.add(id);
+  return identical && before !== undefined ? { items: before, changed } : { items, changed };
+}
+
+/** The changed ids with the groups that changed items belong to, or belonged to. */
+export function withGroups<Item>(
+  changed: ReadonlySet<string>,
+  read: Pick<Read<Item>, 'groupOf'>,
+  snapshots: readonly (ReadonlyMap<string, Item> | undefined)[],
+): ReadonlySet<string> {
+  if (read.groupOf === undefined || changed.size === 0) return changed;
+  const all = new Set(changed);
+  for (const id of changed) {
+    for (const snapshot of snapshots) {
+      const item = snapshot?.get(id);
+      const group = item === undefined ? undefined : read.groupOf(item);
+      if (group !== undefined) all.add(groupId(group));
+    }
+  }
+  return all;
 }

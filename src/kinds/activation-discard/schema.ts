@@ -24,8 +24,8 @@ export type ActivationDiscardSpec = z.output<typeof ActivationDiscardSpec>;
 
 /** The status of a discard. */
 export const ActivationDiscardFacts = facts({
-  ...recovery.requestFacts(),
-  pendingCleanup: recovery.pendingCleanup(),
+  ...recovery.requestFacts,
+  pendingCleanup: recovery.pendingCleanup,
 });
 export type ActivationDiscardFacts = z.output<typeof ActivationDiscardFacts>;
 

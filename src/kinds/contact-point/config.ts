@@ -3,7 +3,7 @@ import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type Fields } from '../../engine/kind/planner/plan.ts';
 import { definedOf } from '../../engine/kind/planner/compare.ts';
-import { Secret } from '../../base/secret.ts';
+import { Secret } from '../../base/json.ts';
 import type { Read } from '../../engine/ports.ts';
 import {
   contactPointsOf,

@@ -4,7 +4,8 @@
  * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
  * what the first one did, and a generation that has moved on ends the attempt.
  */
-import { sightLost, writtenBody } from '../../engine/kind/planner/observe.ts';
+import { boundTo } from '../../engine/kind/planner/create.ts';
+import { sightLost, takingOver, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
@@ -15,7 +16,7 @@ import {
   type ConfigurationItem,
   type Protection,
 } from '../../hosting/requests.ts';
-import { activationUnderWay } from '../recovery/configurations.ts';
+import { activationUnderWay, nameOf } from '../recovery/configurations.ts';
 import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
@@ -64,11 +65,10 @@ export function bound(
   made: 'Created' | 'Adopted',
   { goneTime: _gone, wipedBy: _by, ...facts }: DisasterProtectionFacts = pass.memory.facts,
 ): Partial<Memory<DisasterProtectionFacts>> {
-  const { endpoint, accountId } = pass.account;
-  const known = pass.memory.id === id;
-  const ownership = known ? (pass.memory.ownership ?? made) : made;
-  const fresh = known ? {} : { applied: undefined };
-  return { id, ownership, binding: { endpoint, accountId }, journal: undefined, facts, ...fresh };
+  const { id: known, ownership = made } = pass.memory;
+  return known === id
+    ? { ...boundTo(pass, id, ownership), facts }
+    : { ...boundTo(pass, id, made), facts, applied: undefined };
 }
 
 /** Holds settings back while a request about the configuration is under way. */
@@ -85,7 +85,7 @@ export function underway(
     // A new generation would end the request under way.
     pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
-  const what = other?.name ?? (active && `operation ${active.operationId ?? '(its id is not shown)'}`);
+  const what = other?.name ?? (active && nameOf(active));
   if (what === undefined) return undefined;
   const message =
     other === undefined
@@ -170,10 +170,7 @@ function heldBack(
     const message = `${reset} is under way; settings are sent after it`;
     return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
   }
-  if (configuration !== undefined || pass.quarantineMs <= 0) return undefined;
-  const message =
-    'this operator has just taken over; nothing is set up until calls of its predecessor can no longer arrive';
-  return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
+  return configuration === undefined ? takingOver(pass, 'nothing is set up') : undefined;
 }
 
 /** The journalled body; undefined when it is not about this environment. */

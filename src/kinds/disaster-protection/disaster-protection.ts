@@ -1,6 +1,7 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { notingNo, readOf, sinceNo, sightLost } from '../../engine/kind/planner/observe.ts';
+import { claimedByOlder } from '../../engine/kind/planner/create.ts';
+import { sightLost, notingNo, readOf, sinceNo } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
@@ -59,12 +60,11 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   }
   if (isToEnroll) return enroll(pass, snapshot);
   if (configuration === undefined) return gone(pass, id);
-  const claimant = pass.claimant(id);
-  if (claimant?.goesFirst === true) {
-    const message = `configuration ${id} belongs to ${claimant.name}, which is older; one protection has one owner`;
-    return { is: 'stall', reason: 'Claimed', message };
-  }
-  return newPoints(pass, configuration, snapshot.begunAt) ?? keep(pass, configuration);
+  return claimed(pass, id) ?? newPoints(pass, configuration, snapshot.begunAt) ?? keep(pass, configuration);
+}
+
+function claimed(pass: ProtectionPass, id: string) {
+  return claimedByOlder(pass, id, `configuration ${id}`, 'protection');
 }
 
 /** Binds the configuration that exists, or sets one up. */
@@ -78,12 +78,9 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterPr
   const mayAdopt = pass.account.adoption !== 'Never' && pass.spec.lifecycle?.adoption !== 'Never';
   if (existing !== undefined) {
     const { configurationId } = existing;
-    const claimant = pass.claimant(configurationId);
-    if (claimant !== undefined && configurationId !== pass.memory.id && claimant.goesFirst) {
-      const message = `configuration ${configurationId} belongs to ${claimant.name}, which is older; one protection has one owner`;
-      return { is: 'stall', reason: 'Claimed', message };
-    }
-    if (!mayAdopt && configurationId !== pass.memory.id) {
+    const others = isKnown ? undefined : claimed(pass, configurationId);
+    if (others !== undefined) return others;
+    if (!mayAdopt && !isKnown) {
       const message = `the environment is protected by configuration ${configurationId} that this resource did not make, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
       return { is: 'stall', reason: 'AdoptionNotAllowed', message };
     }
@@ -174,7 +171,7 @@ function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationIt
     facts.standby?.caughtUp !== standby?.caughtUp ||
     facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
     facts.validationSchedule?.nextSnapshotTime !== nextSnapshotAt ||
-    (isTold && (known === undefined || known.outcome !== newest.outcome?.slice(0, 64)))
+    (isTold && (known === undefined || known.outcome !== newest.outcome))
   );
 }
 

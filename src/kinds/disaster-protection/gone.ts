@@ -15,7 +15,7 @@ import { provenTwice } from '../recovery/configurations.ts';
 import { unprotected } from './conditions.ts';
 import { environmentOf, type Configurations } from './configure.ts';
 import type { ProtectionPass } from './settings.ts';
-import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
+import type { DisasterProtectionFacts } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
 /** The status fields that stay when a configuration is gone. */
@@ -105,10 +105,7 @@ function unseen(
     const read = drConfigurationsOf(pass.account.accountId);
     return snapshot.begunAt + lookMs > pass.monotonicMs ? wait : { ...wait, awaits: { read, since: pass.monotonicMs } };
   }
-  return provenTwice<DisasterProtectionSpec, DisasterProtectionFacts>(pass, snapshot, {
-    reason: 'ObjectMissing',
-    message,
-  });
+  return provenTwice(pass, snapshot, 'ObjectMissing', message);
 }
 
 /**

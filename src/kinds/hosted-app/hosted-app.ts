@@ -37,17 +37,19 @@ import {
   settingsShown,
   type ShownApp,
 } from './fields.ts';
-import { isAppliedAtOnce, sentFirst } from './at-once.ts';
 import {
   applyPending,
   atRest,
   dropTaken,
+  isAppliedAtOnce,
   mustWait,
   pendingAfter,
   pendingCondition,
   pendingMeanwhile,
-} from './pending.ts';
+  sentFirst,
+} from './changes.ts';
 import { nearest } from '../shared/nearest.ts';
+import { byName } from '../shared/plan.ts';
 import { isDatabase } from '../shared/presets.ts';
 import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
 import { needsOf, typed } from '../shared/values.ts';
@@ -117,17 +119,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   noun: 'app',
   list: ({ account }) => appsOf(account.accountId),
   single: appOf,
-  name: nameOf,
-  nameOf: (item) => item.name,
-  createdAtOf: (item) => ('createdAtMs' in item ? item.createdAtMs : undefined),
-  lifecycle: ({ lifecycle }) => ({
-    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
-    adoption: lifecycle?.adoption,
-    onDelete: lifecycle?.onDelete ?? 'Retain',
-    onMissing: lifecycle?.onMissing ?? 'Stall',
-    drift: lifecycle?.drift ?? 'Correct',
-  }),
-  externalId: (spec) => spec.externalId,
+  ...byName({ onDelete: 'Retain', onMissing: 'Stall' }),
   admit,
 
   alsoReads: ({ view, account }, id) => {

@@ -19,6 +19,7 @@ import {
   postAppEnvAlert,
   type AlertItem,
 } from '../../hosting/requests.ts';
+import { byName } from '../shared/plan.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices } from './state.ts';
@@ -105,19 +106,9 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   single: alertOf,
   isPlaced: (pass) => environmentOf(pass) !== '',
   placeOf: (pass) => ({ list: appEnvsOf(pass.account.accountId), id: environmentOf(pass) }),
-  name: ({ spec, subject }) => spec.name ?? subject.name,
-  nameOf: (item) => item.name,
-  createdAtOf: (item) => item.createdAtMs,
+  ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,
   markerOf: (item) => item.description?.trimEnd().match(markerForm)?.[0],
-  lifecycle: ({ lifecycle }) => ({
-    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
-    adoption: lifecycle?.adoption,
-    onDelete: lifecycle?.onDelete,
-    onMissing: lifecycle?.onMissing ?? 'Recreate',
-    drift: lifecycle?.drift ?? 'Correct',
-  }),
-  externalId: (spec) => spec.externalId,
   admit: (pass) => misplaced(pass) ?? unmeasured(pass),
   namesInCalls: contactPoints,
 

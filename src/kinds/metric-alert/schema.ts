@@ -43,23 +43,9 @@ export const thresholds = {
   ingress_p99_latency: 5,
 } as const;
 
-const metrics = [
-  'cpu_percent',
-  'memory_percent',
-  'cpu_usage',
-  'memory_usage',
-  'cpu_percent_per_pod',
-  'memory_percent_per_pod',
-  'cpu_usage_per_pod',
-  'memory_usage_per_pod',
-  'ingress_request_rate',
-  'ingress_5xx_rate',
-  'ingress_5xx_percent',
-  'ingress_4xx_rate',
-  'ingress_4xx_percent',
-  'ingress_p95_latency',
-  'ingress_p99_latency',
-] as const satisfies readonly (keyof typeof thresholds)[];
+type Metric = keyof typeof thresholds;
+// The keys of an object are text to the compiler.
+const metrics = Object.keys(thresholds) as [Metric, ...Metric[]];
 
 const Fields = specInAccount('What is watched, when it fires, and who is told.', {
   environmentRef: environmentRef(),

@@ -1,9 +1,6 @@
 /** Builds the body of an activation and its request id. */
-import { canonicalJson } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { JournalEntry } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/observe.ts';
-import type { Activation, PointItem } from '../../hosting/requests.ts';
+import type { Activation, PointItem, SourceItem } from '../../hosting/requests.ts';
 import type { SeenConfiguration } from '../recovery/configurations.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import type { DisasterProtectionFacts as ProtectionFacts } from '../disaster-protection/schema.ts';
@@ -14,6 +11,7 @@ export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFact
 
 /** Everything of the service that an activation depends on. */
 export interface SeenProtection extends SeenConfiguration {
+  readonly source: SourceItem | undefined;
   readonly point: PointItem | undefined;
   readonly pointsGeneration: number | undefined;
 }
@@ -60,13 +58,6 @@ export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
     target: namesOf(spec),
     writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
   };
-}
-
-/** True when the journal entry carries exactly the body that the spec asks for. */
-export function isWhole(body: Readonly<Record<string, unknown>>, journal: JournalEntry): boolean {
-  const written = writtenBody(journal);
-  const same = (value: unknown) => canonicalJson(value);
-  return written !== undefined && same(written) === same(body);
 }
 
 /** The operation that this very request began, as far as the protection knows. */

@@ -51,7 +51,7 @@ export type RecoveryActivationSpec = z.output<typeof RecoveryActivationSpec>;
 
 /** The status of an activation. */
 export const RecoveryActivationFacts = facts({
-  ...recovery.requestFacts(),
+  ...recovery.requestFacts,
   result: recovery.activationResult('What it brought.'),
 });
 export type RecoveryActivationFacts = z.output<typeof RecoveryActivationFacts>;

@@ -15,11 +15,11 @@ export type RecoveryValidationSpec = z.output<typeof RecoveryValidationSpec>;
 
 /** The status of a validation. */
 export const RecoveryValidationFacts = facts({
-  ...recovery.requestFacts(),
+  ...recovery.requestFacts,
   startedTime: time(
     'When the operation began, by the service; where its history shows no ids, this is what tells it from others.',
   ).optional(),
-  validationCleanup: recovery.validationCleanup(),
+  validationCleanup: recovery.validationCleanup,
 });
 export type RecoveryValidationFacts = z.output<typeof RecoveryValidationFacts>;
 

@@ -1,6 +1,6 @@
 import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { Secret } from '../../base/secret.ts';
+import type { Secret } from '../../base/json.ts';
 
 interface KeyRef {
   readonly name: string;

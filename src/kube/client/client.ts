@@ -1,5 +1,5 @@
 import { isRecord } from '../../base/json.ts';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import {
   type ClusterAction,
   type KubeApi,
@@ -12,10 +12,9 @@ import {
   type WatchEvent,
   type WatchOptions,
 } from '../../engine/ports.ts';
-import type { KubeCredentials } from '../credentials/access.ts';
+import type { KubeCredentials } from '../credentials/configuration.ts';
 import { GarbledError, provesAbsence, refusalOf, silenceOf } from './failure.ts';
-import { linesOf } from './lines.ts';
-import { parseJson, parseObject, parsePage, parseWatchLine, textOf, titleOf } from './parse.ts';
+import { linesOf, parseJson, parseObject, parsePage, parseWatchLine, textOf, titleOf } from './parse.ts';
 import {
   type ApiAnswer,
   type ApiCall,

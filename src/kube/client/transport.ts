@@ -8,11 +8,11 @@
  */
 import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
-import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/access.ts';
+import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
 import { silenceOf, TooLargeError } from './failure.ts';
 
 /** One request as a value; messages call it `what`. */

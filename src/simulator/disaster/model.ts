@@ -194,8 +194,6 @@ export interface Configuration {
   readonly activeOperationId?: string | undefined;
   /** The enrollment whose journal a warm configuration's point comes from. */
   readonly receiverOperationId?: string | undefined;
-  /** The isolated check that runs beside the receiver. */
-  readonly checkOperationId?: string | undefined;
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];
   readonly pointsTaken: number;
@@ -208,6 +206,19 @@ export interface Configuration {
   /** A reset has begun: no protection work any more, the records stay until the provider has cleaned up. */
   readonly fencedAt?: number | undefined;
   readonly told: DisclosedRecord;
+  /** What has happened to it since it was last kept; no part of its row. */
+  readonly happenings?: readonly Happening[];
+}
+
+/** A line for the ledger about a configuration, and its effects on other things. */
+export interface Happening {
+  readonly kind: string;
+  readonly operationId?: string;
+  readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
+  /** A disk stays behind under its retention policy. */
+  readonly retainsDisk?: true;
+  /** A recovered environment became live. */
+  readonly recovers?: Pinned;
 }
 
 /** A disk kept under its retention policy after its compute was retired; it outlives its configuration. */
@@ -234,15 +245,4 @@ export interface ReceiptRecord {
   readonly operationId: string;
   readonly generation: number;
   readonly phase: Phase;
-}
-
-/** A refusal: the request names an unknown thing, or a rule forbids it. */
-export interface Refused {
-  readonly refused: 'unknown' | 'rule';
-  readonly message: string;
-}
-
-/** A refusal by a rule of the interface. */
-export function ruledOut(message: string): Refused {
-  return { refused: 'rule', message };
 }

@@ -1,8 +1,8 @@
 import type { Operation, Standby } from '../disaster/model.ts';
 import { busyOperation } from '../disaster/operations.ts';
-import { readinessAt } from '../disaster/evidence/readiness.ts';
+import { readinessAt } from '../disaster/readiness.ts';
 import { assembled, recoveryPoints, type StoredConfiguration } from '../disaster/rows.ts';
-import { caughtUp } from '../disaster/evidence/standby.ts';
+import { caughtUp } from '../disaster/standby.ts';
 import type { World } from '../store/store.ts';
 
 const mostPoints = 60;

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { doctor } from '../../../src/cli/doctor/doctor.ts';
 import { manifest } from '../../../src/crd/manifest.ts';
 import { identities } from '../../../src/kinds/identities.ts';
-import { leaseResource } from '../../../src/kube/lease/lease-spec.ts';
+import { leaseResource } from '../../../src/kube/lease.ts';
 import type { ClusterAction } from '../../../src/engine/ports.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { folderOf } from '../support/folder.ts';

@@ -1,6 +1,5 @@
-import type { Json } from '../../../base/json.ts';
+import type { Json, Secret } from '../../../base/json.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
-import type { Secret } from '../../../base/secret.ts';
 import type { Memory, Notes, Ownership } from './step.ts';
 
 /** The object as a kind sees it. */

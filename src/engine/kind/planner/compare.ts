@@ -1,6 +1,5 @@
 /** How the spec differs from the service, and what is remembered of what was sent. */
-import { sameJson, type Json } from '../../../base/json.ts';
-import { Secret } from '../../../base/secret.ts';
+import { sameJson, type Json, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import type { Drift, Memory, Call } from '../contract/step.ts';

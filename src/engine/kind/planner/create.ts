@@ -6,7 +6,7 @@
  * one open create per name and collection.
  */
 import { isSameName, rememberedAs, begun, keyOf, sameField, definedOf } from './compare.ts';
-import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace } from './observe.ts';
+import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
 import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
 import { type Fields, type ObjectPlan } from './plan.ts';
 import {
@@ -133,19 +133,7 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
 
 /** The step that holds back every create at the moment; undefined when none. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
-  if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
-  }
-  if (pass.quarantineMs > 0) {
-    return {
-      is: 'wait',
-      reason: 'TakeOver',
-      message:
-        'this operator has just taken over; nothing is created until calls of its predecessor can no longer arrive',
-      retryInMs: pass.quarantineMs,
-    };
-  }
-  return createdElsewhere(pass, collection, name);
+  return sightLost(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
 
 /** Waits while another resource is creating an object of this name. */
@@ -184,7 +172,7 @@ export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<M
 }
 
 /** The step that binds an id. */
-export function bind(pass: Pass, id: string, ownership: Ownership): Step {
+export function bind(pass: Pass, id: string, ownership: Ownership): Step<never> {
   return { is: 'again', remember: boundTo(pass, id, ownership) };
 }
 
@@ -212,6 +200,19 @@ function adoptionOf(plan: ObjectPlan, pass: Pass): Adoption {
 export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
+}
+
+/** The verdict where an older resource has an object: `one` is what the object is called; undefined where none has. */
+export function claimedByOlder(
+  { claimant }: Pass<unknown, unknown>,
+  id: string,
+  what: string,
+  one = 'object in the service',
+): Extract<Verdict<never>, { is: 'stall' }> | undefined {
+  const other = claimant(id);
+  if (other?.goesFirst !== true) return undefined;
+  const message = `${what} belongs to ${other.name}, which is older; one ${one} has one owner`;
+  return { is: 'stall', reason: 'Claimed', message };
 }
 
 /** The verdict where adoption of this id is not allowed; undefined where it is. */

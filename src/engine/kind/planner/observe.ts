@@ -18,17 +18,27 @@ export type Look =
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
 /** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
-export function sightLost({ account }: Pass): Extract<Step<never>, { is: 'wait' }> | undefined {
+export function sightLost({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
+/** The wait after a take-over, until calls of the predecessor can no longer arrive; `held` says what waits. */
+export function takingOver(
+  { quarantineMs }: Pass<unknown, unknown>,
+  held: string,
+): Extract<Step<never>, { is: 'wait' }> | undefined {
+  if (quarantineMs <= 0) return undefined;
+  const message = `this operator has just taken over; ${held} until calls of its predecessor can no longer arrive`;
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
+}
+
 /** The step until two reads, far enough apart, both miss something; undefined once they do. */
 export function missedTwice(
-  pass: Pass,
+  pass: Pass<unknown, unknown>,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
   said: { readonly reason: Reason; readonly message: string },
-): Extract<Step<never>, { is: 'read' | 'wait' | 'stall' }> | undefined {
+): Extract<Step<never>, { is: 'read' | 'wait' }> | undefined {
   const { read, begunAt, apartMs } = look;
   const { missedAt } = pass.notes;
   if (missedAt === undefined) {
@@ -84,7 +94,11 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
 const shortPauseMs = 10_000;
 
 /** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */
-export function readOf(pass: Pass, read: Read, since: number): Extract<Step<never>, { is: 'read' | 'wait' | 'stall' }> {
+export function readOf(
+  pass: Pass<unknown, unknown>,
+  read: Read,
+  since: number,
+): Extract<Step<never>, { is: 'read' | 'wait' }> {
   const problem = pass.view.problem(read);
   if (problem === undefined || problem.at < since) return { is: 'read', read, since };
   const message = `reading ${read.first.endpoint}: ${problem.message}`;

@@ -7,7 +7,7 @@ import type { Notice, OwnCondition, Refusal, Step } from '../contract/step.ts';
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
-interface Lifecycle {
+export interface Lifecycle {
   readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: 'Never' | 'ById' | 'ByName' | undefined;
   readonly onDelete: 'Delete' | 'Retain' | undefined;

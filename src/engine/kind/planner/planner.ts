@@ -18,7 +18,7 @@ import {
   whole,
   type Difference,
 } from './compare.ts';
-import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
+import { findOrCreate, boundTo, claimedByOlder, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
 import { denied, lookAfterDenial, lookTwice, namesake, readOf, type Look } from './observe.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
@@ -54,9 +54,7 @@ function nextStep(plan: ObjectPlan, pass: Pass): Step {
     return bindNamed(plan, pass, externalId);
   }
   if (id === undefined) return findOrCreate(plan, pass);
-  const claimant = pass.claimant(id);
-  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
-  return keepMatched(plan, pass, id);
+  return claimedByOlder(pass, id, `${plan.noun} ${id}`) ?? keepMatched(plan, pass, id);
 }
 
 function shownOf(plan: ObjectPlan, pass: Pass): Showing {
@@ -364,15 +362,6 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }:
   return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
 }
 
-/** An older resource has the object. */
-function claimed(plan: { noun: string }, id: string, name: string): Step {
-  return {
-    is: 'stall',
-    reason: 'Claimed',
-    message: `${plan.noun} ${id} belongs to ${name}, which is older; one object in the service has one owner`,
-  };
-}
-
 /** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
 function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   const what = `spec.externalId names ${plan.noun} ${id}`;
@@ -380,8 +369,8 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   // Refuse before naming an owner: without the right to adopt, nobody learns about others' objects.
   const refused = isBound ? undefined : notGranted(what, pass.account, plan.lifecycle(pass.spec).adoption);
   if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
-  const claimant = pass.claimant(id);
-  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
+  const claimed = claimedByOlder(pass, id, `${plan.noun} ${id}`);
+  if (claimed !== undefined) return claimed;
   if (isBound) return { is: 'again', remember: boundTo(pass, id, 'Created') };
   const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;

@@ -5,9 +5,9 @@
  *
  * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
-import { growingMs } from '../../../base/backoff.ts';
+import { growingMs } from '../../../base/time.ts';
 import type { Pass } from '../contract/pass.ts';
-import { releasedWithPlace, readOf } from './observe.ts';
+import { readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
 import { bind, isMarked, resolveCreate } from './create.ts';
 import { type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
@@ -74,14 +74,8 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       };
     }
   }
-  if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
-  }
-  if (pass.quarantineMs > 0) {
-    const message =
-      'this operator has just taken over; nothing is deleted until calls of its predecessor can no longer arrive';
-    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
-  }
+  const held = sightLost(pass) ?? takingOver(pass, 'nothing is deleted');
+  if (held !== undefined) return held;
   return {
     is: 'call',
     call: {

@@ -6,13 +6,12 @@ import { required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import { rejected } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import { refusedReset } from '../activation/admission.ts';
-import { resetBody } from './bodies.ts';
-import { accountOfAdmin, asRefusal } from './journaling.ts';
+import { fence, ownedDestinations, refusedReset, wiped } from '../activation.ts';
 import type { Configuration } from '../model.ts';
-import { fence, ownedDestinations, wiped } from '../activation/recovery.ts';
 import { configurationOf, configurations, keep, protectionOf, wipe } from '../rows.ts';
-import { sourceFacts } from '../surroundings.ts';
+import { environmentIn } from '../surroundings.ts';
+import { resetBody } from './bodies.ts';
+import { accountOfAdmin } from './journaled.ts';
 
 /** Wipes the protection of one environment or of a whole account. */
 export function reset(call: AreaCall): AreaAnswer {
@@ -31,16 +30,14 @@ function environmentOf({ world, body }: AreaCall, accountId: string) {
   const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
   const protection = protectionOf(world, sourceAppEnvId);
   const owned = protection?.accountId === accountId ? protection : undefined;
-  const source = sourceFacts(world, accountId, sourceAppEnvId)?.source ?? owned?.source;
-  if (source === undefined) throw notFound('environment not found');
-  return { name: source.environmentName, protections: owned === undefined ? [] : [owned] };
+  const name = environmentIn(world, accountId, sourceAppEnvId)?.name ?? owned?.source.environmentName;
+  if (name === undefined) throw notFound('environment not found');
+  return { name, protections: owned === undefined ? [] : [owned] };
 }
 
 function protectionsOf(world: World, accountId: string): readonly Configuration[] {
-  return world
-    .of(configurations)
-    .where('account', accountId)
-    .flatMap(({ configurationId }) => configurationOf(world, configurationId) ?? []);
+  const rows = world.of(configurations).where('account', accountId);
+  return rows.flatMap(({ configurationId }) => configurationOf(world, configurationId) ?? []);
 }
 
 function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
@@ -49,7 +46,7 @@ function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswe
   }
   for (const protection of protections) {
     const refusal = refusedReset(protection);
-    if (refusal !== undefined) throw asRefusal(world, refusal);
+    if (refusal !== undefined) throw rejected(world, refusal);
   }
   if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
     return pending(world, protections);

@@ -1,6 +1,6 @@
 // The last day of a protection in lanes, and the phases of its operations.
 import { el, icon } from './base/elements.js';
-import { applied, now, phases } from './base/state.js';
+import { linesAbout, now } from './base/state.js';
 import { count, dayAndTime, span, timeOf } from './base/words.js';
 
 const plans = {
@@ -16,7 +16,7 @@ export function lanesOf(row) {
   const from = Math.max(row.createdAt, until - day);
   const scale = { from, until, width: Math.max(1000, until - from) };
   const snapshots = row.points.map((at) => ({ at }));
-  const changes = applied.get(row.id) ?? [];
+  const changes = linesAbout(row.id, 'standby.applied');
   const aboutStandby = 'Changes applied by the standby; taller and wider when boosted or sustained';
   return [
     ...lane('Snapshots', ticks(scale, snapshots), `${snapshots.length} snapshots`),
@@ -39,9 +39,9 @@ function placed(node, { from, width }, at) {
 
 function ticks(scale, items) {
   const recent = items.filter(({ at }) => at >= scale.from);
-  return recent.map(({ at, shape }) => {
-    const title = `${shape ? `${shape}, ` : ''}${timeOf(at)}`;
-    return placed(el('i', { class: shape ?? '', title }), scale, at);
+  return recent.map(({ at, shape = '' }) => {
+    const title = [shape, timeOf(at)].filter(Boolean).join(', ');
+    return placed(el('i', { class: shape, title }), scale, at);
   });
 }
 
@@ -52,21 +52,16 @@ function spans(scale, row, kind) {
 
 function spanNode(scale, row, op) {
   const { from, until, width } = scale;
-  const isReceiver = op.endedAt === undefined && op.operationId !== row.busy;
+  const running = op.endedAt === undefined && op.operationId === row.busy;
   const bad = op.outcome !== undefined && op.outcome !== 'succeeded';
-  const running = op.endedAt === undefined && !isReceiver;
   const end = op.endedAt ? ` to ${timeOf(op.endedAt)}` : '';
   const text = `${operationNames[op.kind]}: ${op.outcome ?? op.phase}, from ${timeOf(op.startedAt)}${end}`;
-  const kind = bad ? 'failed' : running ? 'running' : '';
-  const glyph = bad ? 'cross' : running ? 'half' : 'check';
+  const [kind, glyph] = bad ? ['failed', 'cross'] : running ? ['running', 'half'] : ['', 'check'];
   const props = { class: `span ${kind}`, title: text, role: 'img', 'aria-label': text };
   const node = placed(el('span', props, icon(glyph)), scale, op.startedAt);
-  const endsAt = op.endedAt ?? (isReceiver ? op.startedAt : until);
+  const endsAt = op.endedAt ?? (running ? until : op.startedAt);
   node.style.width = `${Math.max(0, ((endsAt - Math.max(from, op.startedAt)) / width) * 100)}%`;
-  if ((op.startedAt - from) / width > 0.97) {
-    node.style.left = 'auto';
-    node.style.right = '0';
-  }
+  if ((op.startedAt - from) / width > 0.97) Object.assign(node.style, { left: 'auto', right: '0' });
   return node;
 }
 
@@ -104,8 +99,7 @@ export function operationNode(row, op) {
 }
 
 function phasesOf(op, isReceiver) {
-  const seen = (phases.get(op.operationId) ?? []).slice();
-  if (seen[0]?.phase !== 'queued') seen.unshift({ phase: 'queued', at: op.startedAt });
+  const seen = [{ phase: 'queued', at: op.startedAt }, ...linesAbout(op.operationId, '.phase')];
   if (!isReceiver && seen.at(-1).phase !== op.phase) seen.push({ phase: op.phase, at: op.endedAt });
   return seen;
 }

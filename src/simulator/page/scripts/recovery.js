@@ -1,11 +1,9 @@
 // Disaster readiness: for each protection its readiness, lanes of the last day, and the phases of what runs.
 import { protectionActions } from './actions.js';
-import { button, byId, chip, el, mono, on, tag } from './base/elements.js';
-import { menuButton } from './base/menu.js';
+import { button, byId, chip, el, menuButton, mono, on, tag } from './base/elements.js';
 import { openRequest } from './request/try.js';
-import { drawOn } from './base/schedule.js';
 import { lanesOf, operationNode, operationsOf } from './lanes.js';
-import { applied, now, phases, rowsOf, tables } from './base/state.js';
+import { drawOn, now, rowsOf, tables } from './base/state.js';
 import { act } from './base/sync.js';
 import { windowedList } from './base/windowed.js';
 import { chipFor, count, readinessOf, span } from './base/words.js';
@@ -13,7 +11,7 @@ import { chipFor, count, readinessOf, span } from './base/words.js';
 let showProtections;
 
 export function prepareRecovery() {
-  showProtections = windowedList(byId('protection-box'), byId('protections'), 240);
+  showProtections = windowedList('protection-box', 240);
   drawOn(['configurations', 'time', 'world'], drawRecovery);
   on('new-protection', 'click', () => openRequest('POST /disaster-readiness/configure'));
 }
@@ -27,11 +25,10 @@ function drawRecovery() {
 }
 
 function protectionRow(row) {
-  const moment = Math.round(now() / 1000);
   return {
-    sig: JSON.stringify([row, moment, phases.get(row.busy), applied.get(row.id)?.length]),
+    sig: JSON.stringify([row, Math.round(now() / 1000)]),
     make: () => protectionNode(row),
-    update: (node) => node.firstElementChild.show(row),
+    update: (node) => node.show(row),
   };
 }
 
@@ -58,6 +55,7 @@ const tellings = {
 
 function protectionNode(first) {
   let row = first;
+  const name = `${first.appName} ${first.envName}`;
   const path = `/configurations/${encodeURIComponent(row.id)}`;
   const tell = (done, body) => act(done, 'PATCH', path, body);
   const more = el(
@@ -69,16 +67,17 @@ function protectionNode(first) {
     tell(row.hold ? 'Progress goes on' : 'Progress is held', { hold: !row.hold }),
   );
   const next = button('Next phase', 'next', () => tell(stepped(row), { nextPhase: true }));
+  const [head, lanes, operations] = [el('div'), el('div.lanes'), el('div')];
   const article = el(
-    'article.protection',
-    { 'aria-label': `Protection of ${first.appName} ${first.envName}`, 'data-key': first.id },
+    'article.protection.part',
+    { 'aria-label': `Protection of ${name}`, 'data-key': first.id },
     el(
       'div.top',
-      el('div'),
-      menuButton(`the protection of ${first.appName} ${first.envName}`, () => protectionActions(row)),
+      head,
+      menuButton(`the protection of ${name}`, () => protectionActions(row)),
     ),
-    el('div.lanes'),
-    el('div.ops.col'),
+    lanes,
+    operations,
     el(
       'div.drive',
       { role: 'group', 'aria-label': `Drive the protection of ${first.envName}` },
@@ -90,17 +89,16 @@ function protectionNode(first) {
       button('Tell', 'tell', () => tell(`Told: ${more.value}`, tellings[more.value])),
     ),
   );
-  const [top, lanes, operations] = article.children;
-  article.show = (changed) => {
+  const node = el('li', article);
+  node.show = (changed) => {
     row = changed;
-    top.firstElementChild.replaceChildren(...headOf(row));
+    head.replaceChildren(...headOf(row));
     lanes.replaceChildren(...lanesOf(row));
     operations.replaceChildren(...operationsOf(row).map((operation) => operationNode(row, operation)));
     holding.textContent = row.hold ? 'Release' : 'Hold';
     next.disabled = row.busy === undefined && document.activeElement !== next;
   };
-  article.show(row);
-  return el('li', article);
+  return node;
 }
 
 /** The result of one step of the operation under way: it may have failed. */
