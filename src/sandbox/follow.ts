@@ -39,15 +39,11 @@ export function notReady(
   samples: readonly Manifest[],
   rows: readonly Row[],
 ): readonly { readonly key: string; readonly row: Row | undefined }[] {
-  const byKey = new Map(rows.map((row) => [keyOf(row), row]));
-  return ours(samples)
-    .flatMap((sample) => {
-      const candidates = [sample.metadata.namespace ?? 'default', ''];
-      const keys = candidates.map((namespace) => keyOf({ kind: sample.kind, namespace, name: sample.metadata.name }));
-      const key = keys.find((candidate) => byKey.has(candidate)) ?? keys[0] ?? '';
-      return [{ key, row: byKey.get(key) }];
-    })
-    .filter(({ row }) => row?.ready !== 'True');
+  const all = ours(samples).map(({ kind, metadata: { name, namespace = 'default' } }) => {
+    const row = rows.find((one) => one.kind === kind && one.name === name && [namespace, ''].includes(one.namespace));
+    return { key: keyOf(row ?? { kind, namespace, name }), row };
+  });
+  return all.filter(({ row }) => row?.ready !== 'True');
 }
 
 /** The samples that the operator makes ready. */

@@ -25,9 +25,7 @@ export interface Making {
 }
 
 /** The process ids of a sandbox, by the names in `pids.json`. */
-export type Pids = Readonly<
-  Partial<Record<'etcd' | 'apiserver' | 'controllerManager' | 'simulator' | 'operator', number>>
->;
+type Pids = Readonly<Record<string, number | undefined>>;
 
 /** The processes of a sandbox: started in two steps, kept up, ended in the right order. */
 export class Parts {
@@ -84,13 +82,7 @@ export class Parts {
 
   /** The processes that run now. */
   pids(): Pids {
-    const { pid: service } = this.#simulator;
-    const { pid: worker } = this.#operator;
-    return {
-      ...this.#controlPlane?.pids(),
-      ...(service === undefined ? {} : { simulator: service }),
-      ...(worker === undefined ? {} : { operator: worker }),
-    };
+    return { ...this.#controlPlane?.pids(), simulator: this.#simulator.pid, operator: this.#operator.pid };
   }
 
   /** Ends every process: the operator, which talks to all others, first. */

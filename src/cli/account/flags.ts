@@ -76,12 +76,13 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
   return { accountId, baseUrl, source, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
 }
 
-/** Opens an account with a given credential. */
+/** Opens an account with what a credential came to. */
 export function openWith(
-  credential: GivenCredential,
+  credential: GivenCredential | Trouble,
   settings: AccountSettings,
   reports: Reports = {},
 ): AccountReader | Trouble {
+  if ('trouble' in credential) return credential;
   const { requestsPerSecond } = settings;
   const access = { ...credential, hostRules: hostRulesOf(settings), requestsPerSecond, concurrency: 4 };
   const reader = openAccount(access, { clock: realClock, entropy: realEntropy, ...reports });
@@ -97,7 +98,7 @@ export async function withAccount<T>(
   work: (reader: AccountReader) => Promise<T>,
   reports: Reports = {},
 ): Promise<T | Trouble> {
-  const reader = 'trouble' in credential ? credential : openWith(credential, settings, reports);
+  const reader = openWith(credential, settings, reports);
   if ('trouble' in reader) return reader;
   try {
     return await work(reader);

@@ -114,15 +114,7 @@ export function createOperator(options: OperatorOptions): Operator {
     writer,
     material,
     labelsOf: (name) => labels?.get(undefined, name)?.metadata.labels ?? (labels === undefined ? undefined : {}),
-    settings: {
-      horizonMs: options.horizonMs,
-      callMs: options.callMs,
-      pollMs: options.pollMs,
-      workers: options.workers,
-      readOnly: options.readOnly,
-      seesAll: options.selector === undefined,
-      ...(options.powers !== undefined && { powers: options.powers }),
-    },
+    settings: { ...options, seesAll: options.selector === undefined },
     serverDate: () => api.serverDate?.(),
   });
   const reflectors = kinds.map(
@@ -137,11 +129,12 @@ export function createOperator(options: OperatorOptions): Operator {
         onRewind: rewound,
       }),
   );
-  const listeners = [...reflectors, ...material.reflectors, ...(labels === undefined ? [] : [labels])];
+  const own = [...reflectors, ...(labels === undefined ? [] : [labels])];
+  const listeners = [...own, ...material.reflectors];
   return {
     engine,
     watch: () => {
-      for (const reflector of [...reflectors, ...(labels === undefined ? [] : [labels])]) reflector.start();
+      for (const reflector of own) reflector.start();
       material.start();
     },
     synced: async () => {
