@@ -8,7 +8,10 @@ import {
   setHeaderOptions,
   type V1CustomResourceDefinition,
 } from '@kubernetes/client-node';
+import { isRecord } from '../base/json.ts';
+import type { KubeObject } from '../engine/ports.ts';
 import { ConnectedConfig } from '../kube/client/api-classes.ts';
+import { parsePage } from '../kube/client/parse.ts';
 import { CannotStart } from './control-plane/cannot-start.ts';
 import { poll } from './control-plane/deadline.ts';
 import type { Manifest } from './manifests.ts';
@@ -35,7 +38,7 @@ export interface SandboxCluster {
   /** Server-side apply. Throws `CannotStart` with the API server's words when it refuses. */
   readonly apply: (manifest: Manifest) => Promise<void>;
   /** The objects of a kind in all namespaces. */
-  readonly list: (groupVersion: string, plural: string) => Promise<readonly unknown[]>;
+  readonly list: (groupVersion: string, plural: string) => Promise<readonly KubeObject[]>;
   /** The resources of an API group; empty when there is no such group. */
   readonly served: (groupVersion: string) => Promise<readonly Served[]>;
   /** Waits until the API server serves every one of these CustomResourceDefinitions. */
@@ -104,9 +107,10 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
     }
   }
 
-  async function list(groupVersion: string, plural: string): Promise<readonly unknown[]> {
+  async function list(groupVersion: string, plural: string): Promise<readonly KubeObject[]> {
     const [group = '', version = ''] = groupVersion.split('/');
-    return itemsOf(await unlessRefused(custom.listClusterCustomObject({ group, version, plural })), 'items');
+    const page = await unlessRefused(custom.listClusterCustomObject({ group, version, plural }));
+    return page === undefined ? [] : parsePage(page, `listing ${plural}`).items;
   }
 
   return { apply, list, served, established, close: () => config.close() };
@@ -124,31 +128,9 @@ async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
 
 /** The message of a refusal; for an unknown path the API server answers with plain text. */
 function messageOf({ body }: ApiException<unknown>): string {
-  if (typeof body !== 'string') return textOf(field(body, 'message'));
-  if (!body.startsWith('{')) return body.trim();
-  return textOf(field(JSON.parse(body), 'message'));
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** A field of an untyped answer. */
-export function field(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isFields(at) ? at[name] : undefined), value);
-}
-
-/** A text, or the empty one. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** The list in a field, or an empty one. */
-export function itemsOf(value: unknown, ...path: readonly string[]): readonly unknown[] {
-  const items = field(value, ...path);
-  return Array.isArray(items) ? items : [];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
+  if (typeof body === 'string' && !body.startsWith('{')) return body.trim();
+  const told: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+  return isRecord(told) ? String(told['message']) : '';
 }
 
 function isEstablished({ status }: V1CustomResourceDefinition): boolean {

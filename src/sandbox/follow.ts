@@ -25,7 +25,7 @@ export async function follow(
   for (;;) {
     const began = performance.now();
     // Without an answer the API server is restarting: keep the last rows and ask again in the next round.
-    rows = (await currentRows(cluster)) ?? rows;
+    rows = await currentRows(cluster).catch(() => rows);
     show(rows);
     if (enough(rows)) return rows;
     const took = performance.now() - began;
@@ -51,14 +51,8 @@ export function ours(samples: readonly Manifest[]): readonly Manifest[] {
   return samples.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
 }
 
-async function currentRows(cluster: SandboxCluster): Promise<readonly Row[] | undefined> {
-  const lists = await listAll(cluster).catch(() => undefined);
-  return lists?.flatMap(({ kind, objects }) => objects.map((object) => rowOf(kind, object)));
-}
-
-async function listAll(cluster: SandboxCluster) {
+async function currentRows(cluster: SandboxCluster): Promise<readonly Row[]> {
   const kinds = await cluster.served(groupVersion);
-  return Promise.all(
-    kinds.map(async ({ kind, plural }) => ({ kind, objects: await cluster.list(groupVersion, plural) })),
-  );
+  const lists = await Promise.all(kinds.map(({ plural }) => cluster.list(groupVersion, plural)));
+  return lists.flat().map(rowOf);
 }
