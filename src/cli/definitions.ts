@@ -88,7 +88,7 @@ function unknownField(path: Path, known: readonly string[]): Flaw {
 }
 
 /** The fields of the object at a place of a schema. */
-function fieldsAt(schema: z.ZodType, path: Path): readonly string[] {
+export function fieldsAt(schema: z.ZodType, path: Path): readonly string[] {
   const found = within(schema, path);
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }

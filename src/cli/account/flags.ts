@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { hostFlags, hostRulesOf, text, wholeNumber, type Settings } from '../../config.ts';
 import { Secret } from '../../base/json.ts';
 import type { Trouble } from '../frame.ts';
-import { realClock, realEntropy } from '../machine.ts';
-import { openAccount, type AccountReader } from './reader.ts';
+import { openAccount, type AccountAccess, type AccountReader, type Reports } from './reader.ts';
 import { openSnapshot } from './snapshot.ts';
 
 /** The flags of an account of the service. */
@@ -31,18 +30,8 @@ export const accountFlags = {
 /** How the flags name an account, and how it may be asked. */
 export type AccountSettings = Settings<typeof accountFlags>;
 
-/** What a reader is told while it reads, and what ends it. */
-export interface Reports {
-  readonly onRead?: (count: number) => void;
-  readonly signal?: AbortSignal;
-}
-
 /** How an account is opened: where the service is, and with which token. */
-export interface GivenCredential {
-  readonly accountId: string;
-  readonly baseUrl: string;
-  readonly token: Secret;
-  readonly caBundle?: string;
+export interface GivenCredential extends AccountAccess {
   /** Where the base URL stands, for the reader of a message: a flag, or a Secret. */
   readonly source: string;
   /** The resource of the cluster that it is of. */
@@ -84,8 +73,7 @@ export function openWith(
 ): AccountReader | Trouble {
   if ('trouble' in credential) return credential;
   const { requestsPerSecond } = settings;
-  const access = { ...credential, hostRules: hostRulesOf(settings), requestsPerSecond, concurrency: 4 };
-  const reader = openAccount(access, { clock: realClock, entropy: realEntropy, ...reports });
+  const reader = openAccount(credential, { hostRules: hostRulesOf(settings), requestsPerSecond }, reports);
   return 'refused' in reader
     ? { trouble: `${credential.source} ${credential.baseUrl}: ${reader.refused}`, isUsage: true }
     : reader;
