@@ -80,19 +80,11 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   }
 }
 
-/** The lease, if one is taken, and when it is won and lost. */
-interface Election {
-  readonly lease: LeaseElection | undefined;
-  /** Resolves when won, with whether calls that cannot be repeated must wait. */
-  readonly won: Promise<{ readonly takeOver: boolean }>;
-  /** Resolves with why it was lost. */
-  readonly lost: Promise<string>;
-}
-
+/** The lease, if one is taken; when it is won, with whether calls that cannot be repeated must wait, and why it is lost. */
 function electionOf(
   { leaderElect, leaseSeconds }: RunSettings,
   options: Omit<LeaseOptions, 'name' | 'onAcquired' | 'onLost'>,
-): Election {
+) {
   const won = Promise.withResolvers<{ readonly takeOver: boolean }>();
   const lost = Promise.withResolvers<string>();
   const ends = { onAcquired: won.resolve, onLost: lost.resolve };
@@ -104,7 +96,7 @@ function electionOf(
 
 interface Running {
   readonly operator: Operator;
-  readonly election: Election;
+  readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
   readonly stop: AbortSignal;

@@ -34,20 +34,10 @@ interface Served {
 }
 
 /** The calls of the Kubernetes API that the sandbox uses. */
-export interface SandboxCluster {
-  /** Server-side apply. Throws `CannotStart` with the API server's words when it refuses. */
-  readonly apply: (manifest: Manifest) => Promise<void>;
-  /** The objects of a kind in all namespaces. */
-  readonly list: (groupVersion: string, plural: string) => Promise<readonly KubeObject[]>;
-  /** The resources of an API group; empty when there is no such group. */
-  readonly served: (groupVersion: string) => Promise<readonly Served[]>;
-  /** Waits until the API server serves every one of these CustomResourceDefinitions. */
-  readonly established: (names: readonly string[]) => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+export type SandboxCluster = ReturnType<typeof clusterAt>;
 
 /** Access to a cluster as its administrator, through the API classes of client-node. */
-export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluster {
+export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   const config = new ConnectedConfig(ca, answerMs);
   const cluster = { name: 'sandbox', server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   config.loadFromClusterAndUser(cluster, { name: 'admin', token: adminToken });
@@ -55,6 +45,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
   const objects = KubernetesObjectApi.makeApiClient(config);
   const custom = config.makeApiClient(CustomObjectsApi);
 
+  /** The resources of an API group; empty when there is no such group. */
   async function served(groupVersion: string): Promise<readonly Served[]> {
     const [version, group] = groupVersion.split('/').toReversed() as [string, string?];
     const asked = group === undefined ? core.getAPIResources() : custom.getAPIResources({ group, version });
@@ -80,6 +71,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
       : custom.patchClusterCustomObject(patch, options);
   }
 
+  /** Server-side apply. Throws `CannotStart` with the API server's words when it refuses. */
   async function apply(manifest: Manifest): Promise<void> {
     const { apiVersion, kind, metadata } = manifest;
     const what = `${kind} ${metadata.name}`;
@@ -95,6 +87,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
     }
   }
 
+  /** Waits until the API server serves every one of these CustomResourceDefinitions. */
   async function established(names: readonly string[]): Promise<void> {
     const definitions = config.makeApiClient(ApiextensionsV1Api);
     const all = async () => {
@@ -107,6 +100,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
     }
   }
 
+  /** The objects of a kind in all namespaces. */
   async function list(groupVersion: string, plural: string): Promise<readonly KubeObject[]> {
     const [group = '', version = ''] = groupVersion.split('/');
     const page = await unlessRefused(custom.listClusterCustomObject({ group, version, plural }));

@@ -9,7 +9,6 @@ import type { Ports } from './data-folder.ts';
 import { operator, operatorKubeconfig, simulator, simulatorState } from './programs.ts';
 import type { Commands } from './programs.ts';
 import { revival } from './revival.ts';
-import type { Revival } from './revival.ts';
 
 /** The parts that a sandbox's processes are made from. */
 export interface Making {
@@ -30,7 +29,7 @@ type Pids = Readonly<Record<string, number | undefined>>;
 /** The processes of a sandbox: started in two steps, kept up, ended in the right order. */
 export class Parts {
   readonly #making: Making;
-  readonly #revival: Revival;
+  readonly #revival: ReturnType<typeof revival>;
   readonly #simulator: Daemon;
   readonly #operator: Daemon;
   #controlPlane: ControlPlane | undefined;
