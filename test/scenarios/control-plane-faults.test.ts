@@ -8,9 +8,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startBreakablePlane } from '../support/breakable-plane.ts';
 import { belongsTo } from '../../src/sandbox/control-plane/leftovers.ts';
 import { isRunning, processTable } from '../../src/sandbox/control-plane/process-table.ts';
-import { field, itemsOf, textOf } from '../../src/sandbox/cluster.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { apiOf, ownControlPlane, sharedKubernetes } from './support/kubernetes.ts';
+import { apiOf, ownControlPlane, sharedKubernetes, field, itemsOf, textOf } from './support/kubernetes.ts';
 import type { Api } from './support/kubernetes.ts';
 
 const maps = '/api/v1/namespaces/default/configmaps';
