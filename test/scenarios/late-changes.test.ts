@@ -9,7 +9,7 @@ import type { TenantKind } from './support/tenant.ts';
  */
 
 /** Time enough for the next operator to start on a slow machine, before the held call counts as one that no longer arrives. */
-const stage = aSpoiledStage('namespaced', '--horizon-seconds', '20');
+const stage = aSpoiledStage('namespaced', '--horizon-seconds', '8');
 
 /** A resource with a field that the service never shows. */
 interface Changed {

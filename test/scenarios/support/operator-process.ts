@@ -92,7 +92,7 @@ export interface OperatorProcess extends Running {
  * control planes on two busy cores do not always keep, and a call or a lease would be lost that no test has broken.
  */
 const brisk: Readonly<Record<string, string>> = {
-  '--call-deadline-seconds': '9',
+  '--call-deadline-seconds': '6',
   '--horizon-seconds': '2',
   '--lease-seconds': '5',
   '--poll-seconds': '2',
