@@ -181,6 +181,14 @@ describe('the power to activate', () => {
 
     expect(await activations(world)).toBe(0);
     expect(conditionOf(world, kind, 'while-away', 'Accepted')).toBe('False/ActivationDisabled');
+    expect(sentenceOf(world, kind, 'while-away')).toMatch(/nothing was sent; to ask for it now, create it again$/);
+
+    const { spec } = world.get(kind, 'while-away') as { spec: object };
+    world.delete(kind, 'while-away');
+    world.apply(kind, 'while-away', spec);
+    await world.run(300_000);
+    expect(conditionOf(world, kind, 'while-away', 'Succeeded')).toBe('True/Succeeded');
+    expect(await activations(world)).toBe(1);
   });
 
   it('is gone with an operator that was without it, also for what was taken up before', async () => {
