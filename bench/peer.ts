@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { environmentWith } from '../src/config.ts';
-import { group, version } from '../src/engine/objects/names.ts';
+import { group, version } from '../src/engine/kind/contract/define.ts';
 import { clusterAt } from '../src/sandbox/cluster.ts';
 import { Daemon } from '../src/sandbox/control-plane/daemon.ts';
 import { manifestsIn } from '../src/sandbox/manifests.ts';

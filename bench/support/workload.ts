@@ -1,4 +1,4 @@
-import { group, version } from '../../src/engine/objects/names.ts';
+import { group, version } from '../../src/engine/kind/contract/define.ts';
 import type { Stage } from './stage.ts';
 
 /** Where everything of a benchmark is. */

@@ -1,4 +1,36 @@
-import { Secret } from './secret.ts';
+/** JSON with secrets in it, and how such values are compared; resource versions too, which are text that has an order. */
+import { inspect } from 'node:util';
+
+/** A value that must never be printed: every way of turning it into text gives `[secret]`. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  /** The value itself. Only the transport, the fingerprint, comparisons and rules about values call it. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  /** The same without the white space around it, such as the line end of the file that it came from. */
+  trimmed(): Secret {
+    return new Secret(this.#value.trim());
+  }
+
+  toString(): string {
+    return '[secret]';
+  }
+
+  toJSON(): string {
+    return '[secret]';
+  }
+
+  [inspect.custom](): string {
+    return '[secret]';
+  }
+}
 
 /** Anything that JSON can say, with secrets still wrapped. */
 export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
@@ -13,6 +45,19 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 export function recordsIn(value: unknown, key: string): readonly Readonly<Record<string, unknown>>[] {
   const list: unknown = isRecord(value) ? value[key] : undefined;
   return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];
+}
+
+/** The same object without the fields that are undefined. */
+export function definedIn<Row extends object>(row: Row): { [Field in keyof Row]?: Exclude<Row[Field], undefined> } {
+  const rows = Object.entries(row).filter(([, value]) => value !== undefined);
+  // Only undefined fields are left out, and those may be.
+  return Object.fromEntries(rows) as { [Field in keyof Row]?: Exclude<Row[Field], undefined> };
+}
+
+/** The same, or undefined when no field is defined. */
+export function stated<Row extends object>(row: Row): ReturnType<typeof definedIn<Row>> | undefined {
+  const rows = definedIn(row);
+  return Object.keys(rows).length === 0 ? undefined : rows;
 }
 
 /**
@@ -50,4 +95,25 @@ export function canonicalJson(value: unknown): string {
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, part]) => `${JSON.stringify(key)}:${canonicalJson(part)}`);
   return `{${rows.join(',')}}`;
+}
+
+/**
+ * Compares resource versions: below zero when `a` is older than `b`, zero when they are the same, above zero when `a` is newer.
+ *
+ * They are decimal strings of up to 128 bits: compared by length, then character by character, and never made numbers.
+ */
+export function compareVersions(a: string, b: string): number {
+  if (a.length !== b.length) return a.length < b.length ? -1 : 1;
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** Whether this text can be compared with `compareVersions`. */
+export function isVersion(text: string): boolean {
+  return /^[1-9][0-9]{0,38}$/.test(text);
+}
+
+/** True if version `a` is older than `b`. */
+export function isOlderVersion(a: string, b: string): boolean {
+  return compareVersions(a, b) < 0;
 }

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { text, wholeNumber, type CommandLine, type Flags } from '../config.ts';
-import { group, version } from '../engine/objects/names.ts';
+import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
 import {
   aboutProtection,

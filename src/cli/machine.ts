@@ -1,7 +1,7 @@
 /** The machine that a command runs on: its clock and its randomness; and where nobody listens. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import type { Clock, Entropy } from '../base/clock.ts';
+import type { Clock, Entropy } from '../base/time.ts';
 import type { Log, Metrics } from '../engine/ports.ts';
 
 /** The clock of the machine. */
@@ -12,6 +12,18 @@ export const realClock: Clock = {
     const timer = setTimeout(wake, delayMs);
     return () => clearTimeout(timer);
   },
+};
+
+/** The time of a command that waits. */
+export interface Waiting {
+  readonly nowMs: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** The time of the machine. */
+export const realTime: Waiting = {
+  nowMs: () => Date.now(),
+  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
 /** The machine's randomness. */

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
 import type { Leadership, Log } from '../engine/ports.ts';
-import { openHosting } from '../hosting/open.ts';
+import { openHosting } from '../hosting/service.ts';
 import { openKube } from '../kube/client/client.ts';
-import { agesOf } from '../kube/watch/health.ts';
-import { LeaseElection, leasePaceOf } from '../kube/lease/lease.ts';
+import { agesOf } from '../kube/reflector.ts';
+import { LeaseElection, leasePaceOf } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command, type Trouble } from './frame.ts';
 import { realClock, realEntropy } from './machine.ts';

@@ -3,7 +3,7 @@
  */
 import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
-import { rulesKey, type CelRule } from '../engine/kind/schema/rules.ts';
+import { rulesKey, type CelRule } from '../engine/kind/schema/schema.ts';
 import { group, status, version } from './manifest.ts';
 import { canHave, chapters, remedies } from './remedies.ts';
 import { structural, type Structural } from './structural.ts';

@@ -5,8 +5,7 @@
  * differently, and no transition rule where it could be dodged. Anything else throws with the path of the field.
  */
 import { z } from 'zod';
-import { rulesKey, type CelRule } from '../engine/kind/schema/rules.ts';
-import { ownNameKey } from '../engine/kind/schema/schema.ts';
+import { rulesKey, type CelRule, ownNameKey } from '../engine/kind/schema/schema.ts';
 
 /** A node of a structural schema. */
 export interface Structural {

@@ -1,42 +1,107 @@
-import type { Clock, Entropy } from '../base/clock.ts';
+/**
+ * Opens services: host rules first, then one budget and one set of connections for each credential, shared by its accounts. A
+ * credential whose calls hang holds no connection that another one needs.
+ */
+import type { Clock, Entropy } from '../base/time.ts';
+import { createHash } from 'node:crypto';
 import type {
+  Hosting,
   Log,
   Metrics,
+  Service,
+  ServiceSettings,
   Outcome,
   Request,
   SendOptions,
-  Service,
-  ServiceSettings,
   Urgency,
-  ListListener,
 } from '../engine/ports.ts';
-import type { Credential } from './credential.ts';
-import { startGauges } from './gauges.ts';
-import type { BaseUrl } from './wire/hosts.ts';
-import { Mirror } from './mirror/mirror.ts';
-import { outcomeOf, type Seen } from './wire/outcome.ts';
-import { openTransport } from './wire/transport.ts';
-import { shownText, withoutCredential } from './wire/redaction.ts';
-import type { Wire } from './wire/wire.ts';
+import { Credential } from './credential.ts';
+import { checkBaseUrl, type HostRules, type BaseUrl } from './wire/hosts.ts';
+import { openNames } from './wire/names.ts';
+import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
+import { Mirror, type MirrorSurroundings } from './mirror/mirror.ts';
+import { outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 
-/** The parts that a service is built from. */
-export interface ServiceSurroundings {
+/** The parts that hosting is built from. */
+export interface HostingOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly hostRules: HostRules;
+  /** How long a call that changes something may take; a read may take a third of it. */
+  readonly callMs: number;
+  /** Carries every exchange; undici unless a test passes one without sockets. */
+  readonly wire?: Wire;
+}
+
+interface Shared<Value> {
+  readonly value: Value;
+  users: number;
+}
+
+/** Shared values by key, each kept as long as somebody uses it. */
+function sharing<Value>(end: (value: Value) => Promise<void>) {
+  const all = new Map<string, Shared<Value>>();
+  return (key: string, create: () => Value): { readonly value: Value; readonly release: () => Promise<void> } => {
+    const shared = all.get(key) ?? { value: create(), users: 0 };
+    all.set(key, shared);
+    shared.users += 1;
+    return {
+      value: shared.value,
+      release: async () => {
+        shared.users -= 1;
+        if (shared.users > 0) return;
+        all.delete(key);
+        await end(shared.value);
+      },
+    };
+  };
+}
+
+/** The hosting layer at work. */
+export function openHosting(options: HostingOptions): Hosting {
+  const { clock, entropy, metrics } = options;
+  const resolve = openNames({ clock });
+  const credentialFor = sharing<Credential>(() => Promise.resolve());
+  const wireFor = sharing<OpenWire>((wire) => wire.close());
+  const given = options.wire;
+  return {
+    open: (settings, onList, onThrottled) => {
+      const base = checkBaseUrl(settings.baseUrl.trim(), options.hostRules);
+      if ('refused' in base) return base;
+      const token = settings.token.trimmed();
+      const key = createHash('sha256').update(`${base.origin}\n${token.reveal()}`).digest('hex');
+      const wire = wireFor(`${key}\n${settings.caBundle ?? ''}`, () =>
+        given === undefined
+          ? openUndiciWire(options.hostRules, resolve)
+          : { wire: given, close: () => Promise.resolve() },
+      );
+      const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
+      credential.value.reopen();
+      const around = { ...options, base, wire: wire.value.wire, credential: credential.value };
+      const deaf = credential.value.onThrottled(() => onThrottled?.(service));
+      const release = async (): Promise<void> => {
+        deaf();
+        await Promise.all([wire.release(), credential.release()]);
+      };
+      const tell: MirrorSurroundings['onList'] = (key, changed, problem) => onList({ service, key, changed, problem });
+      const service: Service = openService({ ...settings, token }, around, tell, release);
+      return service;
+    },
+  };
+}
+
+/** The parts that a service is built from. */
+interface ServiceSurroundings extends HostingOptions {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
-  /** How long a call that changes something may take; a read may take a third of it. */
-  readonly callMs: number;
 }
 
 function isSlowedDown(seen: Seen): boolean {
   return seen.was === 'answer' && (seen.status === 429 || seen.status === 425);
 }
-
-type Listing = Omit<Parameters<ListListener>[0], 'service'>;
 
 /** The account that a request names, wherever it does. */
 function accountIn(request: Request): unknown {
@@ -44,10 +109,10 @@ function accountIn(request: Request): unknown {
 }
 
 /** Opens one account behind one credential. */
-export function openService(
+function openService(
   settings: ServiceSettings,
   around: ServiceSurroundings,
-  onList: (listing: Listing) => void,
+  onList: MirrorSurroundings['onList'],
   release: () => Promise<void>,
 ): Service {
   const { clock, credential } = around;
@@ -67,12 +132,11 @@ export function openService(
       credential.exchange(transport, request, { urgency, leaveQueue: closing.signal, signal: closing.signal }),
     pollMs: settings.pollSeconds * 1000,
     listsAtOnce: Math.max(settings.concurrency, 1),
-    onList: (key, changed, problem) => onList({ key, changed, problem }),
+    onList,
   });
 
-  const { budget } = credential;
   const { name: account } = settings;
-  const stopGauges = account === undefined ? undefined : startGauges({ ...around, account, mirror, budget });
+  const stopGauges = account === undefined ? undefined : startGauges(account, mirror, around);
 
   const sent = async (request: Request, options: SendOptions): Promise<Outcome> => {
     const named = accountIn(request);
@@ -92,12 +156,7 @@ export function openService(
     const again = options.deadline !== undefined && isSlowedDown(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
-    const outcome = outcomeOf(
-      request.effect,
-      seen,
-      heldUntil === undefined ? undefined : heldUntil - clock.monotonic(),
-    );
-    return outcome;
+    return outcomeOf(request.effect, seen, heldUntil === undefined ? undefined : heldUntil - clock.monotonic());
   };
 
   return {
@@ -137,5 +196,42 @@ export function openService(
       leaveBudget();
       await release();
     },
+  };
+}
+
+const everyMs = 15_000;
+
+/**
+ * Sets an account's gauges every 15 s: the age of its data and the use of its budget. The returned function ends that and
+ * removes them; a gauge that is not set again is removed as well.
+ */
+function startGauges(account: string, mirror: Mirror, around: ServiceSurroundings): () => void {
+  const { clock, metrics } = around;
+  const { budget } = around.credential;
+  let grantedBefore = budget.granted();
+  let cancel = (): void => undefined;
+  let withdraw = new Map<string, () => void>();
+  const state = (): void => {
+    const stated = new Map<string, () => void>();
+    const gauge = (name: string, value: number, collection?: string): void => {
+      const labels = { account, ...(collection !== undefined && { collection }) };
+      metrics.gauge(name, labels, value);
+      stated.set(`${name} ${collection ?? ''}`, () => metrics.gauge(name, labels, undefined));
+    };
+    for (const [collection, age] of mirror.ages()) gauge('apphosting_mirror_age_seconds', age / 1000, collection);
+    gauge('apphosting_poll_interval_seconds', mirror.schedule.pollIntervalMs() / 1000);
+    gauge('apphosting_budget_requests_per_second', budget.requestsPerSecond());
+    gauge('apphosting_budget_used_requests_per_second', ((budget.granted() - grantedBefore) * 1000) / everyMs);
+    grantedBefore = budget.granted();
+    gauge('apphosting_budget_waiting', budget.waiting());
+    gauge('apphosting_forecast_requests_per_hour', mirror.schedule.forecastPerHour());
+    for (const [key, end] of withdraw) if (!stated.has(key)) end();
+    withdraw = stated;
+    cancel = clock.after(everyMs, state);
+  };
+  cancel = clock.after(everyMs, state);
+  return () => {
+    cancel();
+    for (const end of withdraw.values()) end();
   };
 }

@@ -1,6 +1,7 @@
+import type { Paint } from '../cli/output/colour.ts';
 import type { Screen } from './binaries/progress.ts';
 import { keyOf, stateOf, tableOf } from './table.ts';
-import type { TablePaint, Row } from './table.ts';
+import type { Row } from './table.ts';
 
 /** A screen that may be a terminal of a known size. */
 export interface TableScreen extends Screen {
@@ -15,7 +16,7 @@ export interface Display {
 }
 
 /** A display on a terminal. */
-export function liveDisplay(screen: TableScreen, paint: TablePaint): Display {
+export function liveDisplay(screen: TableScreen, paint: Paint): Display {
   let shown: readonly string[] = [];
   const clear = () => (shown.length === 0 ? '' : `\u001B[${shown.length}A\u001B[J`);
   const draw = (above: string, lines: readonly string[]) => {

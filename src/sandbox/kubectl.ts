@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { access } from 'node:fs/promises';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { environmentWith } from '../config.ts';
 import type { Binaries } from './binaries/binaries.ts';
@@ -17,7 +18,7 @@ export async function kubectl(
   if (data === undefined) return run(binaries, await theOnlyRunning(), args);
   const dir = resolve(data);
   if (await isRunningIn(dir)) return run(binaries, dir, args);
-  if (!(await exists(join(dir, 'run', 'etcd')))) throw new CannotStart(`no sandbox was ever up in ${dir}`);
+  if (!existsSync(join(dir, 'run', 'etcd'))) throw new CannotStart(`no sandbox was ever up in ${dir}`);
   say(`no sandbox is running in ${dir}: starting its Kubernetes for this command`);
   const folder = await keptFolder(dir);
   try {
@@ -41,19 +42,10 @@ async function theOnlyRunning(): Promise<string> {
   throw new CannotStart(`several sandboxes are running: name one with --data: ${[first, ...others].join(', ')}`);
 }
 
-function run({ kubectl: command }: Binaries, dir: string, args: readonly string[]): Promise<number> {
-  const { promise, resolve: ended, reject } = Promise.withResolvers<number>();
+async function run({ kubectl: command }: Binaries, dir: string, args: readonly string[]): Promise<number> {
   // Keep kubectl's cache in the sandbox's folder, not in the home folder.
   const env = environmentWith({ KUBECACHEDIR: join(dir, 'run', 'kubectl') });
   const child = spawn(command, ['--kubeconfig', join(dir, 'kubeconfig'), ...args], { stdio: 'inherit', env });
-  child.once('error', reject);
-  child.once('exit', (code) => ended(code ?? 1));
-  return promise;
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
 }

@@ -107,7 +107,8 @@ export class Parts {
       say,
       signal,
       port: ports.kubernetes,
-      onEnded: (part, ending) => this.#revival.ended(part, ending, async () => this.#controlPlane?.start(part)),
+      onEnded: (part, ending) =>
+        this.#revival.ended(part, ending, async () => this.#controlPlane?.daemons[part]?.start()),
     });
     return this.#controlPlane;
   }

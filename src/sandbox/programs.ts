@@ -3,6 +3,7 @@ import { execPath } from 'node:process';
 import { environmentWith, type SandboxSettings } from '../config.ts';
 import type { Program } from './control-plane/daemon.ts';
 import { runFolder } from './control-plane/leftovers.ts';
+import { answersOk } from './control-plane/programs.ts';
 import { wordsOf } from './arguments.ts';
 
 /** The commands that start the simulator and the operator; tests pass their own. */
@@ -95,14 +96,4 @@ export function operator(commands: Commands, dir: string, port: number, more: re
     // It finishes the calls it has begun.
     graceMs: 10_000,
   };
-}
-
-async function answersOk(url: string): Promise<boolean> {
-  try {
-    const { ok, body } = await fetch(url, { signal: AbortSignal.timeout(2000) });
-    await body?.cancel();
-    return ok;
-  } catch {
-    return false;
-  }
 }

@@ -1,7 +1,9 @@
 import process from 'node:process';
 import { join, relative } from 'node:path';
-import { parseFlags, sandboxCommand, surroundings, withoutColour, type SandboxSettings } from '../config.ts';
-import { CannotStart } from './control-plane/cannot-start.ts';
+import { command, type Called } from '../cli/frame.ts';
+import { paintFor } from '../cli/output/colour.ts';
+import { standard } from '../cli/output/speaks.ts';
+import { sandboxCommand, surroundings, type SandboxSettings } from '../config.ts';
 import { progressOn, seconds, type Progress } from './binaries/progress.ts';
 import { findBinaries } from './binaries/sources.ts';
 import { splitKubectl } from './arguments.ts';
@@ -12,7 +14,7 @@ import { kubectl } from './kubectl.ts';
 import { launch, samplesIn, type Recipe, type Sandbox } from './launch.ts';
 import { manifestsIn, type Manifest } from './manifests.ts';
 import { ownCommands, type Commands } from './programs.ts';
-import { colours, plain, stateOf } from './table.ts';
+import { stateOf } from './table.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -30,30 +32,28 @@ const ownRepository: Repository = {
 };
 
 /** `apphosting sandbox`: everything on this machine. Returns the exit code. */
-export async function sandbox(args: readonly string[], repository: Repository = ownRepository): Promise<number> {
+export function sandbox(args: readonly string[], repository: Repository = ownRepository): Promise<number> {
   const { own, kubectl: kubectlArgs } = splitKubectl(args);
-  const parsed = parseFlags(sandboxCommand, own);
-  if (parsed.kind === 'help') {
-    process.stdout.write(parsed.text);
-    return 0;
-  }
-  if (parsed.kind === 'wrong') {
-    process.stderr.write(`${parsed.line}\n`);
-    return 64;
-  }
-  using stop = stopSignal();
-  const progress = progressOn(process.stderr);
-  try {
-    if (kubectlArgs === undefined) return await runSandbox(parsed.settings, repository, progress, stop.signal);
-    const binaries = await findBinaries(surroundings(), progress, stop.signal);
-    return await kubectl(binaries, parsed.settings.data, kubectlArgs, progress.say);
-  } catch (error) {
-    if (stop.signal.aborted) return interrupted;
-    if (!(error instanceof CannotStart)) throw error;
-    process.stderr.write(`apphosting sandbox: ${error.message}\n`);
-    return 1;
-  }
+  return started(own, standard, repository, kubectlArgs);
 }
+
+const started = command(
+  sandboxCommand,
+  async ({ settings }: Asked, repository: Repository, kubectlArgs: readonly string[] | undefined) => {
+    using stop = stopSignal();
+    const progress = progressOn(process.stderr);
+    try {
+      if (kubectlArgs === undefined) return await runSandbox(settings, repository, progress, stop.signal);
+      const binaries = await findBinaries(surroundings(), progress, stop.signal);
+      return await kubectl(binaries, settings.data, kubectlArgs, progress.say);
+    } catch (error) {
+      if (stop.signal.aborted) return interrupted;
+      throw error;
+    }
+  },
+);
+
+type Asked = Called<(typeof sandboxCommand)['flags']>;
 
 const interrupted = 130;
 
@@ -64,7 +64,7 @@ async function runSandbox(
   signal: AbortSignal,
 ): Promise<number> {
   const crds = await manifestsIn(repository.crds);
-  const samples = await samplesOf(settings, repository);
+  const samples = settings.samples === 'none' ? [] : await samplesIn(settings.samples ?? repository.samples);
   const cleared = await clearAbandoned();
   if (cleared > 0) progress.say(`cleared away what killed sandboxes left in ${cleared} temporary folder(s)`);
   const folder = settings.data === undefined ? await temporaryFolder() : await keptFolder(settings.data);
@@ -102,11 +102,6 @@ async function runSandbox(
   }
 }
 
-async function samplesOf({ samples }: SandboxSettings, repository: Repository): Promise<readonly Manifest[]> {
-  if (samples === 'none') return [];
-  return samplesIn(samples ?? repository.samples);
-}
-
 async function untilStopped({ cluster }: Sandbox, display: Display, signal: AbortSignal): Promise<number> {
   await follow({ cluster, show: display.show, signal }, () => false);
   return 0;
@@ -140,7 +135,7 @@ async function untilReady(
 
 function displayOn(screen: NodeJS.WriteStream): Display {
   const began = performance.now();
-  if (screen.isTTY) return liveDisplay(screen, withoutColour() ? plain : colours);
+  if (screen.isTTY) return liveDisplay(screen, paintFor('auto', screen));
   return plainDisplay(screen, () => seconds(performance.now() - began));
 }
 
@@ -159,25 +154,17 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
   ].join('\n');
 }
 
-/** The wish to end: Ctrl-C, SIGTERM, a closed terminal, or the end of the program that launched us. */
-export interface StopSignal extends Disposable {
-  readonly signal: AbortSignal;
-}
-
-/** Turns these signals into one abort; further signals change nothing. */
-export function stopSignal(): StopSignal {
+/** One abort for the wish to end: Ctrl-C, SIGTERM, a closed terminal; further signals change nothing. */
+function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
-  const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const listeners = names.map((name) => [name, () => stop.abort(name)] as const);
-  for (const [name, listener] of listeners) process.on(name, listener);
   // `npm start` holds a channel to us; it closes when that process is killed, whatever the signal.
-  const disconnected = () => stop.abort('disconnect');
-  process.once('disconnect', disconnected);
+  const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
+  const end = () => stop.abort();
+  for (const name of names) process.on(name, end);
   return {
     signal: stop.signal,
     [Symbol.dispose]: () => {
-      for (const [name, listener] of listeners) process.off(name, listener);
-      process.off('disconnect', disconnected);
+      for (const name of names) process.off(name, end);
     },
   };
 }

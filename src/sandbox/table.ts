@@ -1,3 +1,5 @@
+import type { Paint } from '../cli/output/colour.ts';
+import { columns } from '../cli/output/table.ts';
 import { field, itemsOf, textOf } from './cluster.ts';
 
 /** One custom resource in the table. */
@@ -43,29 +45,10 @@ export function stateOf({ ready, reason, state, message }: Row): string {
   return `not ready${shown}${why === '' ? '' : `, ${why}`}`;
 }
 
-/** The colours of a table, or none. */
-export interface TablePaint {
-  readonly good: (text: string) => string;
-  readonly bad: (text: string) => string;
-  readonly faint: (text: string) => string;
-}
-
-const esc = '\u001B[';
-
-/** Colours for a terminal. */
-export const colours: TablePaint = {
-  good: (text) => `${esc}32m${text}${esc}39m`,
-  bad: (text) => `${esc}33m${text}${esc}39m`,
-  faint: (text) => `${esc}2m${text}${esc}22m`,
-};
-
-/** No colours. */
-export const plain: TablePaint = { good: (text) => text, bad: (text) => text, faint: (text) => text };
-
-const headings = ['KIND', 'NAME', 'READY', 'STATE', 'WHAT'] as const;
+const headings = ['KIND', 'NAME', 'READY', 'STATE', 'WHAT'];
 
 /** The table as lines that fit a terminal. */
-export function tableOf(rows: readonly Row[], size: { columns: number; rows: number }, paint: TablePaint): string[] {
+export function tableOf(rows: readonly Row[], size: { columns: number; rows: number }, paint: Paint): string[] {
   const cells = rows.map((row) => [
     row.kind,
     row.namespace === '' || row.namespace === 'default' ? row.name : `${row.namespace}/${row.name}`,
@@ -73,16 +56,11 @@ export function tableOf(rows: readonly Row[], size: { columns: number; rows: num
     row.state,
     row.ready === 'True' ? '' : [row.reason, row.message].filter((part) => part !== '').join(': '),
   ]);
-  const widths = headings.map((heading, at) => Math.max(heading.length, ...cells.map((row) => row[at]?.length ?? 0)));
-  const lineOf = (row: readonly string[]) =>
-    row
-      .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd((widths[at] ?? 0) + 2)))
-      .join('')
-      .trimEnd()
-      .slice(0, Math.max(20, size.columns - 1));
+  const width = Math.max(20, size.columns - 1);
+  const [head = '', ...lines] = columns([headings, ...cells]).map((line) => line.slice(0, width));
   const space = Math.max(1, size.rows - 2);
-  const shown = cells.slice(0, rows.length > space ? space - 1 : space);
-  const lines = shown.map((row) => (row[2] === 'True' ? paint.good : paint.bad)(lineOf(row)));
+  const shown = lines.slice(0, rows.length > space ? space - 1 : space);
+  const painted = shown.map((line, at) => paint(rows[at]?.ready === 'True' ? 'green' : 'yellow', line));
   const more = rows.length - shown.length;
-  return [paint.faint(lineOf(headings)), ...lines, ...(more > 0 ? [paint.faint(`… and ${more} more`)] : [])];
+  return [paint('dim', head), ...painted, ...(more > 0 ? [paint('dim', `… and ${more} more`)] : [])];
 }

@@ -10,10 +10,9 @@ import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { candidatesFor } from '../../src/cli/completion/completion.ts';
 import type { OpenCluster } from '../../src/cli/cluster/open.ts';
 import type { Speaks } from '../../src/cli/output/speaks.ts';
-import type { KubeCall } from '../../src/cli/in-memory/kube.ts';
 import { KubeError } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
-import { MemoryKube } from '../support/memory-kube.ts';
+import { MemoryKube, type KubeCall } from '../support/memory-kube.ts';
 import { clusterOf } from './support/in-memory.ts';
 import { ran } from './support/spoken.ts';
 
@@ -47,10 +46,10 @@ class Allowed extends MemoryKube {
       plural: 'subjectaccessreviews',
       namespaced: false,
     };
-    return this.perform({ verb: 'create', resource, namespace: undefined, name: undefined }, () => true);
+    return this.perform({ verb: 'create', resource, namespace: undefined, name: undefined }, async () => true);
   }
 
-  protected override async perform<T>(call: KubeCall, act: () => T): Promise<T> {
+  protected override async perform<T>(call: KubeCall, act: () => Promise<T>): Promise<T> {
     const name = call.resource.group === '' ? call.resource.plural : `${call.resource.plural}.${call.resource.group}`;
     const isAllowed = this.permissions.some(
       ({ verbs, resources }) => verbs.includes(call.verb) && resources.includes(name),

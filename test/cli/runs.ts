@@ -26,7 +26,7 @@ import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
 import { wordOf } from '../../src/config.ts';
 import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
-import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
+import { leaseResource } from '../../src/kube/lease.ts';
 import { listen } from '../../src/simulator/http/listen.ts';
 import { InProcess, namespace } from '../support/in-process.ts';
 import { clusterOf } from './support/in-memory.ts';

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { immutable, rulesKey } from '../../src/engine/kind/schema/rules.ts';
-import { fields, flag, integer, listByKey, listOf, mapOf, setOf, text } from '../../src/engine/kind/schema/schema.ts';
+import {
+  immutable,
+  rulesKey,
+  fields,
+  flag,
+  integer,
+  listByKey,
+  listOf,
+  mapOf,
+  setOf,
+  text,
+} from '../../src/engine/kind/schema/schema.ts';
 import { structural } from '../../src/crd/structural.ts';
 
 const word = text('A word.', { max: 10 });

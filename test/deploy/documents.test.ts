@@ -6,7 +6,7 @@ import { clusterWide, ownNamespace } from '../../src/crd/rbac.ts';
 import { pageName } from '../../src/crd/reference.ts';
 import { structural } from '../../src/crd/structural.ts';
 import { accesses } from '../../src/engine/kind/contract/access.ts';
-import { annotations } from '../../src/engine/objects/names.ts';
+import { annotations } from '../../src/engine/kind/contract/define.ts';
 import { doneAnnotation } from '../../src/kinds/solution-installation/solution-installation.ts';
 import { askedBy } from '../../src/kinds/app-environment/parts.ts';
 import { identities } from '../../src/kinds/identities.ts';

@@ -1,5 +1,5 @@
 import type { Condition, OwnCondition, Verdict } from '../../src/engine/kind/contract/step.ts';
-import { conclude, paused } from '../../src/engine/status/conditions.ts';
+import { conclude, paused } from '../../src/engine/context/report.ts';
 import { reasons, type Reason } from '../../src/engine/kind/contract/reasons.ts';
 
 /** What kstatus makes of an object, in its words. */

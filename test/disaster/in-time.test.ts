@@ -1,6 +1,6 @@
 /** What a request shows of its operation, and when: the polls are as slow as people like, the end of a request is not. */
 import { describe, expect, it } from 'vitest';
-import { eventResource } from '../../src/kube/events/events.ts';
+import { eventResource } from '../../src/kube/events.ts';
 import type { InProcess } from '../support/in-process.ts';
 import type { Interference } from '../support/disturbed-wire.ts';
 import {

@@ -4,7 +4,7 @@
  * differ, calls that are lost or late, and what others do in the service. The service's own ledger judges.
  */
 import { activationId } from '../../src/kinds/recovery-activation/content.ts';
-import type { ClusterSnapshot } from '../../src/cli/in-memory/cluster.ts';
+import type { ClusterSnapshot } from '../support/memory-cluster.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { InProcess } from '../support/in-process.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';

@@ -1,6 +1,6 @@
 import type { Condition, Verdict } from '../../src/engine/kind/contract/step.ts';
 import { describe, expect, it } from 'vitest';
-import { conclude, paused } from '../../src/engine/status/conditions.ts';
+import { conclude, paused } from '../../src/engine/context/report.ts';
 import { statusFlaws } from '../support/status-checker.ts';
 
 const base = { own: [], drifted: [], generation: 3, previous: [], wallMs: Date.UTC(2026, 0, 1) };

@@ -1,6 +1,6 @@
 import { isRecord } from '../../src/base/json.ts';
 import { describe, expect, it } from 'vitest';
-import { secretResource } from '../../src/kube/material/material.ts';
+import { secretResource } from '../../src/kube/material.ts';
 import { InProcess, namespace, type InProcessOptions } from '../support/in-process.ts';
 
 const email = { email: { addresses: ['ops@example.com'] } };

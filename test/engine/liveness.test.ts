@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Workers, type Ended } from '../../src/engine/queue/workers.ts';
-import { urgencies, WorkQueue } from '../../src/engine/queue/work-queue.ts';
+import { Workers, type Ended, urgencies, WorkQueue } from '../../src/engine/queue.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 const quiet = () => undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { secretResource } from '../../src/kube/material/material.ts';
+import { secretResource } from '../../src/kube/material.ts';
 import { InProcess } from '../support/in-process.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../kinds/support/world.ts';
 

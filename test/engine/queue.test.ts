@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { urgencies, WorkQueue } from '../../src/engine/queue/work-queue.ts';
+import { urgencies, WorkQueue } from '../../src/engine/queue.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 function aQueue(clock = new VirtualClock()): WorkQueue {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Urgency } from '../../src/engine/ports.ts';
-import { Budget, type Turn } from '../../src/hosting/budget.ts';
+import { Budget, type Turn } from '../../src/hosting/credential.ts';
 import { steadyEntropy } from './support/around.ts';
 import { settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Credential } from '../../src/hosting/credential.ts';
-import type { Seen } from '../../src/hosting/wire/outcome.ts';
+import type { Seen } from '../../src/hosting/wire/transport.ts';
 import { appsOf } from '../../src/hosting/requests.ts';
 import { collector, steadyEntropy } from './support/around.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Read, Request } from '../../src/engine/ports.ts';
-import type { Seen } from '../../src/hosting/wire/outcome.ts';
+import type { Seen } from '../../src/hosting/wire/transport.ts';
 import { alertOf, appsOf, drSourcesOf } from '../../src/hosting/requests.ts';
-import { fullList, type Listed } from '../../src/hosting/mirror/full-list.ts';
+import { fullList, type Listed } from '../../src/hosting/mirror/reading.ts';
 
 function seen(status: number, body: unknown = {}): Seen {
   const digest = JSON.stringify(body);

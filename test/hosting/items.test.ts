@@ -1,8 +1,7 @@
-import { sameJson } from '../../src/base/json.ts';
+import { sameJson, Secret } from '../../src/base/json.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { merged } from '../../src/hosting/mirror/items.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { merged } from '../../src/hosting/mirror/reading.ts';
 
 interface Item {
   readonly id: string;

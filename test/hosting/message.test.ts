@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorTextOf, wordsFrom } from '../../src/hosting/wire/message.ts';
-import { retryAfterMs } from '../../src/hosting/wire/outcome.ts';
+import { errorTextOf, wordsFrom } from '../../src/hosting/api/endpoint.ts';
+import { retryAfterMs } from '../../src/hosting/wire/transport.ts';
 
 describe('the short text of an error body', () => {
   it.each([

@@ -5,11 +5,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
-import { openHosts } from '../../src/hosting/wire/hosts.ts';
+import type { Clock } from '../../src/base/time.ts';
 import { lookupWith, openNames, type Resolve } from '../../src/hosting/wire/names.ts';
-import { openUndiciWire } from '../../src/hosting/wire/undici-wire.ts';
-import type { WireFailure, WireResponse } from '../../src/hosting/wire/wire.ts';
+import { openUndiciWire, type WireFailure, type WireResponse } from '../../src/hosting/wire/wire.ts';
 import { realClock } from '../support/real-time.ts';
 import { temporaryDir } from '../support/temporary.ts';
 import { loopbackRules } from './support/around.ts';
@@ -62,7 +60,7 @@ function answering(table: Readonly<Record<string, NameAnswer>>, otherwise: NameA
 }
 
 async function exchanged(resolve: Resolve, origin: string): Promise<WireResponse | WireFailure> {
-  const wire = openUndiciWire(openHosts(loopbackRules), resolve);
+  const wire = openUndiciWire(loopbackRules, resolve);
   closers.push(() => wire.close());
   return wire.wire({
     method: 'GET',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Effect } from '../../src/engine/ports.ts';
-import { outcomeOf, problemOf, type Answer, type Seen } from '../../src/hosting/wire/outcome.ts';
+import { outcomeOf, problemOf, type Answer, type Seen } from '../../src/hosting/wire/transport.ts';
 
 const effects: readonly Effect[] = ['read', 'create', 'update', 'remove', 'identified'];
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Read, Request } from '../../src/engine/ports.ts';
 import * as r from '../../src/hosting/requests.ts';
 import { flawOf } from '../../src/hosting/wire/transport.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/json.ts';
 
 const dr = { accountId: 'acc', configurationId: 'cfg', expectedGeneration: 3, requestId: 'req' };
 
@@ -87,7 +87,7 @@ const requests: readonly (readonly [Request, string, Request['effect']])[] = [
   [r.patchAlert({ alertId: 'a', threshold: 0, description: '' }), 'PATCH /alert', 'update'],
   [r.deleteAlert('a'), 'DELETE /alert', 'remove'],
   [r.postAlertToggle({ alertId: 'a', enabled: false }), 'POST /alert/toggle', 'update'],
-  [r.postAlertRefresh('a'), 'POST /alert/refresh', 'read'],
+  [r.postAlertRefresh({ alertId: 'a' }), 'POST /alert/refresh', 'read'],
   [
     r.postDisasterReadinessConfigure({
       accountId: 'acc',

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Service, ServiceSettings, ListListener } from '../../src/engine/ports.ts';
-import { openHosting } from '../../src/hosting/open.ts';
+import { openHosting } from '../../src/hosting/service.ts';
 import { appsOf, contactPointsOf, deleteContactPoint, postContactPoint } from '../../src/hosting/requests.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/json.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { collector, loopbackRules, steadyEntropy } from './support/around.ts';
 import { answer, pathOf, scriptedWire, type Script } from './support/scripted-wire.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/base/clock.ts';
-import { Secret } from '../../src/base/secret.ts';
+import type { Clock } from '../../src/base/time.ts';
+import { Secret } from '../../src/base/json.ts';
 import type { Outcome, Service } from '../../src/engine/ports.ts';
-import { openHosting } from '../../src/hosting/open.ts';
+import { openHosting } from '../../src/hosting/service.ts';
 import { contactPointsOf, postContactPoint } from '../../src/hosting/requests.ts';
 import { startSimulator, type Listening } from '../../src/simulator/start.ts';
 import { spoilingProxy, spoils, type SpoilingProxy } from '../scenarios/support/spoiling-proxy.ts';

@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { newReading, type Reading } from '../../src/hosting/mirror/reading.ts';
 import { alertStateOf } from '../../src/hosting/requests.ts';
-import { StateShare } from '../../src/hosting/mirror/state-share.ts';
+import { StateShare } from '../../src/hosting/credential.ts';
 import { pathOf } from './support/scripted-wire.ts';
 import { mirrorOfSmallWorld } from './support/small-world.ts';
-
-function alertThat(state: 'Firing' | 'Normal', id: string): Reading {
-  const reading = newReading(alertStateOf(id, 1_000), 0);
-  const items = new Map([[id, { state }]]);
-  return Object.assign(reading, { snapshot: { items, begunAt: 0, dateMs: undefined } });
-}
 
 describe('the share of states', () => {
   it('is taken place by place', () => {
@@ -20,10 +13,10 @@ describe('the share of states', () => {
 
   it('is asked for four times as often by an alert that fires', () => {
     const states = new StateShare();
-    const all = [...['a', 'b', 'c'].map((id) => alertThat('Normal', id)), alertThat('Firing', 'd')];
-    for (const reading of all) states.count(reading);
+    const all = [false, false, false, true].map((isFiring) => ({ isFiring }));
+    for (const alert of all) states.count(alert, alert.isFiring);
 
-    expect(all.map((reading) => states.intervalMs(reading, 5))).toEqual([7_000, 7_000, 7_000, 1_750]);
+    expect(all.map((alert) => states.intervalMs(alert, alert.isFiring, 5))).toEqual([7_000, 7_000, 7_000, 1_750]);
   });
 });
 

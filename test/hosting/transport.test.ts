@@ -7,7 +7,7 @@ import {
   postContactPoint,
 } from '../../src/hosting/requests.ts';
 import { openTransport, type Transport } from '../../src/hosting/wire/transport.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret } from '../../src/base/json.ts';
 import { answer, scriptedWire, type Script, type ScriptedWire } from './support/scripted-wire.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { namespace, type InProcess } from '../support/in-process.ts';
-import { secretResource } from '../../src/kube/material/material.ts';
+import { secretResource } from '../../src/kube/material.ts';
 import { aWorld, conditionOf, environmentOf, messageOf, statusOf } from './support/world.ts';
 
 const kind = 'AppEnvironment';

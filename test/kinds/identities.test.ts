@@ -5,7 +5,7 @@ import { sources } from '../repository/files.ts';
 describe('the list of kinds', () => {
   it('leaves out no kind that is written down', () => {
     const defined = [...sources()].filter(
-      ([path, text]) => path.startsWith('kinds/') && /= defineKind[<(]/u.test(text),
+      ([path, text]) => path.startsWith('kinds/') && /= define(?:Kind|Request)[<(]/u.test(text),
     );
 
     expect(kinds).toHaveLength(defined.length);

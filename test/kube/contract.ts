@@ -4,10 +4,10 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KubeApi, KubeError, type KubeObject, type KubeReason, type WatchEvent } from '../../src/engine/ports.ts';
-import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
-import { eventResource } from '../../src/kube/events/events.ts';
-import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
-import { compareVersions, isVersion } from '../../src/base/resource-version.ts';
+import { KubeObjectWriter } from '../../src/kube/object-writer.ts';
+import { eventResource } from '../../src/kube/events.ts';
+import { leaseResource } from '../../src/kube/lease.ts';
+import { compareVersions, isVersion } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
 import { present, thing, things } from './example.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { CredentialsError } from '../../src/kube/credentials/access.ts';
+import { CredentialsError } from '../../src/kube/credentials/configuration.ts';
 import { findCredentials } from '../../src/kube/credentials/credentials.ts';
 import { certificate, key } from '../hosting/support/certificate.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';

@@ -1,8 +1,8 @@
 import { microTime } from '../../src/base/time.ts';
 import { describe, expect, it } from 'vitest';
-import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events/events.ts';
+import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { thing, things } from './example.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agesOf, complaintsOf, type Listener } from '../../src/kube/watch/health.ts';
+import { agesOf, complaintsOf, type Listener } from '../../src/kube/reflector.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 function listener(name: string, heardAt: number | undefined, isSynced = true, problem?: string): Listener {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { leasePaceOf } from '../../src/kube/lease/lease.ts';
-import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
-import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { leasePaceOf, leaseResource } from '../../src/kube/lease.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { present } from './example.ts';
 import { candidate, holderIn, leaders, name, namespace, scene, settled } from './lease-scene.ts';

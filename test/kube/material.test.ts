@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material/material.ts';
+import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { describeKubeContract } from './contract.ts';
-import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 

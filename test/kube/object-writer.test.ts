@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { KubeError, type KubeObject, type KubeReason, type ObjectWriter } from '../../src/engine/ports.ts';
-import { mostSpecSize, withinSize } from '../../src/kube/watch/within-size.ts';
+import { mostSpecSize, withinSize, KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { sameJson } from '../../src/base/json.ts';
-import { KubeObjectWriter } from '../../src/kube/write/object-writer.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { present, thing, things } from './example.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openKube } from '../../src/kube/client/client.ts';
-import { Reflector } from '../../src/kube/watch/reflector.ts';
+import { Reflector } from '../../src/kube/reflector.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { eventually, realClock, realEntropy, tokenCredentials } from '../support/real-time.ts';
 import { scriptedServer } from '../support/scripted-server.ts';

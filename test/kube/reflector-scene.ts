@@ -1,8 +1,7 @@
 import type { CacheEvent } from '../../src/engine/ports.ts';
-import { Reflector, type ReflectorOptions } from '../../src/kube/watch/reflector.ts';
-import type { ListReason } from '../../src/kube/watch/watch-deadline.ts';
+import { type ListReason, Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { MemoryCluster } from '../support/memory-cluster.ts';
 import { MemoryKube } from '../support/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { thing, things } from './example.ts';

@@ -43,9 +43,7 @@ export class WholeLife {
     this.#options = options;
     this.world = new InProcess({ ...options, seed });
     this.processes = [this.world];
-    this.world.cluster.listen((change) => {
-      if (change !== 'restored') this.#see(change.object);
-    });
+    this.world.cluster.listen(({ object }) => this.#see(object));
   }
 
   #see(object: KubeObject): void {

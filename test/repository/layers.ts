@@ -107,12 +107,13 @@ function readsEnvironment(path: string, source: string): boolean {
 /** The rooms of the engine from the lowest floor up: a room may use those before it, and none after it. */
 const floors: readonly (readonly string[])[] = [
   ['ports.ts'],
-  ['kind/', 'queue/'],
-  ['status/', 'objects/'],
+  ['kind/'],
+  ['options.ts'],
+  ['queue.ts', 'objects/'],
   ['account/'],
   ['context/'],
-  ['call/'],
-  ['reconcile/'],
+  ['call.ts'],
+  ['reconcile.ts'],
   ['engine.ts'],
 ];
 

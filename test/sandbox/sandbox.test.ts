@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { paintFor } from '../../src/cli/output/colour.ts';
 import { splitKubectl, wordsOf } from '../../src/sandbox/arguments.ts';
 import { liveDisplay, plainDisplay } from '../../src/sandbox/display.ts';
 import { notReady } from '../../src/sandbox/follow.ts';
@@ -8,9 +9,11 @@ import { samplesIn } from '../../src/sandbox/launch.ts';
 import { inApplyOrder, manifestsIn, manifestsOf } from '../../src/sandbox/manifests.ts';
 import { operator, simulator } from '../../src/sandbox/programs.ts';
 import { revival } from '../../src/sandbox/revival.ts';
-import { plain, rowOf, stateOf, tableOf } from '../../src/sandbox/table.ts';
+import { rowOf, stateOf, tableOf } from '../../src/sandbox/table.ts';
 import type { Row } from '../../src/sandbox/table.ts';
 import { temporaryDir } from '../support/temporary.ts';
+
+const plain = paintFor('never', {});
 
 const row = (over: Partial<Row> = {}): Row => ({
   kind: 'ContactPoint',
@@ -130,14 +133,14 @@ describe('manifests', () => {
   });
 
   it.each([
-    { text: 'kind: Thing', says: 'a document without apiVersion, kind and metadata.name' },
-    { text: 'a: [', says: 'a.yaml: ' },
+    { text: 'kind: Thing', says: 'a.yaml:1: it has no apiVersion, kind and metadata.name' },
+    { text: 'a: [', says: 'a.yaml:1: ' },
   ])('that are wrong are named: $text', ({ text, says }) => {
-    expect(() => manifestsOf(text, 'a.yaml')).toThrow(says);
+    expect(() => manifestsOf(new Map([['a.yaml', text]]))).toThrow(says);
   });
 
   it('whose folder is absent say so', async () => {
-    await expect(manifestsIn('/does/not/exist')).rejects.toThrow('there is no folder /does/not/exist');
+    await expect(manifestsIn('/does/not/exist')).rejects.toThrow('/does/not/exist:1: there is no such file or folder');
   });
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
-import { ClassedApi } from '../../src/kube/client/classed-api.ts';
+import { ClassedApi } from '../../src/kube/client/api-classes.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
 import { KubeTransport, usualLimits } from '../../src/kube/client/transport.ts';
 import { findCredentials } from '../../src/kube/credentials/credentials.ts';

@@ -3,10 +3,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
-import { LeaseElection } from '../../src/kube/lease/lease.ts';
-import { leaseResource } from '../../src/kube/lease/lease-spec.ts';
-import { Reflector } from '../../src/kube/watch/reflector.ts';
-import type { ListReason } from '../../src/kube/watch/watch-deadline.ts';
+import { LeaseElection, leaseResource } from '../../src/kube/lease.ts';
+import { type ListReason, Reflector } from '../../src/kube/reflector.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';

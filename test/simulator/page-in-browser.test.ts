@@ -307,7 +307,7 @@ describe('the page in a browser', () => {
     await api('POST', '/app-env/stop', { appEnvId: 'env_3' });
     await page.until(`${textOf('[data-key="env env_3"]')}.startsWith('updating')`);
 
-    expect(await page.value('window.added')).toEqual(['env']);
+    expect(await page.value('window.added')).toEqual(['row env']);
     expect(await page.value(`document.querySelectorAll('*').length`)).toBeLessThan(3000);
     await page.value(`byId('tree').scrollTop = byId('tree').scrollHeight`);
     await page.until(`${textOf('#tree-list')}.includes('demo-foreign')`);

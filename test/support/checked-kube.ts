@@ -1,6 +1,6 @@
 import { sameJson } from '../../src/base/json.ts';
 import type { KubeObject, Resource } from '../../src/engine/ports.ts';
-import { group } from '../../src/engine/objects/names.ts';
+import { group } from '../../src/engine/kind/contract/define.ts';
 import { schemaFlaws, statusSchemas } from './crd-schema.ts';
 import { MemoryKube } from './memory-kube.ts';
 import { statusFlaws } from './status-checker.ts';

@@ -2,22 +2,21 @@
  * The whole system in one process and on one virtual clock: the operator as it is, a Kubernetes cluster in memory, and the
  * simulator without sockets. The same seed gives the same run.
  */
-import type { Clock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/time.ts';
 import { createOperator, resourceOf, type Operator } from '../../src/cli/operator/operator.ts';
-import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
-import type { AnyKind } from '../../src/engine/kind/contract/define.ts';
-import { group, version } from '../../src/engine/objects/names.ts';
+import { OperatorKey } from '../../src/engine/kind/planner/compare.ts';
+import { type AnyKind, group, version } from '../../src/engine/kind/contract/define.ts';
 import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
-import { openHosting } from '../../src/hosting/open.ts';
+import { openHosting } from '../../src/hosting/service.ts';
 import type { Wire } from '../../src/hosting/wire/wire.ts';
 import { kinds as allKinds } from '../../src/kinds/index.ts';
-import { secretResource } from '../../src/kube/material/material.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { secretResource } from '../../src/kube/material.ts';
+import { Secret } from '../../src/base/json.ts';
 import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { CheckedKube } from './checked-kube.ts';
-import { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { MemoryCluster } from './memory-cluster.ts';
 import { SeededEntropy, settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { aborted, forged, received, retold, timedOut, type Interference } from './disturbed-wire.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/time.ts';
 
 /** The clocks of one machine on shared time: they may run at another rate, and the machine may sleep. */
 export class MachineClock implements Clock {

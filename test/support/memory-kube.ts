@@ -1,9 +1,32 @@
-import { KubeInMemory, type KubeCall, type Verb } from '../../src/cli/in-memory/kube.ts';
-import type { MemoryWatch } from '../../src/cli/in-memory/watch.ts';
-import { KubeError, type KubeObject, type KubeReason, type Resource, type WatchEvent } from '../../src/engine/ports.ts';
-import type { MemoryCluster } from '../../src/cli/in-memory/cluster.ts';
+import { KubeInMemory } from '../../src/cli/in-memory/kube.ts';
+import { onlyMetadata } from '../../src/cli/in-memory/watch.ts';
+import {
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type KubeReason,
+  type Page,
+  type PageOptions,
+  type Resource,
+  type WatchEvent,
+  type WatchOptions,
+} from '../../src/engine/ports.ts';
+import { meets } from './label-selector.ts';
+import type { MemoryCluster } from './memory-cluster.ts';
+import { MemoryWatch } from './memory-watch.ts';
 
 const deadlineMs = 30_000;
+
+/** The verbs of `KubeApi`. */
+type Verb = 'get' | 'list' | 'watch' | 'create' | 'replace' | 'replaceStatus' | 'patch' | 'delete';
+
+/** One call: what is done to what. */
+export interface KubeCall {
+  readonly verb: Verb;
+  readonly resource: Resource;
+  readonly namespace: string | undefined;
+  readonly name?: string | undefined;
+}
 
 /** One call that was made. */
 export interface RecordedCall {
@@ -30,11 +53,12 @@ export interface Fault {
 }
 
 /** A connection to a cluster in memory, with faults of its own; several connections may share one cluster. */
-export class MemoryKube extends KubeInMemory {
+export class MemoryKube extends KubeInMemory<MemoryCluster> {
   readonly calls: RecordedCall[] = [];
   readonly #faults: { fault: Fault; skip: number; left: number }[] = [];
   readonly #watches = new Set<MemoryWatch>();
   readonly #latency: () => number;
+  readonly #pages = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
   #isCut = false;
   #watchLagMs = 0;
   /** Watches that are opened from now on are accepted, and nothing is heard on them. */
@@ -95,40 +119,108 @@ export class MemoryKube extends KubeInMemory {
     for (const watch of this.#watches) watch.isMuted = true;
   }
 
-  /** Refuses what the API server refuses by rules of its own, which no definition says. */
-  override async create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject> {
-    const flaw = flawOf(resource, object);
-    if (flaw === undefined) return super.create(resource, namespace, object);
-    await this.#travel();
-    throw new KubeError('invalid', flaw);
+  override get(...call: Parameters<KubeApi['get']>): Promise<KubeObject | undefined> {
+    return this.#called('get', call, () => super.get(...call));
   }
 
-  protected override opened(watch: MemoryWatch): void {
+  override list(resource: Resource, options: PageOptions): Promise<Page> {
+    const call = { verb: 'list', resource, namespace: options.namespace } as const;
+    return this.perform(call, async () => this.#page(resource, options));
+  }
+
+  override async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
+    const call = { verb: 'watch', resource, namespace: options.namespace } as const;
+    const watch = await this.perform(call, async () => {
+      const opened = new MemoryWatch(this.cluster, resource, options, this.isDeaf);
+      opened.open();
+      return opened;
+    });
     watch.lagMs = this.#watchLagMs;
     this.#watches.add(watch);
+    try {
+      yield* watch.events();
+    } finally {
+      this.#watches.delete(watch);
+      watch.close();
+    }
   }
 
-  protected override closed(watch: MemoryWatch): void {
-    this.#watches.delete(watch);
+  /** Refuses what the API server refuses by rules of its own, which no definition says. */
+  override async create(...call: Parameters<KubeApi['create']>): Promise<KubeObject> {
+    const [resource, namespace, object] = call;
+    const flaw = flawOf(resource, object);
+    if (flaw !== undefined) {
+      await this.#travel();
+      throw new KubeError('invalid', flaw);
+    }
+    return this.#called('create', [resource, namespace, nameOf(object)], () => super.create(...call));
   }
 
-  protected override get deaf(): boolean {
-    return this.isDeaf;
+  override replace(...call: Parameters<KubeApi['replace']>): Promise<KubeObject> {
+    return this.#called('replace', call, () => super.replace(...call));
   }
 
-  protected override async perform<T>({ verb, resource, namespace, name }: KubeCall, act: () => T): Promise<T> {
+  override replaceStatus(...call: Parameters<KubeApi['replaceStatus']>): Promise<KubeObject> {
+    return this.#called('replaceStatus', call, () => super.replaceStatus(...call));
+  }
+
+  override patch(...call: Parameters<KubeApi['patch']>): Promise<KubeObject> {
+    return this.#called('patch', call, () => super.patch(...call));
+  }
+
+  override delete(...call: Parameters<KubeApi['delete']>): Promise<void> {
+    return this.#called('delete', call, () => super.delete(...call));
+  }
+
+  #called<T>(
+    verb: Verb,
+    [resource, namespace, name]: readonly [Resource, string | undefined, string | undefined, ...unknown[]],
+    act: () => Promise<T>,
+  ): Promise<T> {
+    return this.perform({ verb, resource, namespace, name }, act);
+  }
+
+  #page(resource: Resource, options: PageOptions): Page {
+    const [id = '', from = '0'] = options.continue?.split(':') ?? [];
+    const started = options.continue === undefined ? this.#select(resource, options) : this.#pages.get(id);
+    if (started === undefined || started.version < this.cluster.compactedAt) {
+      throw new KubeError('gone', 'the continue token is too old');
+    }
+    const start = Number(from);
+    const items = started.items.slice(start, start + options.limit);
+    const isLast = start + options.limit >= started.items.length;
+    const token = id === '' ? String(this.#pages.size + 1) : id;
+    if (!isLast) this.#pages.set(token, started);
+    return {
+      items: options.metadataOnly === true ? items.map(onlyMetadata) : items,
+      resourceVersion: String(started.version),
+      continue: isLast ? undefined : `${token}:${start + options.limit}`,
+    };
+  }
+
+  #select(resource: Resource, { namespace, labelSelector }: PageOptions) {
+    const items = this.cluster
+      .all(resource)
+      .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+      .filter(({ metadata }) => meets(metadata.labels, labelSelector));
+    this.cluster.asked(resource);
+    return { items, version: this.cluster.version };
+  }
+
+  /** Does what a call asks for, unless something that was arranged befalls it. */
+  protected async perform<T>({ verb, resource, namespace, name }: KubeCall, act: () => Promise<T>): Promise<T> {
     this.calls.push({ verb, plural: resource.plural, namespace, name });
     await this.#travel();
     if (this.#isCut) throw new KubeError('unavailable', 'the network is cut');
     const fault = this.#faultFor(verb, resource);
     if (fault === undefined) {
       try {
-        return act();
+        return await act();
       } finally {
         await this.#travel();
       }
     }
-    if (fault.effect === 'after') act();
+    if (fault.effect === 'after') await act();
     if (fault.outcome === 'hang') return new Promise<T>(() => undefined);
     if (fault.outcome === 'timeout') {
       await new Promise<void>((resolve) => void this.cluster.clock.after(deadlineMs, resolve));
@@ -164,6 +256,11 @@ export class MemoryKube extends KubeInMemory {
     }
     return undefined;
   }
+}
+
+function nameOf(object: unknown): string | undefined {
+  const { metadata } = object as { readonly metadata?: { readonly name?: string } };
+  return metadata?.name;
 }
 
 const objectName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u;

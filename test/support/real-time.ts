@@ -1,7 +1,7 @@
-import type { Clock, Entropy } from '../../src/base/clock.ts';
+import type { Clock, Entropy } from '../../src/base/time.ts';
 import { randomUUID } from 'node:crypto';
-import type { KubeAccess, KubeCredentials } from '../../src/kube/credentials/access.ts';
-import { Secret } from '../../src/base/secret.ts';
+import type { KubeAccess, KubeCredentials } from '../../src/kube/credentials/configuration.ts';
+import { Secret } from '../../src/base/json.ts';
 
 /** Time as it is, for what runs over real sockets. */
 export const realClock: Clock = {

@@ -1,7 +1,7 @@
 /** The flags with which commands open an account of the service. */
 import { readFile } from 'node:fs/promises';
 import { hostFlags, hostRulesOf, text, wholeNumber } from '../../config.ts';
-import { Secret } from '../../base/secret.ts';
+import { Secret } from '../../base/json.ts';
 import type { Trouble } from '../frame.ts';
 import { realClock, realEntropy } from '../machine.ts';
 import { openAccount, type AccountReader } from './reader.ts';

@@ -1,10 +1,9 @@
 /** The credential of an account as the operator has it: from the Secret that a HostingAccount or a ClusterHostingAccount names. */
 import { z } from 'zod';
-import { isRecord } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
+import { isRecord, Secret } from '../../base/json.ts';
 import { text } from '../../config.ts';
 import { KubeError, type KubeApi, type KubeObject } from '../../engine/ports.ts';
-import { secretResource } from '../../kube/material/material.ts';
+import { secretResource } from '../../kube/material.ts';
 import { kindNamed } from '../cluster/objects.ts';
 import { clusterFlags, type OpenCluster } from '../cluster/open.ts';
 import type { Trouble } from '../frame.ts';

@@ -4,12 +4,11 @@
  * Guarantees: nothing but GET is sent; the same address gives the same answer for the whole run, so that everything that is
  * made of the answers fits together; an answer that did not come is told as such, and never looks like an empty one.
  */
-import type { Clock, Entropy } from '../../base/clock.ts';
-import { recordsIn } from '../../base/json.ts';
-import type { Secret } from '../../base/secret.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
+import { recordsIn, type Secret } from '../../base/json.ts';
 import type { Outcome, Request, Service } from '../../engine/ports.ts';
-import { openHosting } from '../../hosting/open.ts';
-import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';
+import { openHosting } from '../../hosting/service.ts';
+import type { HostRules } from '../../hosting/wire/hosts.ts';
 import { silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';
 
@@ -76,7 +75,7 @@ export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>)
 export function openAccount(access: AccountAccess, around: Around): AccountReader | { readonly refused: string } {
   const { clock, entropy } = around;
   const { hostRules, ...settings } = access;
-  const wire = openReadingWire(openHosts(hostRules), clock);
+  const wire = openReadingWire(hostRules, clock);
   const hosting = openHosting({
     clock,
     entropy,

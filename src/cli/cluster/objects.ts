@@ -1,6 +1,7 @@
 /** All objects of our kinds, read once and used for every question. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import { keyOf, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { resourceOf } from '../operator/operator.ts';
@@ -54,13 +55,8 @@ export function targetIn(word: string, only?: string): { readonly kind: AnyKind;
 
 /** `Kind/name` of a key, as people write it. */
 export function keyInWords(key: string): string {
-  const [kind = '', , ...name] = key.split('/');
-  return `${kind}/${name.join('/')}`;
-}
-
-/** Where an object is: `Kind/namespace/name`. */
-export function keyOfObject({ kind, metadata }: Pick<KubeObject, 'kind' | 'metadata'>): string {
-  return `${kind}/${metadata.namespace ?? ''}/${metadata.name}`;
+  const { kind, name } = partsOfKey(key);
+  return `${kind}/${name}`;
 }
 
 /** The conditions of an object. */
@@ -98,7 +94,7 @@ export function accountKeyOf({ kind, namespace = '', spec }: Placed): string | u
   const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
   const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
   const isShared = ref['kind'] === 'ClusterHostingAccount';
-  return isShared ? `ClusterHostingAccount//${name}` : `HostingAccount/${namespace}/${name}`;
+  return isShared ? keyOf('ClusterHostingAccount', '', name) : keyOf('HostingAccount', namespace, name);
 }
 
 /** The keys of the resources that an object's spec refers to. */
@@ -107,5 +103,5 @@ export function referencesOf({ kind, metadata, spec }: KubeObject): readonly str
   const parsed = found?.spec.safeParse(spec);
   if (found === undefined || parsed?.success !== true) return [];
   const { references = [] } = found.needs(parsed.data);
-  return references.map((need) => `${need.kind}/${metadata.namespace ?? ''}/${need.name}`);
+  return references.map((need) => keyOf(need.kind, metadata.namespace, need.name));
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { duration, text, wholeEnvironment } from '../../config.ts';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
-import type { CommandApi } from '../../kube/client/classed-api.ts';
+import type { CommandApi } from '../../kube/client/api-classes.ts';
 import { KubeTransport, usualLimits } from '../../kube/client/transport.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
 import { realClock } from '../machine.ts';
@@ -64,7 +64,7 @@ async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
   const { requestTimeout: seconds } = settings;
   const limits = { ...usualLimits, ...(seconds !== undefined && { requestMs: seconds * 1_000 }) };
   // Half of all that a command loads: not for those that open no cluster.
-  const { ClassedApi } = await import('../../kube/client/classed-api.ts');
+  const { ClassedApi } = await import('../../kube/client/api-classes.ts');
   const api = new ClassedApi(new KubeTransport(credentials, realClock, limits));
   const namespace = credentials.namespace ?? 'default';
   return { api, namespace, server: credentials.server.origin, close: () => api.close() };

@@ -1,11 +1,12 @@
 /** `apphosting inventory` and `apphosting catalog`: what is in an account of the service, and what it offers. */
 import { output, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord, recordsIn } from '../../base/json.ts';
+import { keyOfObject } from '../../engine/objects/stored.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
-import { keyOfObject, readObjects } from '../cluster/objects.ts';
+import { readObjects } from '../cluster/objects.ts';
 import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { readAccount, readWhole } from '../import/read-account.ts';
@@ -88,10 +89,11 @@ async function managersIn({
   const { objects, problems } = await readObjects(api, undefined);
   // What a solution has made is its own, unless a resource of its own is bound to it.
   const order = objects.toSorted((a, b) => Number(isSolution(b)) - Number(isSolution(a)));
-  const rows = order.flatMap(({ kind, metadata, status }) => {
+  const rows = order.flatMap((object) => {
+    const { status } = object;
     const made = recordsIn(status, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
     const ids = [...made, isRecord(status) ? status['externalId'] : undefined];
-    return ids.flatMap((id) => (typeof id === 'string' ? [[id, keyOfObject({ kind, metadata })] as const] : []));
+    return ids.flatMap((id) => (typeof id === 'string' ? [[id, keyOfObject(object)] as const] : []));
   });
   return { byId: new Map(rows), problems };
 }

@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { duration, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
-import { annotations } from '../../engine/objects/names.ts';
+import { annotations } from '../../engine/kind/contract/define.ts';
 import { askedBy } from '../../kinds/app-environment/parts.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
 import { command, type Trouble } from '../frame.ts';
+import { realTime, type Waiting } from '../machine.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { gitOwnerOf } from './owner.ts';
@@ -111,17 +112,6 @@ export function steeringCommand(name: Steering) {
   } satisfies CommandLine<Flags>;
 }
 
-/** The clock of a waiting command. */
-export interface Waiting {
-  readonly nowMs: () => number;
-  readonly pause: (ms: number) => Promise<void>;
-}
-
-const real: Waiting = {
-  nowMs: () => Date.now(),
-  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-};
-
 /** Runs one of them. */
 export function steering(name: Steering) {
   const way = ways[name];
@@ -130,7 +120,7 @@ export function steering(name: Steering) {
     async (
       { settings, operands: [word = ''], speaks, warn },
       given?: OpenCluster,
-      waiting: Waiting = real,
+      waiting: Waiting = realTime,
     ): Promise<number | Trouble> => {
       const target = targetIn(word, way.kind);
       if (target === undefined) {

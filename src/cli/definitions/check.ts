@@ -1,5 +1,5 @@
 /** Validates an object as the API server would on create: schema first, then CEL rules. */
-import { celName, rulesKey, type CelRule } from '../../engine/kind/schema/rules.ts';
+import { celName, rulesKey, type CelRule } from '../../engine/kind/schema/schema.ts';
 import { isRecord } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { identities } from '../../kinds/identities.ts';

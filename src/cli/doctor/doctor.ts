@@ -7,6 +7,7 @@ import { operatorNamespaceFlag } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
+import { realTime, type Waiting } from '../machine.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { asData } from '../output/print.ts';
 import { columns } from '../output/table.ts';
@@ -45,23 +46,23 @@ export const doctorCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting doctor`. */
-export const doctor = command(doctorCommand, ({ settings, speaks }, given?: OpenCluster) =>
+export const doctor = command(doctorCommand, ({ settings, speaks }, given?: OpenCluster, time: Waiting = realTime) =>
   inCluster(settings, given, async ({ api, server }) => {
     const { operatorNamespace, pre: isBefore } = settings;
     const namespace = settings.allNamespaces ? undefined : settings.namespace;
-    const until = Date.now() + (settings.wait ?? 0) * 1_000;
+    const until = time.nowMs() + (settings.wait ?? 0) * 1_000;
     const isSkipped = ({ code, object }: CheckFinding) =>
       settings.skip.includes(code) || settings.skip.includes(`${code}=${object}`);
     let findings: readonly CheckFinding[];
     for (;;) {
-      const all = await examine({ api, operatorNamespace, namespace, nowMs: Date.now(), isBefore });
+      const all = await examine({ api, operatorNamespace, namespace, time, isBefore });
       findings = all.filter((finding) => !isSkipped(finding));
-      if (codeOf(findings, settings.failOn) === exitCodes.fine || Date.now() >= until) break;
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      if (codeOf(findings, settings.failOn) === exitCodes.fine || time.nowMs() >= until) break;
+      await time.pause(2_000);
     }
     if (settings.bundle !== undefined) {
       const { objects } = await readObjects(api, namespace);
-      const about = { version: manifest.version, server, at: new Date().toISOString() };
+      const about = { version: manifest.version, server, at: new Date(time.nowMs()).toISOString() };
       await writeFile(settings.bundle, bundleOf(findings, objects, about));
     }
     speaks.out(printed(findings, settings.output, server));

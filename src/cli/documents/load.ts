@@ -29,7 +29,7 @@ export interface Loaded {
 }
 
 /** Something that keeps a document from being read. */
-interface Unreadable {
+export interface Unreadable {
   readonly place: Place;
   readonly message: string;
 }
@@ -42,46 +42,55 @@ export interface Documents {
   readonly notes: readonly string[];
 }
 
-/** Loads a folder, a file, or with `-` standard input. */
+/** Loads a folder, a file, or with `-` standard input; a folder with a kustomization as it is rendered. */
 export async function loadDocuments(path: string, input: NodeJS.ReadableStream = process.stdin): Promise<Documents> {
-  if (path === '-') return parsed([['(standard input)', await textOf(input)]], []);
-  const found = await stat(path).catch((error: unknown) => error as Error);
-  if (found instanceof Error) return failed(path, found);
-  if (!found.isDirectory()) return files([path], (file) => file, []);
-  const inside = (file: string) => relative(path, file);
-  const all: string[] = [];
-  const unreadable: Unreadable[] = [];
-  for await (const one of manifestsIn(path, [])) {
-    if (one.problem === undefined) all.push(one.path);
-    else unreadable.push({ place: { file: inside(one.path), line: 1 }, message: one.problem });
-  }
-  const sources = await files(all.filter((file) => !isKustomization(file)).toSorted(), inside, unreadable);
-  return all.some((file) => isKustomization(inside(file)) && !inside(file).includes('/'))
-    ? kustomized(path, sources)
-    : sources;
+  if (path === '-') return parsed([['(standard input)', await textOf(input)]]);
+  const { texts, unreadable } = await readTexts(path);
+  const documents = documentsIn(texts);
+  const all = { ...documents, unreadable: [...unreadable, ...documents.unreadable] };
+  return [...texts.keys()].some((file) => isKustomization(file) && !file.includes('/')) ? kustomized(path, all) : all;
 }
 
-/** The manifests below a folder and what cannot be read; links are followed, hidden names are not. `around` it are these folders. */
-async function* manifestsIn(
-  folder: string,
-  around: readonly string[],
-): AsyncGenerator<{ readonly path: string; readonly problem?: string }> {
-  const real = await realpath(folder);
-  if (around.includes(real)) {
-    yield { path: folder, problem: 'this link leads back to a folder that it stands in' };
-    return;
+/** The texts of the manifests in a folder, by their paths in it, or of one file; and what cannot be read. */
+export async function readTexts(
+  path: string,
+): Promise<{ readonly texts: ReadonlyMap<string, string>; readonly unreadable: readonly Unreadable[] }> {
+  const texts: [string, string][] = [];
+  const unreadable: Unreadable[] = [];
+  for await (const { file, ...found } of filesIn(path, [])) {
+    const name = relative(path, file) || file;
+    if ('text' in found) texts.push([name, found.text]);
+    else unreadable.push({ place: { file: name, line: 1 }, message: found.problem });
   }
-  const entries = await readdir(folder).catch((error: unknown) => error as Error);
-  if (entries instanceof Error) {
-    yield { path: folder, problem: reasonOf(entries) };
-    return;
+  return { texts: new Map(texts.toSorted(([a], [b]) => (a < b ? -1 : 1))), unreadable };
+}
+
+type Found = { readonly file: string } & ({ readonly text: string } | { readonly problem: string });
+
+/** The manifests at a path and what cannot be read; links are followed, hidden names are not. `around` it are these folders. */
+async function* filesIn(file: string, around: readonly string[]): AsyncGenerator<Found> {
+  try {
+    const found = await stat(file);
+    if (found.isFIFO() && !file.startsWith('/dev/')) {
+      yield { file, problem: 'it is a named pipe, which waits for a writer: give what it carries to -' };
+    } else if (!found.isDirectory()) {
+      yield { file, text: await readFile(file, 'utf8') };
+    } else {
+      const real = await realpath(file);
+      if (around.includes(real)) yield { file, problem: 'this link leads back to a folder that it stands in' };
+      else for (const name of await wantedIn(file)) yield* filesIn(join(file, name), [...around, real]);
+    }
+  } catch (error) {
+    yield { file, problem: reasonOf(error as Error) };
   }
-  for (const entry of entries.filter((name) => !name.startsWith('.')).toSorted()) {
-    const path = join(folder, entry);
-    const found = await stat(path).catch(() => undefined);
-    if (found?.isDirectory() === true) yield* manifestsIn(path, [...around, real]);
-    else if (isManifest(entry)) yield { path };
-  }
+}
+
+/** What is looked at in a folder: its manifests, and its folders. */
+async function wantedIn(folder: string): Promise<readonly string[]> {
+  const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
+  const isFolder = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.isDirectory();
+  const wanted = await Promise.all(names.map(async (name) => isManifest(name) || isFolder(name)));
+  return names.filter((_name, at) => wanted[at]);
 }
 
 /** The objects that `kustomize` builds from a folder, each with its place in the source files if it is found there. */
@@ -96,7 +105,7 @@ async function kustomized(path: string, sources: Documents): Promise<Documents> 
     const place = { file: 'kustomization.yaml', line: 1 };
     return { loaded: [], unreadable: [...sources.unreadable, { place, message: rendered.message }], notes: [] };
   }
-  const { loaded, unreadable } = parsed([['(rendered)', rendered.text]], []);
+  const { loaded, unreadable } = parsed([['(rendered)', rendered.text]]);
   const byName = new Map(sources.loaded.map((one) => [`${one.kind}/${one.name}`, one]));
   return {
     loaded: loaded.map((one) => {
@@ -143,7 +152,7 @@ function run(program: string, args: readonly string[]): Promise<Rendered> {
 }
 
 function isManifest(name: string): boolean {
-  return /\.(ya?ml|json)$/.test(name);
+  return /\.(ya?ml|json)$/.test(name) || isKustomization(name);
 }
 
 function isKustomization(file: string): boolean {
@@ -152,55 +161,25 @@ function isKustomization(file: string): boolean {
 
 /** The objects in these texts, by their paths; kustomizations are none. */
 export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
-  return parsed(
-    [...texts].filter(([file]) => !isKustomization(file)),
-    [],
-  );
+  return parsed([...texts].filter(([file]) => !isKustomization(file)));
 }
 
-async function files(
-  paths: readonly string[],
-  nameOf: (file: string) => string,
-  before: readonly Unreadable[],
-): Promise<Documents> {
-  const texts: [string, string][] = [];
-  const unreadable = [...before];
-  for (const path of paths) {
-    const text = await readFile(path, 'utf8').catch((error: unknown) => error as Error);
-    if (text instanceof Error) unreadable.push({ place: { file: nameOf(path), line: 1 }, message: reasonOf(text) });
-    else texts.push([nameOf(path), text]);
-  }
-  return parsed(texts, unreadable);
-}
-
-function failed(path: string, error: Error): Documents {
-  return { loaded: [], unreadable: [{ place: { file: path, line: 1 }, message: reasonOf(error) }], notes: [] };
-}
-
-function reasonOf(error: Error): string {
-  const code = (error as NodeJS.ErrnoException).code;
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ENOENT') return 'there is no such file or folder';
-  return code === 'EACCES' ? 'it may not be read' : error.message;
+  return code === 'EACCES' ? 'it may not be read' : message;
 }
 
-function parsed(texts: readonly (readonly [string, string])[], before: readonly Unreadable[]): Documents {
-  const loaded: Loaded[] = [];
-  const unreadable = [...before];
-  for (const [file, text] of texts) {
+function parsed(texts: readonly (readonly [string, string])[]): Documents {
+  const parts = texts.flatMap(([file, text]) => {
     const lines = new LineCounter();
-    for (const document of parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })) {
-      const at = (offset = 0): Place => ({ file, line: lines.linePos(offset).line });
-      const found = valueOf(document);
-      if ('problem' in found) {
-        unreadable.push({ place: at(found.offset), message: found.problem });
-        continue;
-      }
-      const start = startOf(document);
-      const flaw = read(document, found.value, at(start), (offset) => at(offset).line, loaded);
-      if (flaw !== undefined) unreadable.push({ place: at(start), message: flaw });
-    }
-  }
-  return { loaded, unreadable, notes: [] };
+    const documents = [...parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })];
+    return documents.flatMap((document) => partsOf({ file, lines, document }));
+  });
+  return {
+    loaded: parts.filter((part) => 'object' in part),
+    unreadable: parts.filter((part) => 'message' in part),
+    notes: [],
+  };
 }
 
 /** The value of a document, or what keeps it from being read, and where. */
@@ -221,43 +200,36 @@ function startOf({ contents }: Document): number {
   return isNode(contents) ? (contents.range?.[0] ?? 0) : 0;
 }
 
-/** Takes the objects of a document; a sentence says why there are none where there should be. */
-function read(
-  document: Document,
-  value: unknown,
-  place: Place,
-  lineAt: (offset?: number) => number,
-  into: Loaded[],
-): string | undefined {
-  if (value === null || value === undefined) return undefined;
-  if (!isRecord(value)) return 'it is no Kubernetes object';
-  if (value['kind'] === 'List' && Array.isArray(value['items'])) {
-    for (const [index, item] of value['items'].entries()) {
-      const line = lineOfPath(document, ['items', index], lineAt);
-      const one = isRecord(item) ? objectAt(document, ['items', index], item, { ...place, line }, lineAt) : undefined;
-      if (one === undefined) return `items[${index}] has no apiVersion, kind and metadata.name`;
-      into.push(one);
-    }
-    return undefined;
-  }
-  const one = objectAt(document, [], value, place, lineAt);
-  if (one === undefined) return 'it has no apiVersion, kind and metadata.name';
-  into.push(one);
-  return undefined;
+/** A document of a file. */
+interface Source {
+  readonly file: string;
+  readonly lines: LineCounter;
+  readonly document: Document.Parsed;
 }
 
-function objectAt(
-  document: Document,
-  base: readonly (string | number)[],
-  object: Readonly<Record<string, unknown>>,
-  place: Place,
-  lineAt: (offset?: number) => number,
-): Loaded | undefined {
-  const { apiVersion, kind, metadata } = object;
-  if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !isRecord(metadata)) return undefined;
-  const { name, generateName, namespace } = metadata;
+type Path = readonly (string | number)[];
+
+/** The objects of a document, and what is none where one should be. */
+function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
+  const { file, lines, document } = source;
+  const found = valueOf(document);
+  if ('problem' in found) return [{ place: { file, line: lines.linePos(found.offset).line }, message: found.problem }];
+  const { value } = found;
+  if (value === null || value === undefined) return [];
+  if (!isRecord(value)) return [{ place: placeOf(source, []), message: 'it is no Kubernetes object' }];
+  if (value['kind'] !== 'List' || !Array.isArray(value['items'])) return [objectAt(source, [], value)];
+  return value['items'].map((item, index) => objectAt(source, ['items', index], item));
+}
+
+function objectAt(source: Source, base: Path, object: unknown): Loaded | Unreadable {
+  const place = placeOf(source, base);
+  const { apiVersion, kind, metadata } = isRecord(object) ? object : {};
+  const { name, generateName, namespace } = isRecord(metadata) ? metadata : {};
   const called = typeof name === 'string' ? name : typeof generateName === 'string' ? `${generateName}new` : undefined;
-  if (called === undefined) return undefined;
+  if (!isRecord(object) || typeof apiVersion !== 'string' || typeof kind !== 'string' || called === undefined) {
+    const what = base.length === 0 ? 'it' : `items[${base.at(-1)}]`;
+    return { place, message: `${what} has no apiVersion, kind and metadata.name` };
+  }
   return {
     apiVersion,
     kind,
@@ -265,17 +237,14 @@ function objectAt(
     namespace: typeof namespace === 'string' && namespace !== '' ? namespace : undefined,
     object,
     place,
-    lineOf: (path) => lineOfPath(document, [...base, ...path], lineAt),
+    lineOf: (path) => placeOf(source, [...base, ...path]).line,
   };
 }
 
-function lineOfPath(
-  document: Document,
-  path: readonly (string | number)[],
-  lineAt: (offset?: number) => number,
-): number {
+/** Where a field stands, or the nearest one around it. */
+function placeOf({ file, lines, document }: Source, path: Path): Place {
   let node: unknown = document.contents;
-  let offset = isNode(node) ? node.range?.[0] : 0;
+  let offset = startOf(document);
   for (const part of path) {
     if (isAlias(node)) node = node.resolve(document);
     if (isMap(node)) {
@@ -288,5 +257,5 @@ function lineOfPath(
       offset = isNode(node) ? (node.range?.[0] ?? offset) : offset;
     } else break;
   }
-  return lineAt(offset);
+  return { file, line: lines.linePos(offset ?? 0).line };
 }

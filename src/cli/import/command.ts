@@ -15,19 +15,11 @@ import type { Speaks } from '../output/speaks.ts';
 import { columns } from '../output/table.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
-import { draftsOf, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
+import { draftsOf, folders, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
 import { callsOf, proved, type Proof } from './proof.ts';
 import { readAccount } from './read-account.ts';
 
-const importable = [
-  'HostedApp',
-  'AppEnvironment',
-  'ContactPoint',
-  'MetricAlert',
-  'DisasterProtection',
-  'MemberAccess',
-  'SolutionInstallation',
-] as const;
+const importable = Object.keys(folders);
 
 /** The flags of `apphosting import`. */
 export const importCommand = {
@@ -144,7 +136,7 @@ async function imported(
   const everything = draftsOf(content, found.names, settings.installation);
   const byHand = new Set(settings.installation.map(({ id }) => id));
   const isWanted = ({ kind, id }: Draft) =>
-    (settings.kind.length === 0 || (settings.kind as readonly string[]).includes(kind)) &&
+    (settings.kind.length === 0 || settings.kind.includes(kind)) &&
     (settings.id.length === 0 || settings.id.includes(id) || settings.member.includes(id) || byHand.has(id));
   const wanted = everything.drafts.filter(isWanted).map((draft) => (settings.observe ? asked(draft) : draft));
   const known = new Set([...everything.drafts.map(({ id }) => id), ...settings.member]);
@@ -195,22 +187,12 @@ interface Report {
   readonly isCheck: boolean;
 }
 
-const plurals: Readonly<Record<string, string>> = {
-  HostedApp: 'apps',
-  AppEnvironment: 'environments',
-  ContactPoint: 'contact points',
-  MetricAlert: 'alerts',
-  DisasterProtection: 'protections',
-  MemberAccess: 'members',
-  SolutionInstallation: 'installations',
-};
-
 const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
 function asText({ proof, edits, skipped, toFillIn, changes, written, isCheck }: Report): string {
-  const counts = Object.entries(plurals).flatMap(([kind, words]) => {
-    const count = proof.drafts.filter((draft) => draft.kind === kind).length;
-    return count === 0 ? [] : [`${words} ${count}`];
+  const counts = Object.values(folders).flatMap((folder) => {
+    const count = proof.drafts.filter((draft) => draft.folder === folder).length;
+    return count === 0 ? [] : [`${folder.replace('-', ' ')} ${count}`];
   });
   const observed = proof.drafts.filter((draft) => draft.observed !== undefined);
   const listed = (label: string, lines: readonly string[]) =>

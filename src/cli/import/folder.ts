@@ -4,14 +4,15 @@
  * Guarantees: a file is written whole or not at all; of a file that is there only fields that come from the service change, so
  * comments, order and edits by hand stay; no file is ever removed.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
 import { isRecord, sameJson } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
-import { group, version } from '../../engine/objects/names.ts';
+import { group, version } from '../../engine/kind/contract/define.ts';
 import { identities } from '../../kinds/identities.ts';
-import { valueOf } from '../documents/load.ts';
+import { readTexts, valueOf } from '../documents/load.ts';
 import type { Draft } from './manifests.ts';
 
 /** A file to write; `before` is undefined for a new one. */
@@ -33,20 +34,14 @@ export interface FolderContent {
 
 /** Reads a folder; one that is not there is empty. */
 export async function readFolder(folder: string): Promise<FolderContent | { readonly problem: string }> {
-  const files = new Map<string, string>();
+  const { texts, unreadable } = existsSync(folder) ? await readTexts(folder) : { texts: new Map(), unreadable: [] };
+  const [flaw] = unreadable;
+  if (flaw !== undefined) return { problem: `${flaw.place.file}: ${flaw.message}` };
+  const files = new Map([...texts].filter(([path]) => /\.ya?ml$/.test(path)));
   const names = new Map<string, string>();
   const paths = new Map<string, string>();
   const places = new Map<string, string>();
-  let entries: readonly string[];
-  try {
-    entries = await readdir(folder, { recursive: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { files, names, paths };
-    return { problem: (error as Error).message };
-  }
-  for (const path of entries.filter((one) => /\.ya?ml$/.test(one)).toSorted()) {
-    const text = await readFile(join(folder, path), 'utf8');
-    files.set(path, text);
+  for (const [path, text] of files) {
     const lines = new LineCounter();
     for (const document of parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })) {
       const read = valueOf(document);

@@ -1,6 +1,5 @@
 /** Turns the objects of an account into resources: references instead of ids, no defaults, no secrets. */
-import type { Json } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
+import { Secret } from '../../base/json.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
 import type { DisasterProtectionSpec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
 import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
@@ -39,6 +38,17 @@ export interface Skipped {
 const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
 const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
 
+/** Where the resources of each kind go; their report calls them so too. */
+export const folders = {
+  HostedApp: 'apps',
+  AppEnvironment: 'environments',
+  ContactPoint: 'contact-points',
+  MetricAlert: 'alerts',
+  DisasterProtection: 'protections',
+  MemberAccess: 'members',
+  SolutionInstallation: 'installations',
+} as const;
+
 const mark = /\s*apphosting:[a-z2-7]{16}$/;
 
 /** An installation that a person names: the service shows none. */
@@ -56,43 +66,29 @@ export function draftsOf(
   installations: readonly NamedInstallation[] = [],
 ): { readonly drafts: readonly Draft[]; readonly skipped: readonly Skipped[] } {
   const { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members } = content;
+  const names = namesIn(content, taken, installations);
+  const nameOf = (id: string) => names.get(id) ?? '';
   const drafts: Draft[] = [];
   const skipped: Skipped[] = [];
-  const add = (kind: keyof typeof folders, id: string, name = '', spec: Draft['spec'], more: Partial<Draft> = {}) => {
-    drafts.push({ kind, folder: folders[kind], id, name, spec, own: [], secrets: [], ...more });
+  const add = (kind: keyof typeof folders, id: string, spec: Draft['spec'], more: Partial<Draft> = {}) => {
+    drafts.push({ kind, folder: folders[kind], id, name: nameOf(id), spec, own: [], secrets: [], ...more });
   };
   const skip = (what: string, reason: string) => void skipped.push({ what, code: 'NotExpressible', reason });
-  const named = <Item>(items: readonly Item[], of: (item: Item) => { readonly id: string; readonly name: string }) =>
-    namesOf(items.map(of), taken);
-  const appNames = named(apps, ({ appId: id, name }) => ({ id, name }));
-  const environmentNames = named(environments, ({ appEnvId: id, appId, name, cliEnvName }) => {
-    return { id, name: cliEnvName ?? `${appNames.get(appId) ?? ''} ${name}` };
-  });
-  const pointNames = named(contactPoints, ({ contactPointId: id, name }) => ({ id, name }));
-  const alertNames = named(alerts, ({ alertId: id, name }) => ({ id, name }));
-  const memberNames = named(members, ({ membershipId: id }) => ({ id, name: id }));
-  const installationNames = named(installations, ({ id, appName: name }) => ({ id, name }));
-  const refIn = (names: ReadonlyMap<string, string>, id: string) => {
-    const name = names.get(id);
-    return name === undefined ? { externalId: id } : { name };
-  };
-  const written = new Map<string, string>();
+  const refTo = (id = '') => (names.has(id) ? { name: nameOf(id) } : { externalId: id });
+  const unread = new Set(apps.flatMap(({ appId, record }) => (record === undefined ? [appId] : [])));
   for (const app of apps) {
-    if (app.record === undefined) continue;
-    const name = appNames.get(app.appId) ?? '';
-    written.set(app.appId, name);
+    const { record } = app;
+    if (record === undefined) continue;
     const own = ['preset', 'port', 'builder', ...sourceFields.map((field) => `source.${field}`)];
-    add('HostedApp', app.appId, name, appSpec(app, app.record, name), { own });
+    add('HostedApp', app.appId, appSpec(app, record, nameOf(app.appId)), { own });
   }
   for (const { appEnvId: id, appId } of environments) {
-    const spec = { appRef: refIn(written, appId), externalId: id } satisfies AppEnvironmentSpec;
-    add('AppEnvironment', id, environmentNames.get(id), spec);
+    const appRef = unread.has(appId) ? { externalId: appId } : refTo(appId);
+    add('AppEnvironment', id, { appRef, externalId: id } satisfies AppEnvironmentSpec);
   }
   for (const point of contactPoints) {
-    const { contactPointId: id } = point;
-    const name = pointNames.get(id) ?? '';
-    const { spec, ...more } = contactPointDraft(point, name);
-    add('ContactPoint', id, name, spec, more);
+    const { spec, ...more } = contactPointDraft(point, nameOf(point.contactPointId));
+    add('ContactPoint', point.contactPointId, spec, more);
   }
   for (const alert of alerts) {
     const { alertId: id, contactPointIds = [], description = '' } = alert;
@@ -100,14 +96,15 @@ export function draftsOf(
       skip(`alert ${id}`, 'it tells no contact point, and a MetricAlert needs one');
       continue;
     }
-    const name = alertNames.get(id) ?? '';
-    const spec = {
-      environmentRef: refIn(environmentNames, alert.appEnvId ?? ''),
-      contactPointRefs: contactPointIds.map((point) => refIn(pointNames, point)),
-      ...alertSpec(alert, name),
-    };
+    const refs = { environmentRef: refTo(alert.appEnvId), contactPointRefs: contactPointIds.map(refTo) };
     const own = ['contactPointRefs', ...alertFields];
-    add('MetricAlert', id, name, spec, { own, ...(mark.test(description) && { observed: theirs }) });
+    const isTheirs = mark.test(description);
+    add(
+      'MetricAlert',
+      id,
+      { ...refs, ...alertSpec(alert, nameOf(id)) },
+      { own, ...(isTheirs && { observed: theirs }) },
+    );
   }
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
@@ -116,33 +113,51 @@ export function draftsOf(
       continue;
     }
     const shown = protectionSpec(protection);
-    const name = taken.get(id) ?? environmentNames.get(sourceAppEnvId) ?? namesOf([{ id, name: id }]).get(id);
-    const spec = { environmentRef: refIn(environmentNames, sourceAppEnvId), ...shown };
-    add('DisasterProtection', id, name, spec, { own: Object.keys(shown) });
+    const spec = { environmentRef: refTo(sourceAppEnvId), ...shown };
+    add('DisasterProtection', id, spec, { own: Object.keys(shown) });
   }
   for (const { membershipId: id, allowedAppEnvIds } of members) {
-    const environmentRefs = allowedAppEnvIds.map((appEnvId) => refIn(environmentNames, appEnvId));
+    const environmentRefs = allowedAppEnvIds.map(refTo);
     const isFull = environmentRefs.length === 0;
     const access = isFull ? ({ access: 'Full' } as const) : ({ access: 'Restricted', environmentRefs } as const);
     const spec = { externalId: id, ...access } satisfies MemberAccessSpec;
-    add('MemberAccess', id, memberNames.get(id), spec, { own: ['access', 'environmentRefs'] });
+    add('MemberAccess', id, spec, { own: ['access', 'environmentRefs'] });
   }
   for (const { id, ...told } of installations) {
-    const spec = { ...told, externalId: id } satisfies SolutionInstallationSpec;
-    add('SolutionInstallation', id, installationNames.get(id), spec, { observed: sentAnew });
+    add('SolutionInstallation', id, { ...told, externalId: id } satisfies SolutionInstallationSpec, {
+      observed: sentAnew,
+    });
   }
   return { drafts, skipped };
 }
 
-const folders = {
-  HostedApp: 'apps',
-  AppEnvironment: 'environments',
-  ContactPoint: 'contact-points',
-  MetricAlert: 'alerts',
-  DisasterProtection: 'protections',
-  MemberAccess: 'members',
-  SolutionInstallation: 'installations',
-} as const;
+/** The names of all resources, by the ids of what they are about. */
+function namesIn(
+  { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members }: AccountContent,
+  taken: ReadonlyMap<string, string>,
+  installations: readonly NamedInstallation[],
+): ReadonlyMap<string, string> {
+  const named = (items: Parameters<typeof namesOf>[0]) => namesOf(items, taken);
+  const appNames = named(apps.map(({ appId: id, name }) => ({ id, name })));
+  const environmentNames = named(
+    environments.map(({ appEnvId: id, appId, name, cliEnvName }) => {
+      return { id, name: cliEnvName ?? `${appNames.get(appId) ?? ''} ${name}` };
+    }),
+  );
+  const protectionNames = protections.map(({ configurationId: id, sourceAppEnvId = '' }) => {
+    const own = namesOf([{ id, name: id }]).get(id) ?? '';
+    return [id, taken.get(id) ?? environmentNames.get(sourceAppEnvId) ?? own] as const;
+  });
+  return new Map([
+    ...appNames,
+    ...environmentNames,
+    ...named(contactPoints.map(({ contactPointId: id, name }) => ({ id, name }))),
+    ...named(alerts.map(({ alertId: id, name }) => ({ id, name }))),
+    ...named(members.map(({ membershipId: id }) => ({ id, name: id }))),
+    ...named(installations.map(({ id, appName: name }) => ({ id, name }))),
+    ...protectionNames,
+  ]);
+}
 
 const theirs = {
   code: 'ManagedElsewhere',
@@ -237,78 +252,66 @@ function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): H
 
 type PointContent = NonNullable<AccountContent['contactPoints']>[number];
 
-/** What a contact point's settings are written from: what is open, and a reference to its Secret for what is not. */
+/** The settings of one type of contact point, by their fields. */
 interface PointSettings {
-  readonly config: PointContent['config'];
-  readonly open: <Name extends string>(field: Name) => { readonly [K in Name]?: string };
-  readonly secret: (field: string, what: string) => object;
+  /** The name of the settings in the spec. */
+  readonly way: string;
+  /** Fields that are written as they are. */
+  readonly open?: readonly string[];
+  /** Fields that come from a Secret, with what each is. */
+  readonly secrets?: Readonly<Record<string, string>>;
 }
 
-const settingsByType: Readonly<Record<string, (given: PointSettings) => object>> = {
-  email: ({ config }) => {
-    const addresses = addressesIn(config);
-    return { email: { addresses: addresses.length > 0 ? addresses : ['fill-in@example.com'] } };
+const pointTypes: Readonly<Record<string, PointSettings>> = {
+  email: { way: 'email' },
+  webhook: {
+    way: 'webhook',
+    open: ['httpMethod', 'username'],
+    secrets: { url: 'the URL that is called', password: 'the password' },
   },
-  webhook: ({ config, open, secret }) => {
-    const password = config?.['password'];
-    return {
-      webhook: {
-        url: secret('url', 'the URL that is called'),
-        ...open('httpMethod'),
-        ...open('username'),
-        ...(password !== undefined && password !== null && { password: secret('password', 'the password') }),
-      },
-    };
+  chat_webhook_a: {
+    way: 'chatA',
+    open: ['channel', 'mentionUsers'],
+    secrets: { webhookUrl: 'the incoming webhook' },
   },
-  chat_webhook_a: ({ open, secret }) => ({
-    chatA: { webhookUrl: secret('webhookUrl', 'the incoming webhook'), ...open('channel'), ...open('mentionUsers') },
-  }),
-  chat_webhook_b: ({ secret }) => ({ chatB: { webhookUrl: secret('webhookUrl', 'the workflow webhook') } }),
-  chat_webhook_c: ({ secret }) => ({ chatC: { webhookUrl: secret('webhookUrl', 'the incoming webhook') } }),
-  incident_service: ({ open, secret }) => ({
-    incident: { integrationKey: secret('integrationKey', 'the integration key'), ...open('severity') },
-  }),
+  chat_webhook_b: { way: 'chatB', secrets: { webhookUrl: 'the workflow webhook' } },
+  chat_webhook_c: { way: 'chatC', secrets: { webhookUrl: 'the incoming webhook' } },
+  incident_service: { way: 'incident', open: ['severity'], secrets: { integrationKey: 'the integration key' } },
 };
 
 function contactPointDraft(
   { contactPointId: id, name: shown, type, config }: PointContent,
   name: string,
 ): Pick<Draft, 'spec' | 'own' | 'ifAbsent' | 'secrets' | 'observed'> {
+  const { way, open = [], secrets: all = {} } = pointTypes[type] ?? {};
   const secretName = `contact-point-${name}`;
-  const needed: Record<string, string> = {};
-  const shownFields: string[] = [];
-  const settings = settingsByType[type]?.({
-    config,
-    open: (field) => {
-      const given = config?.[field] ?? '';
-      // A user name may be shown; it arrives wrapped because every unknown setting is.
-      const value = given instanceof Secret && field === 'username' ? given.reveal() : given;
-      if (typeof value === 'string') shownFields.push(field);
-      const text = openText(value);
-      return text === undefined ? {} : ({ [field]: text } as { readonly [K in typeof field]: string });
-    },
-    secret: (field, what) => {
-      needed[field] = what;
-      return { valueFrom: { secretKeyRef: { name: secretName, key: field } } };
-    },
+  // A webhook has a password only where one is shown, if masked.
+  const needed = Object.entries(all).filter(([field]) => field !== 'password' || (config?.[field] ?? null) !== null);
+  const texts = open.flatMap((field) => {
+    const given = config?.[field] ?? '';
+    // A user name may be shown; it arrives wrapped because every unknown setting is.
+    const text = given instanceof Secret && field === 'username' ? given.reveal() : given;
+    return typeof text === 'string' ? [[field, text] as const] : [];
   });
-  const spec = { ...(shown !== name && { name: shown }), externalId: id, ...(settings ?? { type }) };
-  const secrets = Object.keys(needed).length === 0 ? [] : [{ name: secretName, keys: needed }];
+  const addresses = addressesIn(config);
+  const settings = {
+    ...(type === 'email' && { addresses: addresses.length > 0 ? addresses : ['fill-in@example.com'] }),
+    ...Object.fromEntries(texts.filter(([, text]) => text !== '')),
+    ...Object.fromEntries(needed.map(([key]) => [key, { valueFrom: { secretKeyRef: { name: secretName, key } } }])),
+  };
+  const typed = way === undefined ? { type } : { [way]: settings };
+  const spec = { ...(shown !== name && { name: shown }), externalId: id, ...typed };
+  const secrets = needed.length === 0 ? [] : [{ name: secretName, keys: Object.fromEntries(needed) }];
   const reason = `settings not readable; fill them in${secrets.length > 0 ? `, and secrets/${secretName}.yaml` : ''}`;
   if (config === undefined) return { spec, own: ['name'], secrets, observed: { code: 'NeedsSecret', reason } };
-  const [way = ''] = Object.keys(settings ?? {});
   const inWay = (fields: readonly string[]) => fields.map((field) => `${way}.${field}`);
-  if (addressesIn(config).length > 0) shownFields.push('addresses');
-  return { spec, own: ['name', ...inWay(shownFields)], ifAbsent: inWay(Object.keys(needed)), secrets };
+  const own = [...texts.map(([field]) => field), ...(addresses.length > 0 ? ['addresses'] : [])];
+  return { spec, own: ['name', ...inWay(own)], ifAbsent: inWay(needed.map(([field]) => field)), secrets };
 }
 
 function addressesIn(config: PointContent['config']): readonly string[] {
   const listed = config?.['addresses'];
-  return Array.isArray(listed) ? listed.flatMap((one) => openText(one) ?? []) : [];
-}
-
-function openText(value: Json | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return Array.isArray(listed) ? listed.filter((one) => typeof one === 'string' && one !== '') : [];
 }
 
 type ProtectionContent = NonNullable<AccountContent['protections']>[number];

@@ -1,11 +1,11 @@
 /** Proves that applying the imported resources sends nothing, object by object. */
-import type { Actor } from '../plan/scene.ts';
-import { group, version } from '../../engine/objects/names.ts';
+import { group, version } from '../../engine/kind/contract/define.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { flawsOf, pathInWords } from '../definitions/check.ts';
 import { documentsIn } from '../documents/load.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';
+import { sortDocuments, type Actor } from '../plan/scenes.ts';
 import type { Draft, Skipped } from './manifests.ts';
 
 /** The result. */
@@ -59,18 +59,8 @@ export async function callsOf(
     requestsPerSecond,
   }: { readonly namespace?: string | undefined; readonly requestsPerSecond: number },
 ): Promise<readonly string[]> {
-  const { rows } = await makePlan({
-    name: '',
-    documents: documentsIn(texts),
-    base: undefined,
-    live: undefined,
-    liveProblems: [],
-    readers: [reader],
-    namespace,
-    requestsPerSecond,
-    only: [],
-    from: '',
-  });
+  const wanted = sortDocuments(documentsIn(texts), namespace);
+  const { rows } = await makePlan({ name: '', from: '', wanted, readers: [reader], requestsPerSecond });
   return rows.flatMap(({ kind, name, call }) => (call === undefined ? [] : [`${kind}/${name} ${call}`]));
 }
 
@@ -98,7 +88,7 @@ function play(drafts: readonly Draft[], reader: AccountReader, namespace: string
   const actors = drafts.map((draft): Actor => {
     return { kind: draft.kind, namespace, name: draft.name, metadata: {}, spec: objectOf(draft).spec };
   });
-  const after = { actors: [account, ...actors], secrets: new Map(), configMaps: new Map() };
+  const after = { actors: [account, ...actors], materials: new Map() };
   return rehearse({ before: undefined, after, readers: [reader] });
 }
 

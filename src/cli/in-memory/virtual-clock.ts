@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from '../../base/clock.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 
 interface Timer {
   readonly at: number;

@@ -1,68 +1,50 @@
-import { KubeError, type KubeObject, type Resource, type WatchEvent, type WatchOptions } from '../../engine/ports.ts';
-import { meets } from './label-selector.ts';
-import { type ClusterChange, keyOf, type MemoryCluster } from './cluster.ts';
+import type { KubeObject, Resource, WatchEvent, WatchOptions } from '../../engine/ports.ts';
+import { type ClusterChange, type ClusterInMemory, keyOf } from './cluster.ts';
 
 const bookmarkMs = 60_000;
 
 /** One open watch on a cluster in memory. */
-export class MemoryWatch {
-  readonly #cluster: MemoryCluster;
-  readonly #resource: string;
-  readonly #options: WatchOptions;
-  readonly #queue: { readonly event: WatchEvent; readonly at: number }[] = [];
+export class WatchInMemory {
+  protected readonly cluster: ClusterInMemory;
+  protected readonly resource: string;
+  protected readonly options: WatchOptions;
+  /** The version of the newest event, or the one that the watch began at. */
+  protected newest: number;
+  protected isEnded = false;
+  readonly #queue: WatchEvent[] = [];
   readonly #undo: (() => void)[] = [];
-  /** How long what happened takes to be heard. */
-  lagMs = 0;
-  #newest: number;
-  #isMuted = false;
-  #missed = false;
-  #ended: { readonly failure: KubeError | undefined } | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(cluster: MemoryCluster, resource: Resource, options: WatchOptions, isMuted = false) {
-    this.#isMuted = isMuted;
-    this.#cluster = cluster;
-    this.#resource = keyOf(resource);
-    this.#options = options;
-    this.#newest = Number(options.resourceVersion);
-    if (this.#newest < cluster.compactedAt) {
-      this.push({ type: 'ERROR', code: 410, message: 'too old resource version' });
-      this.end();
-      return;
-    }
-    for (const change of cluster.changesAfter(this.#newest)) this.#see(change);
-    this.#undo.push(cluster.listen((change) => (change === 'restored' ? this.end() : this.#see(change))));
-    const timeout = cluster.clock.after(options.timeoutSeconds * 1000, () => this.end());
-    this.#undo.push(timeout);
-    this.#scheduleBookmark();
-    const abort = (): void => this.end();
-    options.signal.addEventListener('abort', abort, { once: true });
-    this.#undo.push(() => options.signal.removeEventListener('abort', abort));
-    if (options.signal.aborted) this.end();
+  constructor(cluster: ClusterInMemory, resource: Resource, options: WatchOptions) {
+    this.cluster = cluster;
+    this.resource = keyOf(resource);
+    this.options = options;
+    this.newest = Number(options.resourceVersion);
   }
 
-  /** While muted, events are not delivered; a stream that missed some breaks when unmuted. */
-  set isMuted(isMuted: boolean) {
-    this.#isMuted = isMuted;
-    if (!isMuted && this.#missed) this.end(new KubeError('unavailable', 'the connection was reset'));
+  /** Begins: everything since its version is told, and everything from now on. */
+  open(): void {
+    for (const change of this.cluster.changesAfter(this.newest)) this.#see(change);
+    const { signal, timeoutSeconds } = this.options;
+    const abort = (): void => this.end();
+    signal.addEventListener('abort', abort, { once: true });
+    this.atClose(
+      this.cluster.listen((change) => this.#see(change)),
+      this.cluster.clock.after(timeoutSeconds * 1000, abort),
+      () => signal.removeEventListener('abort', abort),
+    );
+    this.#scheduleBookmark();
+    if (signal.aborted) this.end();
   }
 
   push(event: WatchEvent): void {
-    if (this.#ended !== undefined) return;
-    if (this.#isMuted) {
-      this.#missed = true;
-      return;
-    }
-    this.#queue.push({ event, at: this.#cluster.clock.monotonic() });
+    if (this.isEnded) return;
+    this.#queue.push(event);
     this.#wake?.();
   }
 
-  end(failure?: KubeError): void {
-    if (this.#isMuted && !this.#options.signal.aborted) {
-      this.#missed = true;
-      return;
-    }
-    this.#ended ??= { failure };
+  end(): void {
+    this.isEnded = true;
     this.#wake?.();
   }
 
@@ -72,47 +54,46 @@ export class MemoryWatch {
 
   async *events(): AsyncGenerator<WatchEvent, void, void> {
     for (;;) {
-      const next = this.#queue[0];
-      const earlyMs = next === undefined ? 0 : next.at + this.lagMs - this.#cluster.clock.monotonic();
-      if (earlyMs > 0) await new Promise<void>((resolve) => void this.#cluster.clock.after(earlyMs, resolve));
-      else if (next !== undefined) {
-        this.#queue.shift();
-        yield next.event;
-      } else if (this.#ended !== undefined) {
-        if (this.#ended.failure !== undefined) throw this.#ended.failure;
-        return;
-      } else await new Promise<void>((resolve) => (this.#wake = resolve));
+      const next = this.#queue.shift();
+      if (next !== undefined) yield next;
+      else if (this.isEnded) return;
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
     }
+  }
+
+  protected atClose(...undo: readonly (() => void)[]): void {
+    this.#undo.push(...undo);
+  }
+
+  /** True for the objects that the watch is about. */
+  protected selects({ metadata }: KubeObject): boolean {
+    const { namespace } = this.options;
+    return namespace === undefined || metadata.namespace === namespace;
+  }
+
+  protected bookmark(version: number): void {
+    this.newest = version;
+    this.push({ type: 'BOOKMARK', resourceVersion: String(version) });
   }
 
   /** A watch from a version that the cluster has not reached (again) waits, and says nothing. */
   #see(change: ClusterChange): void {
-    if (change.resource !== this.#resource || change.version <= this.#newest) return;
-    const was = change.before !== undefined && this.#selects(change.before);
-    const is = change.after !== undefined && this.#selects(change.after);
+    if (change.resource !== this.resource || change.version <= this.newest) return;
+    const was = change.before !== undefined && this.selects(change.before);
+    const is = change.after !== undefined && this.selects(change.after);
     if (!was && !is) return;
-    this.#newest = change.version;
+    this.newest = change.version;
     const type = is ? (was ? 'MODIFIED' : 'ADDED') : 'DELETED';
-    this.push({ type, object: this.#options.metadataOnly === true ? onlyMetadata(change.object) : change.object });
-  }
-
-  #selects({ metadata }: KubeObject): boolean {
-    const { namespace, labelSelector } = this.#options;
-    return (namespace === undefined || metadata.namespace === namespace) && meets(metadata.labels, labelSelector);
+    this.push({ type, object: this.options.metadataOnly === true ? onlyMetadata(change.object) : change.object });
   }
 
   #scheduleBookmark(): void {
-    const cancel = this.#cluster.clock.after(bookmarkMs, () => {
-      if (this.#ended !== undefined) return;
-      const version = this.#cluster.knownOf(this.#resource);
-      // Skip a bookmark that is not newer than the start of the watch.
-      if (version >= this.#newest && (!this.#cluster.isDrowsy || version > Number(this.#options.resourceVersion))) {
-        this.#newest = version;
-        this.push({ type: 'BOOKMARK', resourceVersion: String(version) });
-      }
+    const cancel = this.cluster.clock.after(bookmarkMs, () => {
+      if (this.isEnded) return;
+      this.bookmark(this.cluster.version);
       this.#scheduleBookmark();
     });
-    this.#undo.push(cancel);
+    this.atClose(cancel);
   }
 }
 

@@ -3,20 +3,17 @@
  *
  * Everything that touches the outside comes in, so that a test runs the same operator on a virtual clock and in memory.
  */
-import type { Clock, Entropy } from '../../base/clock.ts';
-import { group, version } from '../../engine/objects/names.ts';
+import type { Clock, Entropy } from '../../base/time.ts';
 import { Engine } from '../../engine/engine.ts';
-import { Outage } from '../../engine/status/outage.ts';
-import type { OperatorKey } from '../../engine/objects/fingerprint.ts';
-import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import type { OperatorKey } from '../../engine/kind/planner/compare.ts';
+import { Outage } from '../../kube/unavailable.ts';
+import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
-import { EventPublisher } from '../../kube/events/events.ts';
-import { complaintsOf, type Listener } from '../../kube/watch/health.ts';
-import { KubeMaterial } from '../../kube/material/material.ts';
-import { KubeObjectWriter } from '../../kube/write/object-writer.ts';
-import { Reflector } from '../../kube/watch/reflector.ts';
-import { withinSize } from '../../kube/watch/within-size.ts';
+import { EventPublisher } from '../../kube/events.ts';
+import { complaintsOf, type Listener, Reflector } from '../../kube/reflector.ts';
+import { KubeMaterial } from '../../kube/material.ts';
+import { KubeObjectWriter, withinSize } from '../../kube/object-writer.ts';
 
 export interface OperatorOptions {
   readonly kinds: readonly AnyKind[];

@@ -1,8 +1,8 @@
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { oldestMinor, type KubeClient } from '../../kube/client/client.ts';
-import { leaseResource } from '../../kube/lease/lease-spec.ts';
-import { configMapResource, secretResource } from '../../kube/material/material.ts';
+import { leaseResource } from '../../kube/lease.ts';
+import { configMapResource, secretResource } from '../../kube/material.ts';
 import { namespaceResource, resourceOf } from './operator.ts';
 
 /** The cluster and settings that the operator starts with. */

@@ -1,5 +1,4 @@
 /** `apphosting plan`: what applying some documents would send to the service, without sending it. */
-import type { Actor } from './scene.ts';
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import { choice, output, text, wholeNumber, type CommandLine, type Flags, type Settings } from '../../config.ts';
@@ -18,7 +17,7 @@ import { makePlan } from './make-plan.ts';
 import type { PlanAction, Plan } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
 import { planAsText } from './print-text.ts';
-import { liveActor, sortDocuments } from './scenes.ts';
+import { liveActor, sortDocuments, type Actor } from './scenes.ts';
 
 const gates = ['delete', 'restart', 'access', 'unknown'] as const;
 type Gate = (typeof gates)[number];
@@ -85,26 +84,22 @@ type Planned = Called<(typeof planCommand)['flags']>;
 /** Runs `apphosting plan`. */
 export const plan = command(planCommand, ({ settings, operands: [path = ''], speaks }: Planned, given?: OpenCluster) =>
   inClusterIfNamed(settings, given, async (cluster) => {
-    const documents = await loadDocuments(path);
-    const base = settings.base === undefined ? undefined : await loadDocuments(settings.base);
     const namespace = settings.namespace ?? cluster?.namespace ?? 'default';
-    const sorted = sortDocuments(documents, namespace);
-    const namespaces = new Set([namespace, ...sorted.scene.actors.map((actor) => actor.namespace)]);
+    const wanted = sortDocuments(await loadDocuments(path), namespace);
+    const base = settings.base && sortDocuments(await loadDocuments(settings.base), namespace);
+    const namespaces = new Set([namespace, ...wanted.scene.actors.map((actor) => actor.namespace)]);
     const live = cluster === undefined ? undefined : await liveActors(cluster, namespaces);
-    const opened = await openReaders(settings, cluster, [...sorted.scene.actors, ...(live?.actors ?? [])]);
+    const opened = await openReaders(settings, cluster, [...wanted.scene.actors, ...(live?.actors ?? [])]);
     if ('trouble' in opened) return opened;
     try {
       const made = await makePlan({
+        ...settings,
         name: settings.name ?? (path === '-' ? 'standard input' : basename(resolve(path))),
-        documents,
-        base,
-        live: live?.actors,
-        liveProblems: live?.problems ?? [],
-        readers: opened.readers,
-        namespace,
-        requestsPerSecond: settings.requestsPerSecond,
-        only: settings.only,
         from: path,
+        wanted,
+        base: base || undefined,
+        live,
+        readers: opened.readers,
       });
       speaks.out(printed(made, settings));
       return exitCodeOf(made, settings);

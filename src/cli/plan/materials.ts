@@ -1,17 +1,10 @@
 /** The Secrets and ConfigMaps of a plan: the given ones, and placeholders for those that are only named. */
-import type { Actor, Scene } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
 import type { Needs } from '../../engine/kind/contract/define.ts';
-import type { AccountReader } from '../account/reader.ts';
+import { keyOf } from '../../engine/objects/stored.ts';
 import { kinds } from '../../kinds/index.ts';
-
-/** A Secret or a ConfigMap. */
-interface Material {
-  readonly kind: 'Secret' | 'ConfigMap';
-  readonly namespace: string;
-  readonly name: string;
-  readonly values: Readonly<Record<string, string>>;
-}
+import type { AccountReader } from '../account/reader.ts';
+import type { Actor, Materials, Scene } from './scenes.ts';
 
 /** The Secrets, ConfigMaps and references of an object; none if its spec is not valid. */
 export function needsOf({ kind, spec }: Pick<Actor, 'kind' | 'spec'>): Needs {
@@ -20,61 +13,58 @@ export function needsOf({ kind, spec }: Pick<Actor, 'kind' | 'spec'>): Needs {
   return found === undefined || parsed?.success !== true ? {} : found.needs(parsed.data);
 }
 
-/** The placeholder for an unknown value: an address, because some fields accept nothing else. */
-function standIn(kind: string, namespace: string, name: string, key: string): string {
-  return `https://unknown.invalid/${kind}/${namespace}/${name}/${encodeURIComponent(key)}`;
+/** Who reads a plan's Secrets, and as whom. */
+export interface Readership {
+  readonly readers: readonly AccountReader[];
+  readonly operatorNamespace: string;
+  /** What the token of an account begins with; its id follows. */
+  readonly tokenPrefix: string;
 }
 
 /** All Secrets and ConfigMaps that the objects of a scene need. */
-export function materialsOf(
-  { actors, secrets, configMaps }: Scene,
-  readers: readonly AccountReader[],
-  operatorNamespace: string,
-  tokenPrefix: string,
+export function materialsOf(scene: Scene, readership: Readership): Materials {
+  const all = new Map<string, Readonly<Record<string, string>>>();
+  for (const [key, values] of [...placeholdersIn(scene), ...scene.materials, ...credentialsIn(scene, readership)])
+    all.set(key, { ...all.get(key), ...values });
+  return all;
+}
+
+type Material = readonly [key: string, values: Readonly<Record<string, string>>];
+
+/** Values for what is only named: addresses, because some fields accept nothing else. */
+function placeholdersIn({ actors, materials }: Scene): readonly Material[] {
+  return actors.flatMap((actor) => {
+    const { secrets = [], configMaps = [] } = needsOf(actor);
+    const wanted = [
+      ...secrets.map((need) => ({ kind: 'Secret', ...need })),
+      ...configMaps.map((need) => ({ kind: 'ConfigMap', ...need })),
+    ];
+    return wanted.flatMap(({ kind, name, key }): readonly Material[] => {
+      const place = keyOf(kind, actor.namespace, name);
+      // One that stands empty among the documents is filled by somebody else; one that has other keys lacks this one.
+      if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
+      return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
+    });
+  });
+}
+
+/** The Secrets of the accounts, which lead to what was read of each. */
+function credentialsIn(
+  { actors }: Scene,
+  { readers, operatorNamespace, tokenPrefix }: Readership,
 ): readonly Material[] {
-  const all = new Map<string, Material>();
-  const add = (
-    kind: Material['kind'],
-    namespace: string,
-    name: string,
-    values: Material['values'],
-    wins: boolean,
-  ): void => {
-    const at = `${kind}/${namespace}/${name}`;
-    const known = all.get(at)?.values ?? {};
-    all.set(at, { kind, namespace, name, values: wins ? { ...known, ...values } : { ...values, ...known } });
-  };
-  const given = { Secret: secrets, ConfigMap: configMaps } as const;
-  for (const kind of ['Secret', 'ConfigMap'] as const)
-    for (const [place, values] of given[kind]) {
-      const [namespace = '', name = ''] = place.split('/');
-      add(kind, namespace, name, values, true);
-    }
-  for (const actor of actors) {
-    const { namespace } = actor;
-    const needs = needsOf(actor);
-    for (const [kind, wanted] of [
-      ['Secret', needs.secrets ?? []],
-      ['ConfigMap', needs.configMaps ?? []],
-    ] as const)
-      for (const { name, key } of wanted) {
-        // One that stands empty among the documents is filled by somebody else; one that has other keys lacks this one.
-        const values = given[kind].get(`${namespace}/${name}`) ?? {};
-        if (Object.keys(values).length > 0) continue;
-        add(kind, namespace, name, { [key]: standIn(kind, namespace, name, key) }, false);
-      }
-    const accountId = actor.spec['externalId'];
-    if (typeof accountId !== 'string' || !actor.kind.endsWith('HostingAccount')) continue;
-    const where = actor.kind === 'HostingAccount' ? namespace : operatorNamespace;
+  return actors.flatMap(({ kind, namespace, spec }) => {
+    const accountId = spec['externalId'];
+    if (typeof accountId !== 'string' || !kind.endsWith('HostingAccount')) return [];
+    const where = kind === 'HostingAccount' ? namespace : operatorNamespace;
     const endpoint = readers.find((reader) => reader.accountId === accountId)?.endpoint ?? 'unknown.invalid';
     const baseUrl = `${isLoopback(endpoint) ? 'http' : 'https'}://${endpoint}`;
-    for (const field of ['credentialsRef', 'dangerousCredentialsRef']) {
-      const ref = actor.spec[field];
+    return [spec['credentialsRef'], spec['dangerousCredentialsRef']].flatMap((ref): readonly Material[] => {
       const name = isRecord(ref) ? ref['name'] : undefined;
-      if (typeof name === 'string') add('Secret', where, name, { baseUrl, token: `${tokenPrefix}${accountId}` }, true);
-    }
-  }
-  return [...all.values()];
+      if (typeof name !== 'string') return [];
+      return [[keyOf('Secret', where, name), { baseUrl, token: `${tokenPrefix}${accountId}` }]];
+    });
+  });
 }
 
 function isLoopback(endpoint: string): boolean {

@@ -5,23 +5,22 @@
  * It settles first with the objects before the change, then with those after it: only the calls of the second part are
  * caused by the change.
  */
-import { OperatorKey } from '../../engine/objects/fingerprint.ts';
-import { group, keyOf, version } from '../../engine/objects/names.ts';
+import { OperatorKey } from '../../engine/kind/planner/compare.ts';
+import { keyOf, keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
-import type { AnyKind } from '../../engine/kind/contract/define.ts';
-import { openHosting } from '../../hosting/open.ts';
+import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
+import { openHosting } from '../../hosting/service.ts';
 import { kinds } from '../../kinds/index.ts';
-import { isRecord, recordsIn } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
-import { secretResource } from '../../kube/material/material.ts';
+import { isRecord, recordsIn, Secret } from '../../base/json.ts';
+import { configMapResource, secretResource } from '../../kube/material.ts';
 import type { AccountReader, AccountReading } from '../account/reader.ts';
-import { MemoryCluster } from '../in-memory/cluster.ts';
+import { ClusterInMemory } from '../in-memory/cluster.ts';
 import { KubeInMemory } from '../in-memory/kube.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
 import { silent, unmeasured } from '../machine.ts';
 import { createOperator, resourceOf, type Operator } from '../operator/operator.ts';
-import type { Actor, Scene } from './scene.ts';
 import { materialsOf } from './materials.ts';
+import type { Actor, Scene } from './scenes.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
 
 /** The input of a rehearsal. */
@@ -91,7 +90,7 @@ export async function rehearse(play: Play): Promise<Played> {
 
 class Stage {
   readonly #clock: VirtualClock;
-  readonly #cluster: MemoryCluster;
+  readonly #cluster: ClusterInMemory;
   readonly #services: ReadonlyMap<string, ServiceInMemory>;
   readonly #readers: readonly AccountReader[];
   readonly #operator: Operator;
@@ -104,7 +103,7 @@ class Stage {
   constructor(readers: readonly AccountReader[]) {
     this.#readers = readers;
     this.#clock = new VirtualClock(Math.max(0, ...readers.map(({ asOfMs }) => asOfMs)));
-    this.#cluster = new MemoryCluster(this.#clock, new SeededEntropy(1));
+    this.#cluster = new ClusterInMemory(this.#clock, new SeededEntropy(1));
     this.#services = new Map(
       readers.map((reader) => {
         const environmentsOf = (app: string) => expectedOf(app, this.#actors);
@@ -174,12 +173,12 @@ class Stage {
     this.#actors = scene.actors;
     this.#beganAt = this.#clock.monotonic();
     this.#lastCallAt = this.#beganAt;
-    for (const { kind, namespace, name, values } of materialsOf(scene, this.#readers, operatorNamespace, tokenPrefix))
-      this.#place(kind, namespace, name, values);
+    const readership = { readers: this.#readers, operatorNamespace, tokenPrefix };
+    for (const [key, values] of materialsOf(scene, readership)) this.#place(key, values);
     const wanted = new Set(scene.actors.map((actor) => keyOf(actor.kind, this.#placeOf(actor), actor.name)));
-    for (const { kind, metadata } of this.objects()) {
-      if (wanted.has(keyOf(kind, metadata.namespace, metadata.name)) || metadata.deletionTimestamp !== undefined)
-        continue;
+    for (const object of this.objects()) {
+      const { kind, metadata } = object;
+      if (wanted.has(keyOfObject(object)) || metadata.deletionTimestamp !== undefined) continue;
       this.#cluster.delete(resourceOf(kindOf(kind)), metadata.namespace, metadata.name);
     }
     for (const actor of scene.actors) this.#enter(actor);
@@ -284,19 +283,14 @@ class Stage {
     this.#cluster.update(resource, namespace, actor.name, { ...made, status }, 'status');
   }
 
-  #place(
-    kind: 'Secret' | 'ConfigMap',
-    namespace: string,
-    name: string,
-    values: Readonly<Record<string, string>>,
-  ): void {
-    const resource =
-      kind === 'Secret' ? secretResource : { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
-    const data =
-      kind === 'Secret'
-        ? Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]))
-        : values;
-    const body = { apiVersion: 'v1', kind, metadata: { name, namespace }, data };
+  #place(key: string, values: Readonly<Record<string, string>>): void {
+    const { kind, namespace, name } = partsOfKey(key);
+    const isSecret = kind === 'Secret';
+    const resource = isSecret ? secretResource : configMapResource;
+    const rows = Object.entries(values).map(([field, value]) => {
+      return [field, isSecret ? Buffer.from(value).toString('base64') : value];
+    });
+    const body = { apiVersion: 'v1', kind, metadata: { name, namespace }, data: Object.fromEntries(rows) };
     const known = this.#cluster.get(resource, namespace, name);
     if (known === undefined) this.#cluster.create(resource, namespace, body);
     else this.#cluster.update(resource, namespace, name, { ...body, metadata: known.metadata }, 'object');

@@ -1,8 +1,6 @@
 /** Turns the recorded calls into the rows of a plan. */
-import type { Actor } from './scene.ts';
-import { isRecord, sameJson, type Json, type JsonObject } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
-import { partsOfKey } from '../../engine/objects/names.ts';
+import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
+import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject, Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { kinds } from '../../kinds/index.ts';
@@ -10,7 +8,7 @@ import { accountKeyOf, conditionOf } from '../cluster/objects.ts';
 import { needsOf } from './materials.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
-import { keyOfActor } from './scenes.ts';
+import { keyOfActor, type Actor } from './scenes.ts';
 import { configuredBy, isNewId } from './service-in-memory.ts';
 
 /** Further facts about the resources of a plan. */
@@ -77,13 +75,11 @@ export function foldedByAccount(rows: readonly PlanRow[], { actors, places }: Kn
 /** Objects that the operator would give up on as they are. */
 export function stalledOf(played: Played, known: Known): readonly Finding[] {
   return played.objects.flatMap((object) => {
-    const { kind, metadata } = object;
     const stalled = conditionOf(object, 'Stalled');
     if (stalled?.status !== 'True') return [];
-    const { namespace = '', name } = metadata;
-    const place = known.places.get(`${kind}/${namespace}/${name}`);
+    const key = keyOfObject(object);
     const message = plainText(`${stalled.reason}: ${stalled.message}`);
-    return [{ code: 'Stalled', incomplete: false, message, kind, namespace, name, ...place } as const];
+    return [{ code: 'Stalled', incomplete: false, message, ...partsOfKey(key), ...known.places.get(key) } as const];
   });
 }
 
@@ -94,7 +90,6 @@ interface Around extends Known {
 
 function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const { object, request, before } = call;
-  const { kind, namespace, name } = partsOfKey(object);
   const action = actionOf(request);
   const isNew = action === 'create';
   const all = [...fieldsOf(request, isNew ? undefined : before, around), ...unknownsOf(call)];
@@ -102,20 +97,9 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const fields =
     isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
   if (action === 'change' && fields.length === 0) return [];
-  const place = around.places.get(object);
   const note = noteOf(call, around);
-  return [
-    {
-      action,
-      kind,
-      namespace,
-      name,
-      call: request.endpoint,
-      fields: [...fields],
-      ...(note !== undefined && { note }),
-      ...place,
-    },
-  ];
+  const told = { call: request.endpoint, fields: [...fields], ...(note !== undefined && { note }) };
+  return [{ action, ...partsOfKey(object), ...told, ...around.places.get(object) }];
 }
 
 function actionOf({ endpoint, method, body = {} }: Request): PlanAction {
@@ -168,7 +152,7 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
 function gateOf({ object, request }: PlannedCall, { actors }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
     return 'once, and only while no other operation is under way';
-  const { spec } = actors.find(({ kind, namespace, name }) => `${kind}/${namespace}/${name}` === object) ?? {};
+  const { spec } = actors.find((actor) => keyOfActor(actor) === object) ?? {};
   const flags = ['--enable-activation', ...(spec?.['scope'] === 'Account' ? ['--enable-account-reset'] : [])];
   const until = plainText(textOf(spec?.['validUntil']));
   return `once, and only if the operator runs with ${flags.join(' and ')} since before this resource is created, until ${until}`;
@@ -275,12 +259,11 @@ function unknownRow(
   known: Known,
   { made, sent }: Readonly<Record<'made' | 'sent', ReadonlySet<string>>>,
 ): readonly PlanRow[] {
-  const { kind, metadata, status } = object;
-  const { namespace = '', name } = metadata;
-  const key = `${kind}/${namespace}/${name}`;
-  const place = known.places.get(key);
+  const { kind, status } = object;
+  const key = keyOfObject(object);
   const row = (fields: readonly PlanField[], note: string): readonly PlanRow[] => {
-    return [{ action: 'unknown', kind, namespace, name, fields: [...fields], note: plainText(note), ...place }];
+    const told = { fields: [...fields], note: plainText(note) };
+    return [{ action: 'unknown', ...partsOfKey(key), ...told, ...known.places.get(key) }];
   };
   const ready = conditionOf(object, 'Ready');
   const isStalled = conditionOf(object, 'Stalled')?.status === 'True';
@@ -311,7 +294,7 @@ function isOnlyObserved({ spec }: KubeObject): boolean {
 
 /** How many references an object stands on. */
 function depths(actors: readonly Actor[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
-  const byKey = new Map(actors.map((actor) => [`${actor.kind}/${actor.namespace}/${actor.name}`, actor]));
+  const byKey = new Map(actors.map((actor) => [keyOfActor(actor), actor]));
   const found = new Map<string, number>();
   const depthOf = (key: string, above: readonly string[]): number => {
     const known = found.get(key);
@@ -324,19 +307,15 @@ function depths(actors: readonly Actor[]): (row: Pick<PlanRow, 'kind' | 'namespa
     found.set(key, depth);
     return depth;
   };
-  return ({ kind, namespace, name }) => depthOf(`${kind}/${namespace}/${name}`, []);
+  return (row) => depthOf(keyOfActor(row), []);
 }
 
 const actions: readonly PlanAction[] = ['create', 'change', 'access', 'deploy', 'request', 'delete', 'unknown'];
 
 function order(a: PlanRow, b: PlanRow, depth: (row: PlanRow) => number): number {
-  const keys = (row: PlanRow) => [
-    row.kind,
-    row.namespace,
-    row.name,
-    String(actions.indexOf(row.action)),
-    row.call ?? '',
-  ];
+  const keys = ({ kind, namespace, name, action, call = '' }: PlanRow) => {
+    return [kind, namespace, name, String(actions.indexOf(action)), call];
+  };
   const [left, right] = [keys(a), keys(b)];
   const first = left.findIndex((part, index) => part !== right[index]);
   return depth(a) - depth(b) || (first < 0 ? 0 : (left[first] ?? '') < (right[first] ?? '') ? -1 : 1);

@@ -1,7 +1,7 @@
 /** Builds the scenes of a rehearsal from the documents and the cluster. */
-import type { Actor, Scene, MaterialValues } from './scene.ts';
 import { isRecord } from '../../base/json.ts';
-import { group, version } from '../../engine/objects/names.ts';
+import { group, version } from '../../engine/kind/contract/define.ts';
+import { keyOf, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { accountKeyOf } from '../cluster/objects.ts';
@@ -9,62 +9,73 @@ import { flawsOf, pathInWords } from '../definitions/check.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
 
+/** An object of ours that takes part. */
+export interface Actor {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** What the cluster shows of it now; absent where that is not known. */
+  readonly live?: { readonly generation: number; readonly status: Readonly<Record<string, unknown>> };
+  /** True if it may bind by name, because its binding is unknown. */
+  readonly presumed?: true;
+}
+
+/** The values of Secrets and ConfigMaps by their keys, `Secret/namespace/name`. */
+export type Materials = ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+/** All objects, Secrets and ConfigMaps at one time. */
+export interface Scene {
+  readonly actors: readonly Actor[];
+  readonly materials: Materials;
+}
+
 /** Documents that are fit to be played, and what is wrong with the others. */
 export interface Sorted {
   readonly scene: Scene;
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   readonly findings: readonly Finding[];
+  readonly notes: readonly string[];
   /** How many documents are of other kinds. */
   readonly others: number;
 }
 
 /** The key of an actor: `Kind/namespace/name`. */
 export function keyOfActor({ kind, namespace, name }: Pick<Actor, 'kind' | 'namespace' | 'name'>): string {
-  return `${kind}/${namespace}/${name}`;
+  return keyOf(kind, namespace, name);
 }
 
 /** Sorts documents: ours, Secrets, ConfigMaps, others; refuses what the API server would refuse. */
-export function sortDocuments(documents: Documents, fallbackNamespace: string): Sorted {
+export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fallbackNamespace: string): Sorted {
   const actors: Actor[] = [];
-  const secrets = new Map<string, Readonly<Record<string, string>>>();
-  const configMaps = new Map<string, Readonly<Record<string, string>>>();
+  const materials = new Map<string, Readonly<Record<string, string>>>();
   const places = new Map<string, { file: string; line: number }>();
-  const findings: Finding[] = documents.unreadable.map(({ place, message }) => {
+  const findings: Finding[] = unreadable.map(({ place, message }) => {
     return { code: 'Unreadable', incomplete: true, message, ...place };
   });
   let others = 0;
-  for (const loaded of documents.loaded) {
+  for (const loaded of all) {
+    const { apiVersion, kind, name, object, place } = loaded;
     const namespace = namespaceOf(loaded, fallbackNamespace);
-    if (loaded.apiVersion === 'v1' && loaded.kind === 'Secret')
-      secrets.set(`${namespace}/${loaded.name}`, secretValues(loaded));
-    else if (loaded.apiVersion === 'v1' && loaded.kind === 'ConfigMap')
-      configMaps.set(`${namespace}/${loaded.name}`, texts(loaded.object['data']));
-    else if (!loaded.apiVersion.startsWith(`${group}/`)) others += 1;
+    const key = keyOf(kind, namespace, name);
+    if (apiVersion === 'v1' && kind === 'Secret') materials.set(key, secretValues(object));
+    else if (apiVersion === 'v1' && kind === 'ConfigMap') materials.set(key, texts(object['data']));
+    else if (!apiVersion.startsWith(`${group}/`)) others += 1;
     else {
       const flaws = flawsOfDocument(loaded);
       findings.push(...flaws);
-      const key = `${loaded.kind}/${namespace}/${loaded.name}`;
       const first = places.get(key);
-      const { file, line } = loaded.place;
-      if (first !== undefined) {
+      if (first === undefined) {
+        places.set(key, place);
+        if (flaws.length === 0) actors.push(actorOf(loaded, namespace));
+      } else {
         const message = `it stands in ${first.file}:${first.line} too`;
-        findings.push({
-          code: 'Duplicate',
-          incomplete: false,
-          message,
-          kind: loaded.kind,
-          namespace,
-          name: loaded.name,
-          file,
-          line,
-        });
-        continue;
+        findings.push({ code: 'Duplicate', incomplete: false, message, kind, namespace, name, ...place });
       }
-      places.set(key, { file, line });
-      if (flaws.length === 0) actors.push(actorOf(loaded, namespace));
     }
   }
-  return { scene: { actors, secrets, configMaps }, places, findings, others };
+  return { scene: { actors, materials }, places, findings, notes, others };
 }
 
 function namespaceOf({ kind, namespace }: Loaded, fallback: string): string {
@@ -97,12 +108,9 @@ function actorOf({ kind, name, object }: Loaded, namespace: string): Actor {
   };
 }
 
-function secretValues({ object }: Loaded): Readonly<Record<string, string>> {
-  const data = Object.entries(texts(object['data'])).map(([key, value]) => [
-    key,
-    Buffer.from(value, 'base64').toString(),
-  ]);
-  return { ...(Object.fromEntries(data) as Record<string, string>), ...texts(object['stringData']) };
+function secretValues({ data, stringData }: Loaded['object']): Readonly<Record<string, string>> {
+  const decoded = Object.entries(texts(data)).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]);
+  return { ...(Object.fromEntries(decoded) as Record<string, string>), ...texts(stringData) };
 }
 
 function texts(value: unknown): Readonly<Record<string, string>> {
@@ -153,13 +161,8 @@ export function standInAccounts(actors: readonly Actor[], accountId: string): re
   return [...new Set(named)]
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((key) => {
-      const [kind = '', namespace = '', name = ''] = key.split('/');
-      const spec = { externalId: accountId, credentialsRef: { name: `credentials-of-${name}` } };
-      return { kind, namespace, name, metadata: {}, spec };
+      const parts = partsOfKey(key);
+      const spec = { externalId: accountId, credentialsRef: { name: `credentials-of-${parts.name}` } };
+      return { ...parts, metadata: {}, spec };
     });
-}
-
-/** Two sets of values as one; the second wins. */
-export function mergedValues(first: MaterialValues, second: MaterialValues): MaterialValues {
-  return new Map([...first, ...second]);
 }

@@ -6,46 +6,36 @@
  * leaves open is not made up. Nothing in here reaches the network.
  */
 import { isRecord, recordsIn } from '../../base/json.ts';
-import type { Request } from '../../engine/ports.ts';
+import type { Read, Request } from '../../engine/ports.ts';
+import { get, unwrapped } from '../../hosting/api/endpoint.ts';
 import { databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
-import type { Wire, WireResponse } from '../../hosting/wire/wire.ts';
+import type { Wire, WireFailure } from '../../hosting/wire/wire.ts';
 import { itemsRead, type AccountReader, type AccountReading } from '../account/reader.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 type Query = Readonly<Record<string, string>>;
 
+type ShelfName = 'app' | 'environment' | 'contactPoint' | 'alert' | 'member' | 'configuration';
+
 /** One kind of item of the service: how its list, its single read and its id are called. */
 interface Shelf {
+  /** Empty where the service has no list of them. */
   readonly list: string;
   readonly field: string;
-  readonly single: string | undefined;
+  readonly single?: string;
   readonly id: string;
-  /** What a list may be narrowed by. */
-  readonly by: readonly string[];
+  /** True where its list shows every field as well, so that no item is asked for by itself. */
+  readonly isListedWhole?: true;
 }
 
-const shelves = {
-  app: { list: '/apps', field: 'apps', single: '/app', id: 'appId', by: [] },
-  environment: { list: '/app-envs', field: 'appEnvs', single: undefined, id: 'appEnvId', by: ['appId'] },
-  contactPoint: {
-    list: '/contact-points',
-    field: 'contactPoints',
-    single: '/contact-point',
-    id: 'contactPointId',
-    by: [],
-  },
-  alert: { list: '/app-env/alerts', field: 'alerts', single: '/alert', id: 'alertId', by: ['appEnvId'] },
-  member: { list: '', field: '', single: '/member/env-access', id: 'membershipId', by: [] },
-  configuration: {
-    list: '/disaster-readiness/configurations',
-    field: 'items',
-    single: undefined,
-    id: 'configurationId',
-    by: [],
-  },
-} as const satisfies Record<string, Shelf>;
-
-type ShelfName = keyof typeof shelves;
+const shelves: Readonly<Record<ShelfName, Shelf>> = {
+  app: { list: '/apps', field: 'apps', single: '/app', id: 'appId' },
+  environment: { list: '/app-envs', field: 'appEnvs', id: 'appEnvId' },
+  contactPoint: { list: '/contact-points', field: 'contactPoints', single: '/contact-point', id: 'contactPointId' },
+  alert: { list: '/app-env/alerts', field: 'alerts', single: '/alert', id: 'alertId', isListedWhole: true },
+  member: { list: '', field: '', single: '/member/env-access', id: 'membershipId' },
+  configuration: { list: '/disaster-readiness/configurations', field: 'items', id: 'configurationId' },
+};
 
 /** How an item made in this run is recognised. */
 const newPrefix = 'new-';
@@ -58,11 +48,14 @@ export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }
 
-/** An item of the service as it stands at one moment of the run. */
+/** An item as this run made or changed it. */
 interface Kept {
+  readonly shelf: ShelfName;
   /** Undefined where it was deleted. */
   readonly item: Item | undefined;
   readonly isNew: boolean;
+  /** When the deployment that is under way ends, and what the item shows then. */
+  readonly settles?: { readonly at: number; readonly status: string };
 }
 
 interface Answer {
@@ -70,18 +63,19 @@ interface Answer {
   readonly body: unknown;
 }
 
+type Reply = Answer | WireFailure;
+type Failure = Extract<AccountReading, { is: 'failed' }>;
+
 /** A service in memory on top of what was read. */
 export class ServiceInMemory {
   readonly #reader: AccountReader;
   readonly #wallMs: () => number;
-  readonly #kept = new Map<string, Kept>();
-  readonly #settlesAt = new Map<string, { readonly at: number; readonly status: string }>();
-  readonly #failures = new Map<string, Extract<AccountReading, { is: 'failed' }>>();
-  readonly #listedAlerts = new Map<string, Item>();
-  #count = 0;
-  #underWay = new Set<Promise<unknown>>();
-
   readonly #environmentsOf: (app: string) => readonly Item[];
+  readonly #kept = new Map<string, Kept>();
+  readonly #listed = new Map<string, Item>();
+  readonly #failures = new Map<string, Failure>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #count = 0;
 
   /** `environmentsOf` tells the environments that are expected of a new database by its name: the interface names none. */
   constructor(reader: AccountReader, wallMs: () => number, environmentsOf: (app: string) => readonly Item[]) {
@@ -91,7 +85,7 @@ export class ServiceInMemory {
   }
 
   /** Reads that have no answer to go by, in the order of their addresses. */
-  get failures(): readonly Extract<AccountReading, { is: 'failed' }>[] {
+  get failures(): readonly Failure[] {
     return [...this.#failures].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, failure]) => failure);
   }
 
@@ -106,212 +100,214 @@ export class ServiceInMemory {
   readonly wire: Wire = async (request) => {
     const stopped = request.start();
     if (stopped !== undefined) return { failed: 'connection', message: stopped };
-    const answer = await this.#answer(request);
-    if (!('status' in answer)) return answer;
-    // Requests of recovery ask the service what time it is.
-    return { ...answer, headers: { ...answer.headers, date: new Date(this.#wallMs()).toUTCString() } };
-  };
-
-  async #answer(request: Parameters<Wire>[0]): Promise<WireResponse | { failed: 'connection'; message: string }> {
     const { pathname, searchParams } = new URL(request.path, 'https://service.invalid');
     const path = pathname.slice(pathname.indexOf(prefix) + prefix.length);
     const query = Object.fromEntries(searchParams);
-    if (request.method === 'GET') return this.#get(path, query);
     const body = request.body === undefined ? {} : (JSON.parse(request.body) as Item);
-    return responseOf(await this.#change(`${request.method} ${path}`, query, body));
-  }
+    const reply = await (request.method === 'GET'
+      ? this.#get(path, query)
+      : this.#change(`${request.method} ${path}`, { ...query, ...body }));
+    if ('failed' in reply) return reply;
+    // Requests of recovery ask the service what time it is.
+    const headers = { 'content-type': 'application/json', date: new Date(this.#wallMs()).toUTCString() };
+    return { status: reply.status, headers, text: JSON.stringify(reply.body) };
+  };
 
   /** The item that a call is about, as the service shows it at this moment. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
-    const named = { ...query, ...body } as Readonly<Record<string, unknown>>;
     if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
-    const shelf = shelfOf(endpoint);
-    if (shelf === undefined) return undefined;
-    const id = named[shelves[shelf].id];
-    return typeof id === 'string' ? this.#find(shelf, id, named) : undefined;
+    const name = shelfOf(endpoint);
+    const id = name === undefined ? undefined : { ...query, ...body }[shelves[name].id];
+    if (name === undefined || typeof id !== 'string') return undefined;
+    return (await this.#find(name, id)) ?? (name === 'environment' ? {} : undefined);
   }
 
-  async #get(path: string, query: Query): Promise<WireResponse | { failed: 'connection'; message: string }> {
+  #get(path: string, query: Query): Promise<Reply> | Reply {
     for (const [name, shelf] of Object.entries(shelves) as [ShelfName, Shelf][]) {
-      if (path === shelf.single) return this.#single(name, shelf, path, query);
-      if (path === shelf.list && shelf.list !== '') return this.#list(name, shelf, path, query);
+      if (path === shelf.single) return this.#single(name, query);
+      if (path === shelf.list) return this.#list(name, query);
     }
-    const configurationId = query['configurationId'];
-    if (path === '/disaster-readiness/points' && isNewId(configurationId))
-      return responseOf({ status: 200, body: { generation: 1, items: [] } });
+    if (path === '/disaster-readiness/points' && isNewId(query['configurationId']))
+      return done({ generation: 1, items: [] });
     return this.#base(path, query);
   }
 
   /** Answers of the service, as they were read. */
-  async #base(path: string, query: Query): Promise<WireResponse | { failed: 'connection'; message: string }> {
-    const reading = await this.#ask(path, query);
-    if (reading.is === 'answered') return responseOf(reading);
-    const statuses = { forbidden: 403, unauthorized: 401, refused: 400 } as const;
-    const { why, message } = reading;
-    if (why === 'forbidden' || why === 'unauthorized' || why === 'refused')
-      return responseOf({ status: statuses[why], body: {} });
-    return { failed: 'connection', message: withoutEndpoint(message) };
+  async #base(path: string, query: Query): Promise<Reply> {
+    const reading = await this.#ask(get(path, query));
+    if (reading.is === 'answered') return reading;
+    const statuses: Readonly<Record<string, number>> = { forbidden: 403, unauthorized: 401, refused: 400 };
+    const status = statuses[reading.why];
+    return status === undefined
+      ? { failed: 'connection', message: withoutEndpoint(reading.message) }
+      : { status, body: {} };
   }
 
-  async #ask(path: string, query: Query): Promise<AccountReading> {
-    const asking = this.#reader.read({ endpoint: `GET ${path}`, method: 'GET', path, query, effect: 'read' });
+  async #ask(request: Request): Promise<AccountReading> {
+    const asking = this.#reader.read(request);
     this.#underWay.add(asking);
     try {
       const reading = await asking;
-      if (reading.is === 'failed') this.#failures.set(`${path} ${JSON.stringify(query)}`, reading);
+      if (reading.is === 'failed') this.#failures.set(`${request.path} ${JSON.stringify(request.query)}`, reading);
       return reading;
     } finally {
       this.#underWay.delete(asking);
     }
   }
 
-  async #single(name: ShelfName, shelf: Shelf, path: string, query: Query) {
-    const id = query[shelf.id] ?? '';
-    const kept = this.#kept.get(`${name}/${id}`);
-    if (kept?.item === undefined && kept !== undefined) return responseOf(gone);
-    if (kept?.item !== undefined && kept.isNew) return responseOf({ status: 200, body: this.#now(name, kept.item) });
-    const listed = name === 'alert' ? this.#listedAlert(id) : undefined;
-    const base = listed === undefined ? await this.#base(path, query) : responseOf({ status: 200, body: listed });
-    if (kept?.item === undefined || !('status' in base) || base.status !== 200) return base;
-    const before = bodyIn(base);
-    return responseOf({ status: 200, body: { ...unwrapped(before), ...this.#now(name, kept.item) } });
+  async #itemsOf<One>({ first, items }: Read<One>): Promise<readonly One[]> {
+    const reading = await this.#ask(first);
+    return (reading.is === 'answered' ? items(reading.body) : undefined) ?? [];
   }
 
-  async #list(name: ShelfName, shelf: Shelf, path: string, query: Query) {
-    const isOfNew = shelf.by.some((field) => isNewId(query[field]));
-    const base = isOfNew ? responseOf({ status: 200, body: { [shelf.field]: [] } }) : await this.#base(path, query);
-    if (!('status' in base) || base.status !== 200) return base;
-    const body = bodyIn(base);
-    if (!isRecord(body) || !Array.isArray(body[shelf.field])) return base;
-    const isLast = typeof body['nextCursor'] !== 'string' || body['nextCursor'] === '';
-    const listed = (body[shelf.field] as unknown[]).flatMap((entry) => {
-      const id = isRecord(entry) ? entry[shelf.id] : undefined;
-      const kept = this.#kept.get(`${name}/${String(id)}`);
-      if (kept === undefined || !isRecord(entry)) return [entry];
-      return kept.item === undefined ? [] : [{ ...entry, ...this.#now(name, kept.item) }];
+  async #single(name: ShelfName, query: Query): Promise<Reply> {
+    const shelf = shelves[name];
+    const id = query[shelf.id] ?? '';
+    const kept = this.#kept.get(`${name}/${id}`);
+    if (kept?.isNew === true || (kept !== undefined && kept.item === undefined)) return answerOf(this.#asOfNow(kept));
+    const listed = shelf.isListedWhole === true ? this.#listedOf(name, id) : undefined;
+    const base = listed === undefined ? await this.#base(shelf.single ?? '', query) : done(listed);
+    if (kept === undefined || 'failed' in base || base.status !== 200) return base;
+    return done({ ...itemIn(base.body), ...this.#asOfNow(kept) });
+  }
+
+  async #list(name: ShelfName, query: Query): Promise<Reply> {
+    const { list, field, id } = shelves[name];
+    const base = Object.values(query).some(isNewId) ? done({ [field]: [] }) : await this.#base(list, query);
+    if ('failed' in base || base.status !== 200 || !isRecord(base.body) || !Array.isArray(base.body[field]))
+      return base;
+    const listed = (base.body[field] as readonly unknown[]).flatMap((entry) => {
+      const kept = isRecord(entry) ? this.#kept.get(`${name}/${String(entry[id])}`) : undefined;
+      if (kept === undefined) return [entry];
+      const item = this.#asOfNow(kept);
+      return item === undefined ? [] : [{ ...(entry as Item), ...item }];
     });
-    const made = isLast ? this.#made(name, shelf, query) : [];
-    return responseOf({ status: 200, body: { ...body, [shelf.field]: [...listed, ...made] } });
+    const isLast = (base.body['nextCursor'] ?? '') === '';
+    const made = isLast ? this.#made(name, query) : [];
+    return done({ ...base.body, [field]: [...listed, ...made] });
   }
 
   /** Items made in this run that a list would show. */
-  #made(name: ShelfName, shelf: Shelf, query: Query): readonly Item[] {
-    return [...this.#kept].flatMap(([key, { item, isNew }]) => {
-      if (!isNew || item === undefined || !key.startsWith(`${name}/`)) return [];
-      const isMeant = shelf.by.every((field) => query[field] === undefined || query[field] === item[field]);
-      return isMeant ? [this.#now(name, item)] : [];
-    });
+  #made(name: ShelfName, query: Query): readonly Item[] {
+    const made = [...this.#kept.values()].filter(({ shelf, isNew }) => isNew && shelf === name);
+    const items = made.map((kept) => this.#asOfNow(kept)).filter((item) => item !== undefined);
+    return items.filter((item) => Object.entries(query).every(([field, value]) => (item[field] ?? value) === value));
   }
 
   /** An item as of now: what was under way may have come to its end. */
-  #now(name: ShelfName, item: Item): Item {
-    const settles = name === 'environment' ? this.#settlesAt.get(String(item['appEnvId'])) : undefined;
-    if (settles === undefined || settles.at > this.#wallMs()) return item;
+  #asOfNow({ item, settles }: Kept): Item | undefined {
+    if (item === undefined || settles === undefined || settles.at > this.#wallMs()) return item;
     return { ...item, status: settles.status, updatedAt: new Date(settles.at).toISOString() };
   }
 
-  async #find(name: ShelfName, id: string, named: Item): Promise<Item | undefined> {
-    const kept = this.#kept.get(`${name}/${id}`);
-    if (kept?.item === undefined && kept !== undefined) return undefined;
-    if (kept?.isNew === true) return kept.item;
-    const listed = name === 'alert' ? this.#listedAlert(id) : undefined;
-    if (listed !== undefined) return { ...listed, ...kept?.item };
-    const shelf: Shelf = shelves[name];
-    const accountId = this.#reader.accountId;
-    const [path, query]: [string, Query] =
-      shelf.single === undefined
-        ? [shelf.list, { accountId, ...(name === 'configuration' && { limit: '100' }) }]
-        : [shelf.single, { [shelf.id]: id, ...(name === 'member' && { accountId }) }];
-    const reading = await this.#ask(path, query);
-    const body = reading.is === 'answered' && reading.status === 200 ? reading.body : undefined;
-    const listedIn = recordsIn(body, shelf.field).find((entry) => entry[shelf.id] === id);
-    const found = shelf.single === undefined ? listedIn : unwrapped(body);
-    return found !== undefined
-      ? { ...found, ...kept?.item }
-      : (kept?.item ?? (named['appEnvId'] === id ? {} : undefined));
+  /** An item as a list of it was answered. */
+  #listedOf(name: ShelfName, id: string): Item | undefined {
+    const shelf = shelves[name];
+    const key = `${name}/${id}`;
+    if (!this.#listed.has(key))
+      for (const item of itemsRead(this.#reader, shelf.list, shelf.field))
+        this.#listed.set(`${name}/${String(item[shelf.id])}`, item);
+    return this.#listed.get(key);
   }
 
-  #create(name: ShelfName, item: Item): Item {
-    const id = `${newPrefix}${name}-${(this.#count += 1)}`;
+  async #find(name: ShelfName, id: string): Promise<Item | undefined> {
+    const { accountId } = this.#reader;
+    if (shelves[name].single !== undefined) {
+      const reply = await this.#single(name, { [shelves[name].id]: id, ...(name === 'member' && { accountId }) });
+      return 'body' in reply && reply.status === 200 ? itemIn(reply.body) : undefined;
+    }
+    const kept = this.#kept.get(`${name}/${id}`);
+    const listed = this.#listedOf(name, id);
+    if (kept === undefined) return listed;
+    return kept.item && { ...listed, ...this.#asOfNow(kept) };
+  }
+
+  /** Every item of a kind as of now, as far as its lists were read. */
+  #all(name: 'alert' | 'configuration'): readonly Item[] {
+    const { list, field, id } = shelves[name];
+    const listed = itemsRead(this.#reader, list, field).flatMap((item): readonly Item[] => {
+      const kept = this.#kept.get(`${name}/${String(item[id])}`);
+      return kept === undefined ? [item] : kept.item === undefined ? [] : [{ ...item, ...kept.item }];
+    });
+    return [...listed, ...this.#made(name, {})];
+  }
+
+  #create(shelf: ShelfName, item: Item, settles?: Kept['settles']): Item {
+    const id = this.#newId(shelf);
     const at = new Date(this.#wallMs()).toISOString();
-    const made = { ...item, [shelves[name].id]: id, createdAt: at, updatedAt: at };
-    this.#kept.set(`${name}/${id}`, { item: made, isNew: true });
+    const made = { ...item, [shelves[shelf].id]: id, createdAt: at, updatedAt: at };
+    this.#kept.set(`${shelf}/${id}`, { shelf, item: made, isNew: true, ...(settles && { settles }) });
     return made;
   }
 
-  #merge(name: ShelfName, id: string, changes: Item): void {
-    const known = this.#kept.get(`${name}/${id}`);
-    const item = {
-      ...known?.item,
-      ...changes,
-      [shelves[name].id]: id,
-      updatedAt: new Date(this.#wallMs()).toISOString(),
-    };
-    this.#kept.set(`${name}/${id}`, { item, isNew: known?.isNew === true });
+  #newId(what: string): string {
+    return `${newPrefix}${what}-${(this.#count += 1)}`;
   }
 
-  #remove(name: ShelfName, id: string): Answer {
-    this.#kept.set(`${name}/${id}`, { item: undefined, isNew: false });
-    return { status: 200, body: { message: 'deleted' } };
+  #merge(shelf: ShelfName, id: string, changes: Item, settles?: Kept['settles']): void {
+    const known = this.#kept.get(`${shelf}/${id}`);
+    const updatedAt = new Date(this.#wallMs()).toISOString();
+    const item = { ...known?.item, ...changes, [shelves[shelf].id]: id, updatedAt };
+    this.#kept.set(`${shelf}/${id}`, { shelf, isNew: false, ...known, item, ...(settles && { settles }) });
   }
 
-  async #change(endpoint: string, query: Query, body: Item): Promise<Answer> {
-    const text = (field: string) => textOf(body[field] ?? query[field]);
+  #remove(shelf: ShelfName, id: string): Answer {
+    this.#kept.set(`${shelf}/${id}`, { shelf, item: undefined, isNew: false });
+    return done({ message: 'deleted' });
+  }
+
+  async #change(endpoint: string, given: Item): Promise<Answer> {
+    const { config: _neverShown, ...shown } = given;
+    const id = (shelf: ShelfName) => textOf(given[shelves[shelf].id]);
     switch (endpoint) {
       case 'POST /app':
-        return done({ appId: await this.#createApp(body) });
-      case 'PATCH /app':
-        this.#merge('app', text('appId'), {
-          ...body,
-          ...(body['customDockerfileContent'] !== undefined && { customDockerfileContentInUse: true }),
-        });
-        return done({ appId: body['appId'], environmentsAffected: 0 });
+        return done({ appId: await this.#createApp(given) });
+      case 'PATCH /app': {
+        const isCustom = given['customDockerfileContent'] !== undefined;
+        this.#merge('app', id('app'), { ...given, ...(isCustom && { customDockerfileContentInUse: true }) });
+        return done({ appId: given['appId'], environmentsAffected: 0 });
+      }
       case 'DELETE /app':
-        return this.#remove('app', text('appId'));
+        return this.#remove('app', id('app'));
       case 'POST /contact-point': {
-        const { config: _config, ...shown } = body;
-        return done({
-          message: 'created',
-          contactPoint: this.#create('contactPoint', { ...shown, dashboardDeployments: [] }),
-        });
+        const contactPoint = this.#create('contactPoint', { ...shown, dashboardDeployments: [] });
+        return done({ message: 'created', contactPoint });
       }
-      case 'PATCH /contact-point': {
-        const { config: _config, ...shown } = body;
-        this.#merge('contactPoint', text('contactPointId'), shown);
+      case 'PATCH /contact-point':
+        this.#merge('contactPoint', id('contactPoint'), shown);
         return done({ message: 'changed' });
-      }
       case 'DELETE /contact-point':
-        return this.#removeContactPoint(text('contactPointId'));
+        return this.#removeContactPoint(id('contactPoint'));
       case 'POST /app-env/alert':
-        return done({ message: 'created', alert: this.#create('alert', { ...alertDefaults, ...body }) });
+        return done({ message: 'created', alert: this.#create('alert', { ...alertDefaults, ...given }) });
       case 'PATCH /alert':
       case 'POST /alert/toggle':
-        this.#merge('alert', text('alertId'), body);
-        return done({ message: 'changed', enabled: body['enabled'] });
+        this.#merge('alert', id('alert'), given);
+        return done({ message: 'changed', enabled: given['enabled'] });
       case 'POST /alert/refresh':
-        return done(await this.#stateOf(text('alertId')));
+        return done(await this.#stateOf(id('alert')));
       case 'DELETE /alert':
-        return this.#remove('alert', text('alertId'));
-      case 'PATCH /member/env-access':
-        this.#merge('member', text('membershipId'), { allowedAppEnvIds: body['allowedAppEnvIds'] });
-        return done({ membershipId: body['membershipId'], allowedAppEnvIds: body['allowedAppEnvIds'] });
+        return this.#remove('alert', id('alert'));
+      case 'PATCH /member/env-access': {
+        const { membershipId, allowedAppEnvIds } = given;
+        this.#merge('member', id('member'), { allowedAppEnvIds });
+        return done({ membershipId, allowedAppEnvIds });
+      }
       case 'POST /disaster-readiness/configure':
-        return this.#configure(body);
+        return this.#configure(given);
       case 'POST /solutions':
-        return done(await this.#install(body));
+        return done(await this.#install(given));
       case 'POST /disaster-readiness/reset':
-        return this.#reset(body);
+        return this.#reset(given);
       default:
-        return endpoint.startsWith('POST /app-env/') ? this.#deploy(endpoint, body) : this.#receipt(endpoint, body);
+        return endpoint.startsWith('POST /app-env/') ? this.#deploy(endpoint, given) : this.#receipt(endpoint, given);
     }
   }
 
   /** A new app; the service gives a database its environment, which is under way for a while. */
   async #createApp(body: Item): Promise<unknown> {
     const { appId } = this.#create('app', newApp(body));
-    const { first, items } = databasePresetsOf();
-    const reading = await this.#ask(first.path, {});
-    const presets = reading.is === 'answered' ? (items(reading.body) ?? []) : [];
+    const presets = await this.#itemsOf(databasePresetsOf());
     if (presets.some(({ name }) => name === body['dockerPreset']))
       for (const environment of this.#environmentsOf(textOf(body['name'])))
         this.#createEnvironment({ ...environment, appId });
@@ -319,73 +315,49 @@ export class ServiceInMemory {
   }
 
   #createEnvironment(item: Item): Item {
-    const made = this.#create('environment', { region: '?', ...item, status: 'UPDATING' });
-    this.#settlesAt.set(String(made['appEnvId']), { at: this.#wallMs() + deploymentMs, status: 'running' });
-    return made;
+    return this.#create('environment', { region: '?', ...item, status: 'UPDATING' }, this.#deployed('running'));
+  }
+
+  /** What becomes of a deployment that begins now. */
+  #deployed(status: string): Kept['settles'] {
+    return { at: this.#wallMs() + deploymentMs, status };
   }
 
   /** The components that the catalog names, each an app with an environment. What else is made of them is not known. */
-  async #install(body: Item): Promise<Item> {
-    const { installationId, solutionSlug, appName, region } = body;
+  async #install({ installationId, solutionSlug, appName, region }: Item): Promise<Item> {
     if (installationId !== undefined) return { installationId, components: [] };
-    const { first, items } = solutionsOf(this.#reader.accountId);
-    const reading = await this.#ask(first.path, { accountId: this.#reader.accountId });
-    const catalog = reading.is === 'answered' ? items(reading.body) : undefined;
-    const made = catalog?.find((solution) => solution.solutionSlug === solutionSlug)?.components ?? [];
+    const catalog = await this.#itemsOf(solutionsOf(this.#reader.accountId));
+    const made = catalog.find((solution) => solution.solutionSlug === solutionSlug)?.components ?? [];
     const components = made.map(({ name, preset: dockerPreset = 'CUSTOM' }) => {
       const { appId } = this.#create('app', newApp({ name: `${name} of ${textOf(appName)}`, dockerPreset }));
       return { name, appId, appEnvId: this.#createEnvironment({ appId, name: '?', region })['appEnvId'] };
     });
-    return { installationId: `${newPrefix}installation-${(this.#count += 1)}`, components };
+    return { installationId: this.#newId('installation'), components };
   }
 
   /** A deployment, a stop or a start: it is under way for a while, and then at rest. */
-  async #deploy(endpoint: string, body: Item): Promise<Answer> {
-    const named = textOf(body['appEnvId']);
-    const status = endpoint === 'POST /app-env/stop' ? 'stopped' : 'running';
-    this.#merge('environment', named, { status: 'UPDATING' });
-    this.#settlesAt.set(named, { at: this.#wallMs() + deploymentMs, status });
-    const contentId = `${newPrefix}content-${(this.#count += 1)}`;
-    return done({ success: true, message: 'accepted', contentId, appEnv: { appEnvId: named, status: 'UPDATING' } });
+  #deploy(endpoint: string, { appEnvId }: Item): Answer {
+    const status = 'UPDATING';
+    this.#merge(
+      'environment',
+      textOf(appEnvId),
+      { status },
+      this.#deployed(endpoint.endsWith('/stop') ? 'stopped' : 'running'),
+    );
+    const contentId = this.#newId('content');
+    return done({ success: true, message: 'accepted', contentId, appEnv: { appEnvId, status } });
   }
 
   /** A contact point that an alert uses is not deleted. */
   #removeContactPoint(id: string): Answer {
-    const uses = this.#alertsUsing(id);
+    const uses = this.#all('alert').filter((alert) => usesPoint(alert, id)).length;
     if (uses === 0) return this.#remove('contactPoint', id);
     return { status: 400, body: { error: 'the contact point is in use', details: `${uses} alerts use it` } };
   }
 
-  /** An alert as the list of its environment showed it: a list has every field, so that no alert is asked for by itself. */
-  #listedAlert(id: string): Item | undefined {
-    if (!this.#listedAlerts.has(id)) this.#lookThroughAlerts();
-    return this.#listedAlerts.get(id);
-  }
-
-  #lookThroughAlerts(): void {
-    for (const alert of itemsRead(this.#reader, shelves.alert.list, shelves.alert.field))
-      this.#listedAlerts.set(String(alert['alertId']), alert);
-  }
-
-  #alertsUsing(id: string): number {
-    this.#lookThroughAlerts();
-    const ids = new Set(
-      [...this.#listedAlerts].filter(([, alert]) => usesPoint(alert, id)).map(([alertId]) => alertId),
-    );
-    for (const [key, { item }] of this.#kept) {
-      if (!key.startsWith('alert/')) continue;
-      const alertId = key.slice('alert/'.length);
-      const uses = item !== undefined && ('contactPointIds' in item ? usesPoint(item, id) : ids.has(alertId));
-      if (uses) ids.add(alertId);
-      else ids.delete(alertId);
-    }
-    return ids.size;
-  }
-
   async #stateOf(alertId: string): Promise<Item> {
-    const alert = await this.#find('alert', alertId, {});
-    const state = alert?.['lastKnownState'] ?? 'NoData';
-    return { state, previousState: state, lastStateCheck: alert?.['lastStateCheck'] };
+    const { lastKnownState: state = 'NoData', lastStateCheck } = (await this.#find('alert', alertId)) ?? {};
+    return { state, previousState: state, lastStateCheck };
   }
 
   #configure(body: Item): Answer {
@@ -395,51 +367,38 @@ export class ServiceInMemory {
       const known = this.#protectionOf(sourceAppEnvId);
       const generation = Number(expectedGeneration) + 1;
       const facts = { sourceAppEnvId, generation, settings, plannedDestination: target };
-      const configurationId = known ?? String(this.#create('configuration', facts)['configurationId']);
-      if (known !== undefined) this.#merge('configuration', known, facts);
-      const operationId = `${newPrefix}operation-${(this.#count += 1)}`;
+      const { configurationId } = known ?? this.#create('configuration', facts);
+      if (known !== undefined) this.#merge('configuration', textOf(configurationId), facts);
+      const operationId = this.#newId('operation');
       return { sourceAppEnvId, success: true, configurationId, operationId, generation, phase: 'queued' };
     });
     return done({ results });
   }
 
   /** The settings of a protection, named as the call that sets them names them. */
-  async #settingsOf({ sourceAppEnvId }: Item): Promise<Item | undefined> {
-    const id = this.#protectionOf(sourceAppEnvId);
-    const known = id === undefined ? undefined : await this.#find('configuration', id, {});
+  #settingsOf({ sourceAppEnvId }: Item): Item | undefined {
+    const known = this.#protectionOf(sourceAppEnvId);
     const { settings, warmDestination, plannedDestination } = known ?? {};
     return known && { ...(isRecord(settings) && settings), target: warmDestination ?? plannedDestination };
   }
 
-  #protectionOf(sourceAppEnvId: unknown): string | undefined {
-    return [...this.#protections()].find(([, source]) => source === sourceAppEnvId)?.[0];
+  #protectionOf(source: unknown): Item | undefined {
+    return this.#all('configuration').find(({ sourceAppEnvId }) => sourceAppEnvId === source);
   }
 
-  /** The source of each protection as of now, by the protection's id. */
-  #protections(): ReadonlyMap<string, unknown> {
-    const listed = itemsRead(this.#reader, shelves.configuration.list, shelves.configuration.field);
-    const found = new Map(listed.map((item) => [String(item['configurationId']), item['sourceAppEnvId']]));
-    for (const [key, { item }] of this.#kept) {
-      const [shelf, id = ''] = key.split('/');
-      if (shelf !== 'configuration') continue;
-      if (item === undefined) found.delete(id);
-      else if (item['sourceAppEnvId'] !== undefined) found.set(id, item['sourceAppEnvId']);
-    }
-    return found;
-  }
-
-  #reset({ scope, sourceAppEnvId }: Item): Answer {
-    const wiped = [...this.#protections()].filter(([, source]) => scope === 'account' || source === sourceAppEnvId);
-    for (const [id] of wiped) this.#remove('configuration', id);
+  #reset({ scope, sourceAppEnvId: source }: Item): Answer {
+    const all = this.#all('configuration');
+    const wiped = all.filter(({ sourceAppEnvId }) => scope === 'account' || sourceAppEnvId === source);
+    for (const { configurationId } of wiped) this.#remove('configuration', textOf(configurationId));
     return done({ configurations: wiped.length });
   }
 
   /** A request of recovery is accepted, and its operation stays under way: how it ends is not known. */
   async #receipt(endpoint: string, body: Item): Promise<Answer> {
     const { configurationId, expectedGeneration: generation } = body;
-    const operationId = body['operationId'] ?? `${newPrefix}operation-${(this.#count += 1)}`;
+    const operationId = body['operationId'] ?? this.#newId('operation');
     const id = textOf(configurationId);
-    const known = (await this.#find('configuration', id, {})) ?? {};
+    const known = (await this.#find('configuration', id)) ?? {};
     const { activeOperationId = operationId } = known;
     const startedAt = new Date(this.#wallMs()).toISOString();
     this.#merge('configuration', id, {
@@ -464,11 +423,15 @@ export function withoutEndpoint(message: string): string {
   return message.replace(/^[A-Z]+ \/\S*: /, '');
 }
 
-const gone: Answer = { status: 404, body: { message: 'not found' } };
 const alertDefaults = { aggregation: 'mean', queryRange: '10m', enabled: true, lastKnownState: 'NoData' };
 
 function done(body: unknown): Answer {
   return { status: 200, body };
+}
+
+/** The answer about one item, or about one that is gone. */
+function answerOf(item: Item | undefined): Answer {
+  return item === undefined ? { status: 404, body: { message: 'not found' } } : done(item);
 }
 
 /** Which items an endpoint is about. */
@@ -476,8 +439,8 @@ function shelfOf(endpoint: string): ShelfName | undefined {
   const [, path = ''] = endpoint.split(' ');
   if (path === '/app-env/alert' || path.startsWith('/alert')) return 'alert';
   if (path.startsWith('/app-env/')) return 'environment';
-  const names = Object.entries(shelves).find(([, shelf]) => shelf.single === path);
-  return names?.[0] as ShelfName | undefined;
+  const names = Object.keys(shelves) as ShelfName[];
+  return names.find((name) => shelves[name].single === path);
 }
 
 function newApp(body: Item): Item {
@@ -501,18 +464,8 @@ function usesPoint(alert: Item, id: string): boolean {
 }
 
 /** The object in a body, which may stand under the one name of an object in it. */
-function unwrapped(body: unknown): Item | undefined {
-  if (!isRecord(body)) return undefined;
-  const wrapped = ['app', 'contactPoint', 'alert', 'access', 'envAccess', 'member'].map((name) => body[name]);
-  return wrapped.find(isRecord) ?? body;
-}
-
-function responseOf({ status, body }: Answer): WireResponse {
-  return { status, headers: { 'content-type': 'application/json' }, text: JSON.stringify(body) };
-}
-
-function bodyIn({ text = '' }: WireResponse): unknown {
-  return JSON.parse(text);
+function itemIn(body: unknown): Item {
+  return { ...(unwrapped(body, 'app', 'contactPoint', 'alert', 'access', 'envAccess', 'member') as Item | undefined) };
 }
 
 function textOf(value: unknown): string {

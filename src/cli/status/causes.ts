@@ -1,8 +1,9 @@
 /** Why an object is not Ready: the chain of what it waits for, down to the deepest cause. */
 import type { KubeObject } from '../../engine/ports.ts';
+import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { remedies } from '../../crd/remedies.ts';
-import { accountKeyOf, conditionOf, isCurrent, keyOfObject, referencesOf } from '../cluster/objects.ts';
+import { accountKeyOf, conditionOf, isCurrent, referencesOf } from '../cluster/objects.ts';
 
 /** One step of a chain. */
 interface Step {
@@ -68,7 +69,8 @@ function chainOf(object: KubeObject, byKey: ByKey): readonly Step[] {
     chain.push(step);
     const next = behind(current, step, byKey);
     if (typeof next === 'string') {
-      const message = `there is no ${next.split('/')[0]} of this name${next.split('/')[1] === '' ? '' : ' in the namespace'}`;
+      const { kind, namespace } = partsOfKey(next);
+      const message = `there is no ${kind} of this name${namespace === '' ? '' : ' in the namespace'}`;
       return [...chain, { key: next, reason: 'NotFound', message, since: undefined }];
     }
     current = next;

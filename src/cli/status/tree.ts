@@ -1,6 +1,7 @@
 /** The tree of an account: its apps, their environments, and what is about each of those. */
+import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject } from '../../engine/ports.ts';
-import { accountKeyOf, conditionOf, isCurrent, keyOfObject, referencesOf } from '../cluster/objects.ts';
+import { accountKeyOf, conditionOf, isCurrent, referencesOf } from '../cluster/objects.ts';
 
 /** An object with what stands under it. */
 export interface Branch {
@@ -48,7 +49,7 @@ const ranks = ['HostingAccount', 'ClusterHostingAccount', 'SolutionInstallation'
 
 /** An object stands under what comes before it: an alert under its environment, and not under its contact points. */
 function rankOf(key: string): number {
-  const at = ranks.indexOf(key.split('/')[0] ?? '');
+  const at = ranks.indexOf(partsOfKey(key).kind);
   if (key.startsWith('ContactPoint/')) return ranks.length + 1;
   return at < 0 ? ranks.length : at;
 }

@@ -4,25 +4,14 @@
  * Guarantees: one service per account and credential, opened again when the Secret, the account id or its settings change;
  * nothing is sent for an account whose endpoint is not the one that was pinned.
  */
-import type { Json } from '../../base/json.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { Stored } from '../objects/object-index.ts';
+import { type Json, isRecord } from '../../base/json.ts';
+import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import {
-  acceptedMissingOf,
-  allowanceOf,
-  dangerousSettingsOf,
-  pinned,
-  printable,
-  settingsOf,
-  specOf,
-  type AccountSpec,
-  type Closed,
-  isAllowed,
-} from './settings.ts';
-import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, ListListener } from '../ports.ts';
-import type { AccountView } from '../kind/contract/pass.ts';
+import type { EngineOptions } from '../options.ts';
+import type { Service, ServiceSettings, ThrottleListener, ListListener } from '../ports.ts';
+import type { AccountView, Adoption } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
+import { annotations } from '../kind/contract/define.ts';
 
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
 const farewellMs = 600_000;
@@ -63,22 +52,10 @@ export interface Session {
   acceptedMissing: string | undefined;
 }
 
-export interface AccountsOptions {
-  readonly clock: Clock;
-  readonly hosting: Hosting;
-  readonly material: Material;
-  readonly print: (value: Json) => string;
-  readonly onList: ListListener;
-  readonly onThrottled: ThrottleListener;
-  readonly operatorNamespace: string;
-  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
-  readonly readOnly: boolean;
-  /** The default poll interval, for accounts without spec.pollSeconds. */
-  readonly pollMs: number;
-}
-
 export class Accounts {
-  readonly #options: AccountsOptions;
+  readonly #options: EngineOptions;
+  readonly #onList: ListListener;
+  readonly #onThrottled: ThrottleListener;
   readonly #sessions = new Map<string, Session>();
   /** The settings that each account was opened with last, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
@@ -87,8 +64,10 @@ export class Accounts {
   /** Why the last attempt to open an account failed. */
   readonly #closed = new Map<string, Closed>();
 
-  constructor(options: AccountsOptions) {
+  constructor(options: EngineOptions, onList: ListListener, onThrottled: ThrottleListener) {
     this.#options = options;
+    this.#onList = onList;
+    this.#onThrottled = onThrottled;
   }
 
   session(key: string): Session | undefined {
@@ -129,7 +108,7 @@ export class Accounts {
     if ('reason' in settings) return settings;
     if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
     const special = await dangerousSettingsOf(stored, settings, this.#options);
-    const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
+    const print = this.#options.key.print([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#sessions.get(stored.key);
     const spec = specOf(stored);
     if (known !== undefined && known.print === print) {
@@ -193,9 +172,9 @@ export class Accounts {
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
-      managementPolicy: this.#options.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
+      managementPolicy: this.#options.settings.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
       adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
-      pollMs: spec.pollSeconds === undefined ? this.#options.pollMs : spec.pollSeconds * 1_000,
+      pollMs: spec.pollSeconds === undefined ? this.#options.settings.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       budget: { ...allowanceOf(spec), forecastPerHour },
       ...this.slowdown(session),
@@ -214,15 +193,15 @@ export class Accounts {
   }
 
   /** The view of an account that cannot be used, for an object that was bound in it. */
-  viewWithout(account: Stored | undefined, { binding }: Memory<unknown>): AccountView {
+  viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
     return {
       endpoint: binding?.endpoint ?? '',
       accountId: binding?.accountId ?? '',
-      managementPolicy: this.#options.readOnly ? 'Observe' : (policy ?? 'Manage'),
+      managementPolicy: this.#options.settings.readOnly ? 'Observe' : (policy ?? 'Manage'),
       adoption: 'Never',
-      pollMs: this.#options.pollMs,
-      inEffect: { pollMs: this.#options.pollMs, rateLimitedMs: undefined },
+      pollMs: this.#options.settings.pollMs,
+      inEffect: { pollMs: this.#options.settings.pollMs, rateLimitedMs: undefined },
       frozen: undefined,
     };
   }
@@ -234,7 +213,7 @@ export class Accounts {
   }
 
   async #openPinned(stored: Stored, settings: ServiceSettings): Promise<Service | Closed> {
-    const service = this.#options.hosting.open(settings, this.#options.onList, this.#options.onThrottled);
+    const service = this.#options.hosting.open(settings, this.#onList, this.#onThrottled);
     if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
     const mismatch = pinned(stored, service.endpoint);
     if (mismatch !== undefined) await service.close();
@@ -244,7 +223,7 @@ export class Accounts {
   #openDangerous(settings: ServiceSettings | Closed | undefined): Service | Closed | undefined {
     if (settings === undefined || 'reason' in settings) return settings;
     const { name: _measuredOnce, ...unnamed } = settings;
-    const service = this.#options.hosting.open(unnamed, () => undefined, this.#options.onThrottled);
+    const service = this.#options.hosting.open(unnamed, () => undefined, this.#onThrottled);
     if (!('refused' in service)) return service;
     return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
   }
@@ -268,4 +247,166 @@ export class Accounts {
 /** The services that are open, one for each credential. */
 function servicesOf({ service, dangerous }: Session): readonly Service[] {
   return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
+}
+
+// ---- settings of an account ------------------------------------------------------------------------------------
+//
+// The settings that an account is opened with: its spec, and the Secrets named there.
+
+/** The fields of an account's spec that opening the service needs. */
+export interface AccountSpec {
+  readonly externalId: string;
+  readonly credentialsRef: { readonly name: string };
+  readonly dangerousCredentialsRef?: { readonly name: string };
+  readonly pollSeconds?: number;
+  readonly lifecycle?: { readonly managementPolicy?: 'Manage' | 'Observe'; readonly adoption?: Adoption };
+  readonly budget?: { readonly requestsPerSecond?: number; readonly concurrency?: number };
+  readonly allowedNamespaces?: AllowedNamespaces;
+}
+
+/** Why an account's service is not open. */
+export interface Closed {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** The settings from an account's spec and one of its Secrets. */
+async function settingsOf(
+  stored: Stored,
+  name: string,
+  { material, operatorNamespace, settings: { pollMs } }: EngineOptions,
+): Promise<ServiceSettings | Closed> {
+  if (stored.spec.is === 'invalid') return { reason: 'InvalidSpec', message: stored.spec.message };
+  const spec = specOf(stored);
+  const namespace = partsOfKey(stored.key).namespace || operatorNamespace;
+  const secret = await material.secret(namespace, name);
+  const where = `Secret ${namespace}/${name}`;
+  if (secret === undefined)
+    return { reason: 'SecretMissing', message: `${where} does not exist; it must hold baseUrl and token` };
+  const [baseUrl, token] = [secret.get('baseUrl'), secret.get('token')];
+  if (baseUrl === undefined || token === undefined) {
+    const missing = baseUrl === undefined ? 'baseUrl' : 'token';
+    return { reason: 'SecretMissing', message: `${where} has no key "${missing}"; it must hold baseUrl and token` };
+  }
+  const flaw = tokenFlaw(token.reveal().trim());
+  if (flaw !== undefined)
+    return { reason: 'SecretMissing', message: `${where} has ${flaw}; it must hold baseUrl and token` };
+  return {
+    baseUrl: baseUrl.reveal().trim(),
+    token,
+    caBundle: secret.get('caBundle')?.reveal(),
+    accountId: spec.externalId,
+    pollSeconds: spec.pollSeconds ?? pollMs / 1_000,
+    ...allowanceOf(spec),
+    name: accountLabel(stored.object.metadata),
+  };
+}
+
+/** What is wrong with a token. A header can carry printable ASCII only. */
+function tokenFlaw(token: string): string | undefined {
+  if (token === '') return 'an empty key "token"';
+  return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)
+    ? undefined
+    : 'a key "token" with characters that a header cannot carry';
+}
+
+/** The settings of the second credential. It must name the same host, or it is not used. */
+async function dangerousSettingsOf(
+  stored: Stored,
+  main: ServiceSettings,
+  options: EngineOptions,
+): Promise<ServiceSettings | Closed | undefined> {
+  const name = specOf(stored).dangerousCredentialsRef?.name;
+  if (name === undefined) return undefined;
+  const settings = await settingsOf(stored, name, options);
+  const reason = 'DangerousCredential';
+  if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
+  if (settings.baseUrl === main.baseUrl) return settings;
+  return {
+    reason,
+    message: `spec.dangerousCredentialsRef: Secret ${name} has another baseUrl than the one of spec.credentialsRef`,
+  };
+}
+
+/** The request budget of an account. */
+export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'requestsPerSecond' | 'concurrency'> {
+  return { requestsPerSecond: budget?.requestsPerSecond ?? 5, concurrency: budget?.concurrency ?? 4 };
+}
+
+/** Settings as JSON, to take a fingerprint of. */
+function printable(settings: ServiceSettings | Closed): Json {
+  if ('reason' in settings) return settings.message;
+  const { caBundle, ...rest } = settings;
+  return { ...rest, caBundle: caBundle ?? '' };
+}
+
+/** The spec of an account, which its schema has checked. */
+function specOf(stored: Stored): AccountSpec {
+  if (stored.spec.is === 'valid' && isAccountSpec(stored.spec.value)) return stored.spec.value;
+  return { externalId: '', credentialsRef: { name: '' } };
+}
+
+function isAccountSpec(value: unknown): value is AccountSpec {
+  return isRecord(value) && typeof value['externalId'] === 'string' && isRecord(value['credentialsRef']);
+}
+
+/** The token of the newest loss that the owner of the account has accepted. */
+function acceptedMissingOf({ status }: Stored): string | undefined {
+  const { facts } = status.memory;
+  const token = isRecord(facts) ? facts['lastHandledAcceptMissing'] : undefined;
+  return typeof token === 'string' ? token : undefined;
+}
+
+/** Refuses another endpoint than that of the account's first success, unless its owner accepts it by annotation. */
+function pinned(stored: Stored, endpoint: string): Closed | undefined {
+  const pin = stored.status.memory.binding?.endpoint;
+  if (pin === undefined || pin === endpoint) return undefined;
+  const accepted = stored.object.metadata.annotations?.[annotations.acceptEndpoint];
+  if (accepted === endpoint) return undefined;
+  return {
+    reason: 'EndpointChanged',
+    message: `${storedInWords(stored)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
+  };
+}
+
+/** The namespaces that a shared account allows. */
+interface AllowedNamespaces {
+  readonly names?: readonly string[];
+  readonly selector?: {
+    readonly matchLabels?: Readonly<Record<string, string>>;
+    readonly matchExpressions?: readonly {
+      readonly key: string;
+      readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+      readonly values?: readonly string[];
+    }[];
+  };
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** True when a namespace is allowed. None is by default, nor one whose labels are unknown. */
+function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: Labels | undefined): boolean {
+  if (allowed?.names?.includes(name) === true) return true;
+  if (allowed?.selector === undefined || labels === undefined) return false;
+  const { matchLabels = {}, matchExpressions = [] } = allowed.selector;
+  const equal = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  return equal && matchExpressions.every((expression) => holds(expression, labels));
+}
+
+function holds(
+  expression: NonNullable<NonNullable<AllowedNamespaces['selector']>['matchExpressions']>[number],
+  labels: Labels,
+): boolean {
+  const value = labels[expression.key];
+  const values = expression.values ?? [];
+  switch (expression.operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
 }

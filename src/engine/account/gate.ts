@@ -1,21 +1,30 @@
 /**
- * The state of accounts: whether their users may go on, and when an account is reconciled again.
+ * The state of accounts: whether their users may go on, when an account is reconciled again, and what it is used for.
  *
  * Guarantees: an account's users are reconciled exactly when it begins or ceases to serve them, or its rules change; an
  * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its users cost one
  * recount.
  */
-import type { Clock } from '../../base/clock.ts';
-import type { InProcessStates } from '../objects/in-process.ts';
-import { tie, type ObjectIndex, type Stored } from '../objects/object-index.ts';
+import type { EngineOptions } from '../options.ts';
+import { type InProcessStates, markOf } from '../objects/in-process.ts';
+import {
+  tie,
+  type ObjectIndex,
+  type Stored,
+  acceptMissingToken,
+  readyIn,
+  standingOf,
+  storedInWords,
+  type Standing,
+} from '../objects/stored.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
-import type { Accounts } from './accounts.ts';
-import { isWait, standingOf } from './usage.ts';
+import type { Accounts, Session } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import { acceptMissingToken, annotations } from '../objects/names.ts';
+import { annotations, type AnyKind } from '../kind/contract/define.ts';
 import type { Service } from '../ports.ts';
-import { urgencies, type WorkQueue } from '../queue/work-queue.ts';
+import { urgencies, type WorkQueue } from '../queue.ts';
+import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
 /** The delay after which an account recounts its users, once for all changes until then. */
 const recountMs = 30_000;
@@ -33,14 +42,16 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Paused',
 ]);
 
-/** The parts that are shared with the engine. */
-export interface GateParts {
+/** What is known of accounts and the objects that use them. */
+export interface AccountParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
   readonly subscriptions: Subscriptions;
   readonly inProcessStates: InProcessStates;
-  readonly clock: Clock;
-  readonly settings: { readonly horizonMs: number };
+}
+
+/** What the gate does with accounts and their users. */
+interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
   /** Looks again at everything that a tie holds. */
   readonly wake: (name: string) => void;
@@ -55,17 +66,15 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues the account of an object to count its users when one came, went or changed its standing: at once when the
-   * account waits to be deleted, else once for many changes.
+   * Enqueues an account to count its users when one came, went or changed its standing: at once when the account waits to be
+   * deleted, else once for many changes.
    */
-  recount(before: Stored | undefined, now: Stored | undefined): void {
+  recount(account: string, standings: readonly (Standing | undefined)[]): void {
     const { objects, queue } = this.#parts;
-    const [was, is] = [standingOf(before), standingOf(now)];
-    const { kind, account = '' } = now ?? before ?? {};
-    if (kind?.life === 'account' || was === is) return;
     const isLeaving = objects.get(account)?.object.metadata.deletionTimestamp !== undefined;
     if (isLeaving) queue.enqueue(account, urgencies.change);
-    else if (isWait(was) || isWait(is)) queue.enqueue(account, urgencies.change, waitingMs);
+    else if (standings.includes('Throttled') || standings.includes('Forbidden'))
+      queue.enqueue(account, urgencies.change, waitingMs);
     else queue.enqueue(account, urgencies.resync, recountMs);
   }
 
@@ -126,9 +135,8 @@ export class AccountGate {
   }
 
   /** Takes an account's verdict: it decides whether the objects that use the account may go on. */
-  concluded(stored: Stored, verdict: Verdict<unknown>): void {
+  concluded(stored: Stored, verdict: Verdict): void {
     const { accounts, queue, settings, wake } = this.#parts;
-    if (stored.kind.life !== 'account') return;
     const session = accounts.session(stored.key);
     // An account that is being deleted still serves its users, or their deletion could not finish.
     const isKnown = session?.admission?.admitted === true || stored.status.memory.binding !== undefined;
@@ -210,4 +218,81 @@ class Visibility {
       for (const object of objects) this.#accepted.add(object);
     this.#missing.delete(service);
   }
+}
+
+// ---- usage of an account ---------------------------------------------------------------------------------------
+//
+// The usage of an account: how many resources it has, and orphans, objects of the service that carry our mark without a resource.
+//
+// Only lists that some resource already polls are searched. Only a mark made with our key counts. An
+// object is an orphan only if it still has no resource one horizon after it was first seen, since lists lag and a resource
+// may be about to learn its id.
+
+const mostNamed = 3;
+
+/**
+ * What an account is used for. With a label selector no orphans are reported: the resource may belong to another operator.
+ */
+export function usageOf(around: AccountParts, account: Stored, session: Session | undefined): Usage {
+  const { objects, kinds, settings } = around;
+  const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
+  const counts = [...Map.groupBy(users, ({ kind }) => kind.kind)].map(([kind, ofKind]) => ({
+    kind,
+    total: ofKind.length,
+    ready: ofKind.filter((user) => standingOf(user) === 'Ready').length,
+  }));
+  const forbidden = users
+    .filter((user) => standingOf(user) === 'Forbidden')
+    .map((user) => `${storedInWords(user)}: ${readyIn(user.status.conditions)?.message}`);
+  const searched = settings.seesAll ? session : undefined;
+  return {
+    counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
+    throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
+    // The first few say which call was refused.
+    forbidden: { count: forbidden.length, first: forbidden.toSorted().slice(0, mostNamed) },
+    orphans: searched === undefined ? [] : kinds.flatMap((kind) => orphansOf(around, searched, kind)),
+  };
+}
+
+function orphansOf(around: AccountParts, session: Session, kind: AnyKind): readonly Orphan[] {
+  const { marks } = kind;
+  if (marks === undefined) return [];
+  const { objects, subscriptions, key, settings } = around;
+  const holders = holdersOf(around, session, kind);
+  const suspects = new Map<string, number>();
+  const found: Orphan[] = [];
+  for (const read of subscriptions.readsOf(session.service)) {
+    const snapshot = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
+    for (const [id, item] of snapshot?.items ?? []) {
+      const { mark, name } = marks.read(item);
+      if (snapshot === undefined || mark === undefined || !key.isOwn(mark)) continue;
+      const isKnown = objects.tiedBy(tie.claim(kind.kind, id)).length > 0;
+      const isAwaited = holders.has(mark) && holders.get(mark) === undefined;
+      if (isKnown || isAwaited) continue;
+      const since = session.suspects.get(id) ?? snapshot.begunAt;
+      suspects.set(id, since);
+      if (snapshot.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, externalId: id, name });
+    }
+  }
+  session.suspects = suspects;
+  session.isSuspicious = suspects.size > found.length;
+  return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
+}
+
+/** The resource that made each mark, with the id that it is bound to. */
+function holdersOf(
+  { objects, inProcessStates, key }: AccountParts,
+  { service }: Session,
+  kind: AnyKind,
+): ReadonlyMap<string, string | undefined> {
+  const holders = new Map<string, string | undefined>();
+  for (const { kind: other, object, status } of objects.values()) {
+    if (other !== kind) continue;
+    const { id, binding } = status.memory;
+    const isElsewhere =
+      binding !== undefined && (binding.endpoint !== service.endpoint || binding.accountId !== service.accountId);
+    if (!isElsewhere)
+      holders.set(markOf(inProcessStates.of(object.metadata.uid), key, service, object.metadata.uid), id);
+  }
+  return holders;
 }

@@ -1,21 +1,34 @@
-/** Builds the pass, everything that a kind decides on, from the context of a reconcile. */
-import { isRecord } from '../../base/json.ts';
-import type { AnyKind } from '../kind/contract/define.ts';
-import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
-import { tie } from '../objects/object-index.ts';
+/**
+ * Builds the pass, everything that a kind decides on: the object, the resources that it needs, and those that it has to do
+ * with.
+ */
+import { isRecord, type Json, type Secret } from '../../base/json.ts';
+import { type AnyKind, type Needs, annotations, finalizer } from '../kind/contract/define.ts';
+import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
+import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst, readyIn } from '../objects/stored.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
-import { usageOf } from '../account/usage.ts';
-import type { ReadableContext } from './parts.ts';
-import { claimantOf, dependentsOf, inAccount, referrersOf, relatedTo } from './relations.ts';
-import { subjectOf, type Resources } from './resources.ts';
+import { usageOf, type AccountParts } from '../account/gate.ts';
+import type { EngineParts, ReadableContext } from './parts.ts';
+import type { RecordingView } from '../objects/subscriptions.ts';
+import type { Closed, Accounts, Session } from '../account/accounts.ts';
+import type { Verdict } from '../kind/contract/step.ts';
+import type { KubeObject, Service } from '../ports.ts';
+import { adoptionWithin } from '../kind/planner/create.ts';
 
 /** The resources of an object, with its account as kinds see it. */
-export type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
+type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
+
+/** A pass that records what is read of the service. */
+export type LivePass = Pass & { readonly view: RecordingView };
 
 /** The pass for the context as it stands now. */
-export function buildPass(context: ReadableContext, view: View, given: Given): Pass<unknown, unknown> {
+export function buildPass<Seen extends View>(
+  context: ReadableContext,
+  view: Seen,
+  given: Given,
+): Pass & { readonly view: Seen } {
   const { parts, stored, inProcess, memory } = context;
-  const { clock, objects, accounts, key, settings } = parts;
+  const { clock, accounts, key, settings } = parts;
   const { account } = given;
   const now = { monotonic: clock.monotonic(), wall: clock.wall() };
   const cluster = parts.serverDate?.();
@@ -30,12 +43,12 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
     referred: (kind, name) => given.referred.get(`${kind}/${name}`),
     secret: (name, field) => given.secrets.get(`${name}/${field}`),
     configMap: (name, field) => given.configMaps.get(`${name}/${field}`),
-    inAccount: (kind) => inAccount(stored, objects, accounts, kind),
-    related: (kind, id) => relatedTo(stored, objects, accounts, { kind, id }),
+    inAccount: (kind) => inAccount(parts, stored, kind),
+    related: (kind, id) => relatedTo(parts, stored, kind, id),
     ...(settings.powers !== undefined && { powers: settings.powers }),
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
     claimant: (id) => {
-      const other = claimantOf(stored, objects, accounts, id);
+      const other = claimantOf(parts, stored, id);
       if (other?.goesFirst === true) parts.awaitClaim(tie.claim(stored.kind.kind, id), stored.key);
       return other;
     },
@@ -61,13 +74,13 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
 }
 
 /** The pass of a moment ago with current data, to ask the kind the same question again. */
-export function passAgain(now: Pass<unknown, unknown>, before: Pass<unknown, unknown>): Pass<unknown, unknown> {
+export function passAgain(now: Pass, before: Pass): Pass {
   const { notes, askedAt, journalSeen, secret, configMap, referred } = before;
   return { ...now, notes, askedAt, journalSeen, secret, configMap, referred };
 }
 
 /** True when nothing may be written to the service for this object: the account or its own spec says so. */
-export function isObserving(kind: AnyKind, pass: Pass<unknown, unknown>): boolean {
+export function isObserving(kind: AnyKind, pass: Pass): boolean {
   return pass.account.managementPolicy === 'Observe' || policyOf(kind, pass.spec) === 'Observe';
 }
 
@@ -75,4 +88,312 @@ function policyOf(kind: AnyKind, spec: unknown): unknown {
   if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
   const { lifecycle } = spec;
   return isRecord(lifecycle) ? lifecycle['managementPolicy'] : undefined;
+}
+
+/** The resources of an object: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
+export interface Resources {
+  readonly session: Session;
+  readonly secrets: ReadonlyMap<string, Secret>;
+  readonly configMaps: ReadonlyMap<string, string>;
+  readonly referred: ReadonlyMap<string, Referred>;
+}
+
+/** The resources where nothing was gathered. */
+export const noResources = {
+  secrets: new Map<string, never>(),
+  configMaps: new Map<string, never>(),
+  referred: new Map<string, never>(),
+} as const;
+
+/** Something is missing: the verdict says what. Without a verdict it only waits in a queue of ours, which wakes the object. */
+export interface Unready {
+  readonly verdict: Verdict | undefined;
+}
+
+/** Gathers what an object needs, or says what is missing. */
+export function gather(stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
+  const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
+  return gatherNeeds(isLeaving ? lastNeeds(stored.needs) : stored.needs, stored, sources);
+}
+
+/** Gathers what exists of an object's needs: enough to read, not to act. */
+export function gatherPresent(stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
+  return gatherNeeds(optionalNeeds(stored.needs), stored, sources);
+}
+
+async function gatherNeeds(needs: Needs, stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
+  const session = await sessionOf(stored, sources);
+  if (!('service' in session)) return session;
+  const referred = referencesOf(stored, needs, sources.objects);
+  if (!(referred instanceof Map)) return { verdict: referred };
+  const secrets = await materialOf(stored, 'Secret', needs.secrets ?? [], sources);
+  if (!(secrets instanceof Map)) return { verdict: secrets };
+  const configMaps = await materialOf(stored, 'ConfigMap', needs.configMaps ?? [], sources);
+  if (!(configMaps instanceof Map)) return { verdict: configMaps };
+  return { session, secrets, configMaps, referred };
+}
+
+/** A deletion needs no Secret, and only the references that still exist. */
+function lastNeeds({ references = [] }: Needs): Needs {
+  return optionalNeeds({ references });
+}
+
+function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs): Needs {
+  return {
+    references: references.map((need) => ({ ...need, optional: true })),
+    secrets: secrets.map((need) => ({ ...need, optional: true })),
+    configMaps: configMaps.map((need) => ({ ...need, optional: true })),
+  };
+}
+
+async function sessionOf(stored: Stored, sources: EngineParts): Promise<Session | Unready> {
+  const { objects, accounts, clock, settings } = sources;
+  if (stored.kind.life === 'account') {
+    const opened = await accounts.open(stored);
+    return 'service' in opened ? opened : { verdict: { is: 'stall', ...opened } };
+  }
+  const account = objects.get(stored.account);
+  if (account === undefined) {
+    const name = stored.account.replace('/', ' ');
+    const missing = settings.seesAll
+      ? 'does not exist; create it, or name another in spec.accountRef'
+      : "does not exist, or lacks the labels that this operator's --selector asks for; an account has the labels of what uses it";
+    return unready(`${name} ${missing}`);
+  }
+  const namespace = stored.object.metadata.namespace ?? '';
+  if (!accounts.allows(account, namespace)) {
+    return unready(`${storedInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
+  }
+  const session = accounts.session(account.key);
+  if (session === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };
+  if (session.admission === undefined) return { verdict: undefined };
+  if (session.farewellUntil !== undefined) {
+    const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
+    if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret has gone`);
+  }
+  if (!session.admission.admitted) return unready(`${storedInWords(account)}: ${session.admission.message}`);
+  return mismatch(stored, account, session.service) ?? session;
+}
+
+function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | undefined {
+  // The conditions of a paused account are frozen and do not say why it is closed.
+  if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
+    return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
+  const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
+  const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
+  const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);
+  return why === undefined ? undefined : unready(`${storedInWords(account)}: ${why.message}`).verdict;
+}
+
+/** Stalls an object whose account now has another endpoint or id, unless the account's owner accepted the endpoint. */
+function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
+  const { binding, journal } = stored.status.memory;
+  const bound = binding ?? journal;
+  if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
+    return undefined;
+  const moves = stored.kind.life !== 'request';
+  const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
+  if (accepted && bound.accountId === service.accountId) return undefined;
+  const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
+  return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
+}
+
+function unready(message: string): { readonly verdict: Verdict } {
+  return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
+}
+
+/** The objects that a spec refers to, or what they lack; undefined where one is about to be made, which wakes this object. */
+function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<string, Referred> | Verdict | undefined {
+  const found = new Map<string, Referred>();
+  for (const need of needs.references ?? []) {
+    const { namespace } = stored.object.metadata;
+    const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
+    const target = objects.get(key);
+    const words = inWords(need.kind, { name: need.name });
+    const { id, facts, applied } = target?.status.memory ?? {};
+    const lacks =
+      target === undefined
+        ? 'does not exist'
+        : target.account !== stored.account
+          ? 'belongs to another account'
+          : id === undefined && need.withoutId !== true
+            ? 'has no id in the service yet'
+            : undefined;
+    if (lacks === undefined) {
+      found.set(`${need.kind}/${need.name}`, {
+        id: id ?? '',
+        facts: isRecord(facts) ? facts : {},
+        applied: applied?.generation,
+      });
+    } else if (need.optional !== true) {
+      if (target?.account === stored.account && isBeingMade(target)) return undefined;
+      return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
+    }
+  }
+  return found;
+}
+
+/** True for an object that has its turn yet to come, or its creation under way. */
+function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
+  const reason = readyIn(conditions)?.reason;
+  if (memory.id !== undefined) return false;
+  return object.metadata.deletionTimestamp === undefined && (reason === undefined || reason === 'Creating');
+}
+
+function notReady(message: string): Verdict {
+  return { is: 'wait', reason: 'ReferenceNotReady', message };
+}
+
+async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
+  stored: Stored,
+  kind: Kind,
+  needs: NonNullable<Needs['secrets']>,
+  { material, operatorNamespace }: EngineParts,
+): Promise<Map<string, Kind extends 'Secret' ? Secret : string> | Verdict> {
+  const namespace = stored.object.metadata.namespace ?? operatorNamespace;
+  const found = new Map<string, Secret | string>();
+  for (const need of needs) {
+    const keys = await (kind === 'Secret'
+      ? material.secret(namespace, need.name)
+      : material.configMap(namespace, need.name));
+    const value = keys?.get(need.key);
+    if (value !== undefined) found.set(`${need.name}/${need.key}`, value);
+    else if (need.optional !== true) {
+      const missing =
+        keys === undefined ? `${kind} ${need.name} does not exist` : `${kind} ${need.name} has no key "${need.key}"`;
+      return { is: 'wait', reason: `${kind}Missing`, message: `${missing}; spec.${need.field} refers to it` };
+    }
+  }
+  return found as Map<string, Kind extends 'Secret' ? Secret : string>;
+}
+
+/** The object as a kind sees it. */
+function subjectOf(stored: Stored): Subject {
+  const { metadata } = stored.object;
+  return {
+    kind: stored.kind.kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    generation: metadata.generation ?? 0,
+    createdAtMs: Date.parse(metadata.creationTimestamp),
+    annotations: metadata.annotations ?? {},
+    deleting: metadata.deletionTimestamp !== undefined,
+    held: isHeldByUs(stored.object),
+  };
+}
+
+/** True while our finalizer is on. */
+export function isHeldByUs({ metadata }: KubeObject): boolean {
+  return metadata.finalizers?.includes(finalizer) === true;
+}
+
+/** The fingerprint by which the same request is recognised. */
+export function requestDigest(
+  print: (value: Json) => string,
+  request: { readonly path: string; readonly body?: Json },
+): string {
+  return print([request.path, request.body ?? null]);
+}
+
+// ---- relations between resources -------------------------------------------------------------------------------
+//
+// Relations between resources: who owns an id, who refers to whom, and who uses an account.
+
+/** The first other object that claims an id: of the same kind, in the same account of the service. */
+function claimantOf({ objects, accounts }: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {
+  const mine = accounts.session(stored.account)?.service;
+  const others = objects
+    .tiedBy(tie.claim(stored.kind.kind, id))
+    .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
+    .filter((other) => sameAccount(other, mine, accounts) && mayClaim(other, accounts, id));
+  const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
+  if (first === undefined) return undefined;
+  return { name: storedInWords(first), goesFirst: goesFirst(first.object, stored.object) };
+}
+
+/** Resources of another kind in the same account of the service that claim an id. */
+function relatedTo({ objects, accounts }: AccountParts, stored: Stored, kind: string, id: string): readonly Related[] {
+  const mine = accounts.session(stored.account)?.service;
+  return objects
+    .tiedBy(tie.claim(kind, id))
+    .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
+    .filter((other) => sameAccount(other, mine, accounts))
+    .map((other) => relation(other));
+}
+
+/** Resources of a kind that use the same account of the service, through whatever account resource. */
+function inAccount({ objects, accounts }: AccountParts, stored: Stored, kind: string): readonly Related[] {
+  const mine = accounts.session(stored.account)?.service;
+  const others = [...accounts.sessions()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
+  const keys = new Set([stored.account, ...others.map(([key]) => key)]);
+  const users = [...keys].flatMap((key) => objects.tiedBy(tie.account(key))).flatMap((key) => objects.get(key) ?? []);
+  return users.filter((other) => other.kind.kind === kind).map((other) => relation(other));
+}
+
+function relation(other: Stored): Related {
+  const { id, facts, binding, journal, ownership } = other.status.memory;
+  return {
+    name: storedInWords(other),
+    namespace: other.object.metadata.namespace,
+    id,
+    ownership,
+    facts: isRecord(facts) ? facts : {},
+    takenUp: binding !== undefined,
+    ...(journal !== undefined && { begunMs: Date.parse(journal.startedAt) }),
+    inDoubt: journal !== undefined && other.kind.answered?.(other.status.memory) !== true,
+    spec: other.spec.is === 'valid' ? other.spec.value : undefined,
+    finished: other.kind.finished?.(facts) === true,
+  };
+}
+
+/** Naming an id counts as a claim only where adoption is allowed. */
+function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
+  if (other.status.memory.id === id) return true;
+  const session = accounts.session(other.account);
+  return session !== undefined && adoptionWithin(accounts.view(session), wishOf(other.spec)) !== 'Never';
+}
+
+function wishOf(spec: Stored['spec']): Adoption | undefined {
+  const { lifecycle } = spec.is === 'valid' && isRecord(spec.value) ? spec.value : {};
+  const wish = isRecord(lifecycle) ? lifecycle['adoption'] : undefined;
+  return wish === 'Never' || wish === 'ById' || wish === 'ByName' ? wish : undefined;
+}
+
+function sameAccount(other: Stored, mine: Service | undefined, accounts: Accounts): boolean {
+  const where = other.status.memory.binding ?? accounts.session(other.account)?.service;
+  return where !== undefined && mine !== undefined && samePlace(where, mine);
+}
+
+type Place = Pick<Service, 'endpoint' | 'accountId'>;
+
+function samePlace(one: Place, other: Place): boolean {
+  return one.endpoint === other.endpoint && one.accountId === other.accountId;
+}
+
+/** The keys of all resources whose spec refers to this object. */
+export function usersOf({ objects }: AccountParts, { object }: Stored): readonly string[] {
+  return objects.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
+}
+
+/** Resources of a kind whose spec refers to this object. */
+function referrersOf(parts: AccountParts, stored: Stored, kind: string): ReturnType<Pass['referrers']> {
+  return usersOf(parts, stored).flatMap((key) => {
+    const other = parts.objects.get(key);
+    if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
+    return [{ name: other.object.metadata.name, spec: other.spec.value }];
+  });
+}
+
+/**
+ * The resources that use this account, the first few in words. One that it does not allow does not keep it from being
+ * deleted.
+ */
+export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
+  const named = objects.tiedBy(tie.account(stored.key)).flatMap((key) => objects.get(key) ?? []);
+  const users = named.filter(
+    ({ object: { metadata } }) =>
+      metadata.finalizers?.includes(finalizer) === true || accounts.allows(stored, metadata.namespace ?? ''),
+  );
+  return { count: users.length, first: users.slice(0, 3).map((user) => storedInWords(user)) };
 }

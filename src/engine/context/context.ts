@@ -5,24 +5,35 @@
  * status; a create that this process has begun stays known even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
-import type { Session } from '../account/accounts.ts';
-import type { Closed } from '../account/settings.ts';
-import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
-import type { Call, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
+import type { Session, Closed } from '../account/accounts.ts';
+import type { Pass } from '../kind/contract/pass.ts';
+import type { Call, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
-import { reconcileToken } from '../objects/names.ts';
-import { parseStatus, renderStatus, type StatusParts, type StoredStatus } from '../objects/stored-status.ts';
-import type { Stored } from '../objects/object-index.ts';
+import {
+  reconcileToken,
+  type Stored,
+  parseStatus,
+  renderStatus,
+  type StatusLists,
+  type StoredStatus,
+} from '../objects/stored.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
-import type { KubeObject, Service } from '../ports.ts';
-import type { Ended } from '../queue/workers.ts';
-import { conclude } from '../status/conditions.ts';
-import { buildPass, passAgain } from './build-pass.ts';
-import { withDoubt } from './doubt.ts';
-import { staying, withWayOut } from './leaving.ts';
+import type { KubeObject, Read, Service } from '../ports.ts';
+import type { Ended } from '../queue.ts';
+import {
+  conclude,
+  withDoubt,
+  staying,
+  withWayOut,
+  announce,
+  completed,
+  keptConditions,
+  merged,
+  publishRetained,
+  sameHeadline,
+} from './report.ts';
+import { buildPass, isHeldByUs, noResources, passAgain, requestDigest, type LivePass } from './build-pass.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
-import { announce, completed, keptConditions, merged, publishRetained, sameHeadline } from './publish.ts';
-import { isHeldByUs, requestDigest, type Resources } from './resources.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
@@ -35,7 +46,7 @@ export class ReconcileContext implements ReadableContext {
   /** The object in the newest form that this process has seen or written. */
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
-  status: StoredStatus<unknown>;
+  status: StoredStatus;
   /** An answer told what the stored status does not carry yet: an id, or that hidden settings arrived. */
   hasUnwritten = false;
   /** The service at the start of the reconcile, to redact its messages even after the account was closed. */
@@ -56,7 +67,7 @@ export class ReconcileContext implements ReadableContext {
     return this.stored.object;
   }
 
-  get memory(): Memory<unknown> {
+  get memory(): Memory {
     return this.status.memory;
   }
 
@@ -66,7 +77,7 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Adds to the memory that the next status write stores. */
-  remember(learned: Partial<Memory<unknown>> | undefined): void {
+  remember(learned: Partial<Memory> | undefined): void {
     if (learned === undefined) return;
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
   }
@@ -76,16 +87,21 @@ export class ReconcileContext implements ReadableContext {
     return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
   }
 
-  /** What the kind decides on now. */
-  pass(view: View, resources: Omit<Resources, 'session'> & { readonly account: AccountView }): Pass<unknown, unknown> {
-    return buildPass(this, view, resources);
+  /** Asks the service for a read; its end wakes the object, whatever it shows. */
+  ask(
+    service: Service,
+    { read, since }: { readonly read: Read; readonly since: number },
+    urgency: 'edit' | 'wait',
+  ): void {
+    this.parts.asked(service, read.key, this.stored.key);
+    service.want(read, Math.max(since, this.inProcess.forced?.since ?? Number.NEGATIVE_INFINITY), urgency);
   }
 
   /**
    * The open service for a call, or why its credential cannot be used; undefined where the account is not open any more, or is
    * not what the call was decided on.
    */
-  serviceFor({ account }: Pass<unknown, unknown>, call: Call<unknown>): Service | Closed | undefined {
+  serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
     const { session } = this;
     // A reopened service is not used before a read has proved that its token sees the account.
     if (session?.admission?.admitted !== true) return undefined;
@@ -97,39 +113,24 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
-  stillWants(pass: Pass<unknown, unknown>, call: Call<unknown>): boolean {
+  stillWants(pass: Pass, call: Call): boolean {
     const { session } = this;
     if (session === undefined) return false;
     const view = new RecordingView(session.service, this.inProcess.forced?.since);
-    const none = new Map<string, never>();
-    const account = this.parts.accounts.view(session);
-    const now = this.pass(view, { account, referred: none, secrets: none, configMaps: none });
+    const now = buildPass(this, view, { account: this.parts.accounts.view(session), ...noResources });
     const step = this.stored.kind.step(passAgain(now, pass));
     return (
       step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
     );
   }
 
-  /** Reserves the name for a create; false when another object has it. */
-  reserve(entry: JournalEntry, pass: Pass<unknown, unknown>): boolean {
-    const { create } = entry;
-    if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
-    this.parts.openCreates.reserve(this.stored.key, entry);
-    return true;
-  }
-
-  /** Ends the reservation: the call has ended, or was not sent. */
-  unreserve(): void {
-    this.parts.openCreates.unreserve(this.stored.key);
-  }
-
   /**
    * Writes the status that is being built, unless it is stored already. False when somebody else wrote first, or when the
    * spec has changed meanwhile: then the reconcile must end.
    */
-  async write(wouldDo?: string, showing?: Showing<unknown>): Promise<boolean> {
+  async write(wouldDo?: string, showing?: Showing): Promise<boolean> {
     const { kind } = this.stored;
-    const render = (object: KubeObject) => renderStatus(kind, this.#statusParts(object, this.status, wouldDo, showing));
+    const render = (object: KubeObject) => this.#render(object, this.status, listsOf(showing ?? object.status), wouldDo);
     const status = render(this.object);
     if (sameJson(status, this.object.status)) {
       this.hasUnwritten = false;
@@ -165,28 +166,18 @@ export class ReconcileContext implements ReadableContext {
     // Keep what the answer told, but not conditions that are about an older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
-    return renderStatus(kind, this.#statusParts(newest, learned, undefined, undefined));
+    return this.#render(newest, learned);
   }
 
-  #statusParts(
-    object: KubeObject,
-    status: StoredStatus<unknown>,
-    wouldDo: string | undefined,
-    showing: Showing<unknown> | undefined,
-  ): StatusParts {
-    const { memory } = status;
-    const kept = keptLists(object);
-    return {
-      memory: { ...memory, facts: this.redacted(memory.facts) },
-      damaged: status.damaged,
-      observedGeneration: status.conditions.find(({ type }) => type === 'Ready')?.observedGeneration,
-      conditions: status.conditions,
-      lastHandledReconcileAt: status.lastHandledReconcileAt,
-      drift: this.redacted(showing?.drift ?? kept.drift),
-      unverified: showing?.unverified ?? kept.unverified,
-      leftover: showing?.leftover ?? kept.leftover,
+  /** Renders a status; its lists stay as they are when none are given. */
+  #render(object: KubeObject, status: StoredStatus, lists = listsOf(object.status), wouldDo?: string): object {
+    const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
+    return renderStatus(
+      this.stored.kind,
+      { ...status, memory },
+      { ...lists, drift: this.redacted(lists.drift) },
       wouldDo,
-    };
+    );
   }
 
   #store(stored: Stored): void {
@@ -206,8 +197,7 @@ export class ReconcileContext implements ReadableContext {
    * read, and returns when to reconcile again. Without a pass the object was not read, and the observed part of status
    * stays.
    */
-  async conclude(verdict: Verdict<unknown>, pass?: Pass<unknown, unknown>, wouldDo?: string): Promise<Ended> {
-    if (this.memory.journal === undefined) this.unreserve();
+  async conclude(verdict: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
     const explained = withWayOut(this.stored, this.memory, withDoubt(this, verdict));
     const { memory } = this;
     const current = pass && {
@@ -218,17 +208,13 @@ export class ReconcileContext implements ReadableContext {
     };
     const ended = await this.#conclude(explained, current, wouldDo);
     const service = this.session?.service;
-    if (pass?.view instanceof RecordingView && service !== undefined) {
+    if (pass !== undefined && service !== undefined) {
       this.parts.subscriptions.replace(this.stored.key, service, pass.view.looked);
     }
     return ended;
   }
 
-  async #conclude(
-    told: Verdict<unknown>,
-    pass: Pass<unknown, unknown> | undefined,
-    wouldDo: string | undefined,
-  ): Promise<Ended> {
+  async #conclude(told: Verdict, pass: Pass | undefined, wouldDo: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     const { kind } = stored;
     const verdict = this.#redactedVerdict(told);
@@ -241,7 +227,7 @@ export class ReconcileContext implements ReadableContext {
     const conditions = conclude({
       verdict,
       own: completed(merged(verdict.conditions ?? [], shown), kind, verdict),
-      drifted: (seen ?? keptLists(this.object)).drift.map((row) => row.field),
+      drifted: listsOf(seen ?? this.object.status).drift.map((row) => row.field),
       wouldDo: plan,
       generation: this.object.metadata.generation ?? 0,
       previous,
@@ -266,7 +252,7 @@ export class ReconcileContext implements ReadableContext {
     for (const { note, ...notice } of showing?.notices ?? []) {
       parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
     }
-    parts.concluded(stored, verdict);
+    if (kind.life === 'account') parts.concluded(stored, verdict);
     // Reconcile once more, only to end the subscriptions.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
@@ -283,7 +269,7 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Redacts before anything is cut, or a part of a secret would stay. */
-  #redactedVerdict(verdict: Verdict<unknown>): Verdict<unknown> {
+  #redactedVerdict(verdict: Verdict): Verdict {
     const { conditions, message } = verdict;
     return {
       ...verdict,
@@ -297,14 +283,14 @@ export class ReconcileContext implements ReadableContext {
   }
 
   /** Stops correcting contested fields until they equal the spec. */
-  #noteContest(verdict: Verdict<unknown>, pass: Pass<unknown, unknown>): void {
+  #noteContest(verdict: Verdict, pass: Pass): void {
     const { inProcess } = this;
     if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
     else if (verdict.is === 'ready' && inProcess.contest.left !== undefined)
       resolved(inProcess, pass.subject.generation);
   }
 
-  #againInMs(verdict: Verdict<unknown>): number | undefined {
+  #againInMs(verdict: Verdict): number | undefined {
     const jitter = 0.8 + this.parts.entropy.fraction() * 0.4;
     switch (verdict.is) {
       case 'ready':
@@ -339,14 +325,14 @@ export class ReconcileContext implements ReadableContext {
 }
 
 /** Restores the journal entry of a create of this process when somebody wiped the status or restored an older one. */
-function unwiped(status: StoredStatus<unknown>, { journal }: InProcess): StoredStatus<unknown> {
+function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
   const { memory } = status;
   const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }
 
-/** The current lists of status, for a write without a read of the object. */
-function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverified' | 'leftover'> {
-  const lists = (status ?? {}) as Partial<Pick<StatusParts, 'drift' | 'unverified' | 'leftover'>>;
-  return { drift: lists.drift ?? [], unverified: lists.unverified ?? [], leftover: lists.leftover ?? [] };
+/** The lists that a kind shows, or the current ones of status for a write without a read of the object. */
+function listsOf(shown: unknown): StatusLists {
+  const { drift = [], unverified = [], leftover = [] } = (shown ?? {}) as Partial<StatusLists>;
+  return { drift, unverified, leftover };
 }

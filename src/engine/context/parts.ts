@@ -1,68 +1,14 @@
-import type { Clock, Entropy } from '../../base/clock.ts';
-import type { Accounts } from '../account/accounts.ts';
-import type { ObjectIndex, Stored } from '../objects/object-index.ts';
-import type { OperatorKey } from '../objects/fingerprint.ts';
-import type { Subscriptions } from '../objects/subscriptions.ts';
-import type { AnyKind } from '../kind/contract/define.ts';
-import type { Powers } from '../kind/contract/pass.ts';
+import type { AccountParts } from '../account/gate.ts';
+import type { Stored, StoredStatus } from '../objects/stored.ts';
 import type { Verdict, Memory } from '../kind/contract/step.ts';
-import type {
-  EventRecorder,
-  Hosting,
-  Leadership,
-  Log,
-  Material,
-  Metrics,
-  ObjectWriter,
-  Service,
-  Troubles,
-  KubeObject,
-} from '../ports.ts';
-import type { InProcessStates, InProcess } from '../objects/in-process.ts';
-import type { OpenCreates } from '../objects/open-creates.ts';
-import type { StoredStatus } from '../objects/stored-status.ts';
-
-/** What the engine is started with. */
-export interface EngineOptions {
-  readonly kinds: readonly AnyKind[];
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly hosting: Hosting;
-  readonly writer: ObjectWriter;
-  readonly material: Material;
-  readonly events: EventRecorder;
-  readonly leadership: Leadership;
-  readonly log: Log;
-  readonly troubles: Troubles;
-  readonly metrics: Metrics;
-  /** The operator's own key for marks and fingerprints. */
-  readonly key: OperatorKey;
-  readonly operatorNamespace: string;
-  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
-  readonly settings: {
-    readonly horizonMs: number;
-    /** How long a call that changes something may take, its wait for the budget included, before it counts as lost. */
-    readonly callMs: number;
-    /** The default poll interval, for accounts without spec.pollSeconds. */
-    readonly pollMs: number;
-    readonly workers: number;
-    readonly readOnly: boolean;
-    /** True without a selector: a resource that is not listed does not exist. */
-    readonly seesAll: boolean;
-    /** The recovery requests that this process may send; none without it. */
-    readonly powers?: Powers;
-  };
-  /** The API server's own clock at its last answer, if known. */
-  readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
-}
+import type { Service, KubeObject } from '../ports.ts';
+import type { InProcess } from '../objects/in-process.ts';
+import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 
 /** The parts of the engine that are shared by all reconciles. */
-export interface EngineParts extends EngineOptions {
-  readonly objects: ObjectIndex;
-  readonly accounts: Accounts;
-  readonly subscriptions: Subscriptions;
-  readonly inProcessStates: InProcessStates;
+export interface EngineParts extends AccountParts {
   readonly openCreates: OpenCreates;
+  readonly locks: ExclusiveLocks;
   /** Takes an object that we wrote. */
   wrote(entry: Stored): void;
   /** Wakes an object after the next list of a read. */
@@ -70,7 +16,7 @@ export interface EngineParts extends EngineOptions {
   /** Wakes an object when the one that has this claim lets it go. */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
-  concluded(entry: Stored, verdict: Verdict<unknown>): void;
+  concluded(entry: Stored, verdict: Verdict): void;
   /** A call of an account begins; the returned function says that it has ended. */
   calling(account: string): () => void;
   /** True while other objects of an account wait for a worker. */
@@ -84,8 +30,8 @@ export interface ReadableContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
   readonly stored: Stored;
-  readonly status: StoredStatus<unknown>;
+  readonly status: StoredStatus;
   readonly object: KubeObject;
-  readonly memory: Memory<unknown>;
+  readonly memory: Memory;
   redacted<Value>(value: Value): Value;
 }

@@ -7,16 +7,12 @@
  * wait in the queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun
  * in the very tick in which a write ended never counts as begun after it.
  */
-import { growingMs, jittered } from '../../base/backoff.ts';
-import type { Clock, Entropy } from '../../base/clock.ts';
 import PQueue from 'p-queue';
+import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.ts';
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
-import { merged, withGroups } from './items.ts';
-import type { Seen } from '../wire/outcome.ts';
-import { Schedule } from './schedule.ts';
-import { dueAt, hairMs, isPolled, isWanted, newReading, noteList, type Reading } from './reading.ts';
-import { fullList, type Listed } from './full-list.ts';
+import type { Seen } from '../wire/transport.ts';
+import { fullList, hairMs, type Listed, merged, nothing, Reading, withGroups } from './reading.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -35,7 +31,6 @@ export interface MirrorSurroundings {
   readonly onList: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
 
-const nothing = (): void => undefined;
 const none: ReadonlySet<string> = new Set();
 
 /** Keeps snapshots of the reads of one account. */
@@ -81,7 +76,7 @@ export class Mirror {
     if (this.#closed) return;
     const reading = this.#reading(read);
     reading.usedAt = Math.max(this.#now(), since);
-    if (urgency === 'edit' || !isWanted(reading)) reading.urgency = urgency;
+    if (urgency === 'edit' || !reading.isWanted) reading.urgency = urgency;
     reading.wantedSince = Math.max(reading.wantedSince, since);
     if (reading.state === 'queued') this.#queue.setPriority(reading.ticket, priorityOf(reading));
     this.#arm(reading);
@@ -114,7 +109,7 @@ export class Mirror {
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
     for (const reading of this.#readings.values()) {
-      if (!isPolled(reading) || reading.snapshot === undefined) continue;
+      if (!reading.isPolled || reading.snapshot === undefined) continue;
       const collection = collectionOf(reading.read.key);
       oldest.set(collection, Math.max(oldest.get(collection) ?? 0, this.#now() - reading.snapshot.begunAt));
     }
@@ -140,7 +135,7 @@ export class Mirror {
       if (known.read.rateLimitedMs !== read.rateLimitedMs) this.#schedule.change(known, read);
       return known;
     }
-    const reading = newReading(read, this.#now());
+    const reading = new Reading(read, this.#now());
     this.#readings.set(read.key, reading);
     return reading;
   }
@@ -156,7 +151,7 @@ export class Mirror {
     if (this.#closed || reading.state !== 'idle') return;
     reading.cancelTimer();
     const now = this.#now();
-    const due = dueAt(reading);
+    const due = reading.dueAt;
     const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
     const next = Math.min(due, forgetAt);
     if (forgetAt <= now) this.#forget(reading);
@@ -192,7 +187,7 @@ export class Mirror {
 
   /** Reports the pause to everybody who waits for this list. */
   #tellHeld(reading: Reading): void {
-    if (!isWanted(reading) || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
+    if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
     this.#around.onList(reading.read.key, none, reading.problem);
   }
@@ -205,10 +200,10 @@ export class Mirror {
       return;
     }
     const begunAt = this.#now();
-    if (dueAt(reading) <= begunAt && !isWanted(reading)) {
+    if (reading.dueAt <= begunAt && !reading.isWanted) {
       reading.pollAt = Math.max(reading.pollAt, this.#schedule.placeOf(reading, begunAt));
     }
-    if (dueAt(reading) > begunAt) {
+    if (reading.dueAt > begunAt) {
       this.#arm(reading);
       return;
     }
@@ -216,8 +211,8 @@ export class Mirror {
     reading.state = 'reading';
     // While the token is refused one read alone finds out whether it still is.
     if (this.#around.credential.unauthorizedSince !== undefined) this.#queue.pause();
-    noteList(reading, begunAt);
-    const urgency = isWanted(reading) ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
+    reading.noteList(begunAt);
+    const urgency = reading.isWanted ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
     const listed = await fullList(reading.read, (request) => this.#around.ask(request, urgency), reading.digest).catch(
       (cause: unknown): Listed<unknown> => {
         this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
@@ -290,7 +285,7 @@ export class Mirror {
       } else if (reading.problem?.why === 'unauthorized') {
         reading.notBefore = Number.NEGATIVE_INFINITY;
         reading.pollAt = Number.NEGATIVE_INFINITY;
-        if (dueAt(reading) === Number.POSITIVE_INFINITY) reading.problem = undefined;
+        if (reading.dueAt === Number.POSITIVE_INFINITY) reading.problem = undefined;
         this.#arm(reading);
       }
     }
@@ -300,10 +295,136 @@ export class Mirror {
 
 /** Lists that somebody waits for go before those that are merely due. */
 function priorityOf(reading: Reading): number {
-  return isWanted(reading) ? 1 : 0;
+  return reading.isWanted ? 1 : 0;
 }
 
 /** `alerts` of `alerts/env_1`: a label with few values. */
 function collectionOf(key: string): string {
   return key.split('/', 1)[0] ?? key;
+}
+
+/**
+ * When the polled reads of one account are asked, and how much of the credential's budget that takes.
+ *
+ * Lists keep the account's interval, or a longer one where all polls together would use more than half of the budget;
+ * rate-limited reads share a fifth of it. Sums are kept, so the cost of a query does not depend on the number of reads.
+ */
+class Schedule {
+  readonly #around: MirrorSurroundings;
+  #plannedPerSecond = 0;
+  /** The number of state reads by the pause that they wish for. */
+  readonly #wishes = new Map<number, number>();
+
+  constructor(around: MirrorSurroundings) {
+    this.#around = around;
+  }
+
+  /** Somebody follows a read. A rate-limited one starts at a random time, or a thousand new alerts would start together. */
+  join(reading: Reading): void {
+    this.plan(reading);
+    if (reading.read.pace !== 'rateLimited') return;
+    this.#wish(reading, wishMs(reading));
+    this.#around.credential.states.count(reading, reading.isBusy);
+    if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
+  }
+
+  /** Nobody follows a read any more. */
+  leave(reading: Reading): void {
+    this.#count(reading, 0);
+    this.#wish(reading, undefined);
+    this.#around.credential.states.leave(reading);
+  }
+
+  /** Changes the interval of a read, counted from its newest list. */
+  change(reading: Reading, read: Read): void {
+    reading.read = read;
+    if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
+    if (read.pace !== 'rateLimited') return;
+    reading.pollAt =
+      reading.snapshot === undefined
+        ? Math.min(reading.pollAt, this.#firstAt(reading))
+        : this.nextAt(reading, reading.newest.at);
+  }
+
+  /** Counts how many requests per second the polls of a read need, by the number of pages in its newest list. */
+  plan(reading: Reading): void {
+    const isCounted = reading.isPolled && reading.read.pace !== 'rateLimited';
+    this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
+  }
+
+  /** When a read that was asked at `begunAt` is due again. */
+  nextAt(reading: Reading, begunAt: number): number {
+    const { entropy, credential, pollMs } = this.#around;
+    const spread = reading.isBusy ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
+    const intervalMs =
+      reading.read.pace === 'rateLimited'
+        ? this.#stateMs(reading)
+        : reading.baseIntervalMs(pollMs) * credential.budget.stretch();
+    return begunAt + intervalMs * spread;
+  }
+
+  /** When a due read may be sent: at once, or for a rate-limited one at its place in their share. */
+  placeOf(reading: Reading, now: number): number {
+    if (reading.read.pace !== 'rateLimited') return now;
+    const { states, budget } = this.#around.credential;
+    reading.place ??= states.place(now, budget.requestsPerSecond());
+    return reading.place;
+  }
+
+  /** The poll interval in effect. */
+  pollIntervalMs(): number {
+    return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
+  }
+
+  /** Forecasts the requests an hour of all followed reads. */
+  forecastPerHour(): number {
+    const { budget, states } = this.#around.credential;
+    const wishes = [...this.#wishes];
+    const wished = wishes.reduce((sum, [wish, reads]) => sum + (1_000 * reads) / wish, 0);
+    const reads = wishes.reduce((sum, [, count]) => sum + count, 0);
+    const allowed = states.perSecond(reads, budget.requestsPerSecond());
+    return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
+  }
+
+  /** The interval of rate-limited reads: the shortest that one asks for, or as their share allows; undefined without any. */
+  rateLimitedMs(): number | undefined {
+    const { states, budget } = this.#around.credential;
+    if (this.#wishes.size === 0) return undefined;
+    return Math.max(Math.min(...this.#wishes.keys()), states.calmMs(budget.requestsPerSecond()));
+  }
+
+  /** Not in the first half of the interval: by then a list has shown what else there is to write of a new object. */
+  #firstAt(reading: Reading): number {
+    const { clock, entropy } = this.#around;
+    return clock.monotonic() + this.#stateMs(reading) * (0.5 + entropy.fraction() / 2);
+  }
+
+  #stateMs(reading: Reading): number {
+    const { states, budget } = this.#around.credential;
+    const allowedMs = states.intervalMs(reading, reading.isBusy, budget.requestsPerSecond());
+    return Math.max(reading.read.rateLimitedMs ?? 0, allowedMs);
+  }
+
+  #wish(reading: Reading, wish: number | undefined): void {
+    const add = (ms: number | undefined, reads: 1 | -1): void => {
+      if (ms === undefined) return;
+      const count = (this.#wishes.get(ms) ?? 0) + reads;
+      if (count === 0) this.#wishes.delete(ms);
+      else this.#wishes.set(ms, count);
+    };
+    add(reading.wishMs, -1);
+    add(wish, 1);
+    reading.wishMs = wish;
+  }
+
+  #count(reading: Reading, perSecond: number): void {
+    this.#plannedPerSecond += perSecond - reading.planned;
+    reading.planned = perSecond;
+    this.#around.credential.budget.plan(reading, perSecond);
+  }
+}
+
+/** The interval that a rate-limited read asks for. */
+function wishMs({ read }: Reading): number {
+  return Math.max(read.rateLimitedMs ?? 0, 1_000);
 }

@@ -11,7 +11,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP, type LookupFunction } from 'node:net';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 
 /** One address of a name. */
 export interface HostAddress {

@@ -1,19 +1,16 @@
 /**
- * One exchange with the service: from a request as a value to what was seen of it.
+ * One exchange with the service: from a request as a value to what its caller should do.
  *
  * Nothing is sent that its schema does not accept; secrets are revealed only here, while serialising. There is one deadline
- * over everything from connecting to the last byte, and no second try. Only bugs are thrown.
+ * over everything from connecting to the last byte, and no second try. Only bugs are thrown. One table gives each answer, and
+ * each lack of one, its meaning. Of its words people are shown only what is fit for them.
  */
-import type { Json } from '../../base/json.ts';
-import type { Clock } from '../../base/clock.ts';
+import { isRecord, type Json, Secret } from '../../base/json.ts';
+import type { Clock } from '../../base/time.ts';
 import { hash } from 'node:crypto';
-import type { Request } from '../../engine/ports.ts';
-import { Secret } from '../../base/secret.ts';
-import { errorTextOf, longestMessage, saysNo, wordsFrom } from './message.ts';
-import { type Seen, retryAfterMs } from './outcome.ts';
+import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
+import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text, id, parsed, time } from '../api/endpoint.ts';
 import { bodySchemas } from '../requests.ts';
-import { Id, Text } from '../api/endpoint.ts';
-import { isAboutSecrets, withoutCredential, withoutWords } from './redaction.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const prefix = '/api/public/v1';
@@ -197,4 +194,204 @@ async function carried(
   });
   if (bug !== undefined) throw new Error(`${request.endpoint} failed by a bug`, { cause: bug.cause });
   return { sent, outcome };
+}
+
+/** An exchange as it was seen from here. */
+export type Seen =
+  | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
+  /** The interface does not allow such a request, so it was not sent and never will be. */
+  | { readonly was: 'invalid'; readonly message: string }
+  | { readonly was: 'lost'; readonly message: string }
+  /** Not sent: the service recently asked to wait. */
+  | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
+  | Answer;
+
+/** A whole response. */
+export interface Answer {
+  readonly was: 'answer';
+  readonly status: number;
+  /** Undefined where the body is empty or not readable. */
+  readonly body: unknown;
+  readonly readable: boolean;
+  readonly empty: boolean;
+  /** The body reports a failure, whatever the status. */
+  readonly saysNo: boolean;
+  /** Equal for equal bodies. */
+  readonly digest: string;
+  readonly dateMs: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** Fit for people. */
+  readonly message: string;
+}
+
+type Verdict = Exclude<Outcome['is'], 'notExecuted'> | 'throttled' | 'unauthorized' | 'forbidden';
+
+function all(verdict: Verdict): Readonly<Record<Effect, Verdict>> {
+  return { read: verdict, create: verdict, update: verdict, remove: verdict, identified: verdict };
+}
+
+/**
+ * The one table from what was seen of an exchange to what its caller should do.
+ *
+ * Its rows are kinds of answers, its columns what the request would have done, and why a page of a read did not arrive. What
+ * stands in no row is in doubt. Three rows need a word. A redirect is never followed; 301, 302, 307 and 308 say "ask elsewhere",
+ * so nothing was done here and they refuse, but 303 is also what a server says after having done it, and is in doubt. And a 403
+ * does not make an account unauthorized: the service may answer a broken business rule with it. A body that says no under a
+ * status that says yes is a no to a change or a removal; of anything else it may be the news that half of it was done, which its
+ * kind reads.
+ */
+const table = {
+  notSent: { ...all('notSent'), problem: 'unreachable' },
+  invalid: { ...all('refused'), problem: 'refused' },
+  lost: { ...all('inDoubt'), problem: 'unreachable' },
+  done: { ...all('committed'), problem: undefined },
+  doneSayingNo: { ...all('committed'), update: 'refused', remove: 'refused', problem: undefined },
+  doneEmpty: { ...all('inDoubt'), update: 'committed', remove: 'committed', problem: 'malformed' },
+  doneUnreadable: { ...all('inDoubt'), problem: 'malformed' },
+  redirect: { ...all('refused'), problem: 'refused' },
+  seeOther: { ...all('inDoubt'), read: 'refused', problem: 'refused' },
+  unauthorized: { ...all('unauthorized'), problem: 'unauthorized' },
+  forbidden: { ...all('forbidden'), problem: 'forbidden' },
+  notFound: { ...all('notFound'), create: 'refused', problem: 'refused' },
+  timeout: { ...all('inDoubt'), problem: 'unreachable' },
+  conflict: { ...all('conflict'), read: 'refused', problem: 'refused' },
+  throttled: { ...all('throttled'), problem: 'throttled' },
+  refused: { ...all('refused'), problem: 'refused' },
+  failed: { ...all('inDoubt'), problem: 'unreachable' },
+} as const satisfies Record<string, Readonly<Record<Effect, Verdict>> & { problem: ReadProblem['why'] | undefined }>;
+
+type Row = keyof typeof table;
+
+const rowsByStatus: Readonly<Record<number, Row>> = {
+  303: 'seeOther',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'notFound',
+  408: 'timeout',
+  409: 'conflict',
+  425: 'throttled',
+  429: 'throttled',
+};
+
+function rowOf(seen: Seen): Row {
+  if (seen.was === 'heldBack') return seen.why;
+  if (seen.was !== 'answer') return seen.was;
+  const special = rowsByStatus[seen.status];
+  if (special !== undefined) return special;
+  if (seen.status >= 200 && seen.status < 300) {
+    if (seen.readable) return seen.saysNo ? 'doneSayingNo' : 'done';
+    return seen.empty ? 'doneEmpty' : 'doneUnreadable';
+  }
+  if (seen.status >= 300 && seen.status < 400) return 'redirect';
+  return seen.status >= 400 && seen.status < 500 ? 'refused' : 'failed';
+}
+
+/** Interprets an exchange: the outcome of a call. */
+export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
+  const verdict = table[rowOf(seen)][effect];
+  const { message } = seen;
+  const answer = seen.was === 'answer' ? seen : undefined;
+  const body = answer?.body;
+  switch (verdict) {
+    case 'committed':
+      return { is: verdict, body, dateMs: answer?.dateMs };
+    case 'notSent':
+    case 'notFound':
+      return { is: verdict, message };
+    case 'refused':
+      return { is: verdict, status: answer?.status ?? 0, message, body };
+    case 'conflict':
+    case 'inDoubt':
+      return { is: verdict, message, body };
+    case 'throttled':
+    case 'unauthorized':
+    case 'forbidden':
+      return { is: 'notExecuted', why: verdict, message, retryInMs, body };
+  }
+}
+
+/** Says why a page of a read did not arrive; undefined where it did. */
+export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
+  return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : table[rowOf(seen)].problem;
+}
+
+/** The longest that a service can make us wait: 15 minutes. */
+export const longestPauseMs = 15 * 60_000;
+
+/**
+ * Reads how long a `Retry-After` asks to wait: seconds, or a date by the service's own clock where it shows one. A past date, a
+ * zero or a negative number means one second; what is neither a number nor a date counts as absent.
+ */
+export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  const value = header?.trim() ?? '';
+  if (value === '') return undefined;
+  const seconds = /^[+-]?\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
+  const ms = seconds === undefined ? Date.parse(value) - nowMs : seconds * 1000;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1000), longestPauseMs);
+}
+
+/** A shorter token is found in too many words. */
+const shortestToken = 4;
+
+/** Fields of ids, of times, and of where the next page begins. */
+const isExact = /(?:^id|Ids?|Cursor|At|Until)$/;
+/** Lists that may hold bare ids. */
+const idLists: ReadonlySet<string> = new Set(['apps', 'appEnvs', 'components', 'environments']);
+
+function holdsSecret(value: Json | undefined): boolean {
+  if (value instanceof Secret) return true;
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsSecret);
+}
+
+/**
+ * True where the answer may speak of a secret: the request carried one, or asked for some.
+ *
+ * The words of such an answer are never shown: the service may repeat the secret in any form, and no search finds every form.
+ * Other words are shown on one line, cut, and without the credential as it is written in the Secret. What is compared with a
+ * spec is never touched, so that nothing is taken for something else.
+ */
+function isAboutSecrets({ body, query }: Request): boolean {
+  return holdsSecret(body) || query?.['showSecrets'] !== undefined;
+}
+
+/** The ids, times, numbers and flags of an answer to a request whose body carried a secret; of any other answer everything. */
+function withoutWords(request: Request, body: unknown): unknown {
+  return holdsSecret(request.body) ? bare(body, '') : body;
+}
+
+function bare(value: unknown, name: string): unknown {
+  if (typeof value === 'string') {
+    const isShort = isExact.test(name) || idLists.has(name);
+    return isShort && (parsed(id, value) ?? parsed(time, value)) !== undefined ? value : undefined;
+  }
+  if (Array.isArray(value)) return value.map((item) => bare(item, name)).filter((item) => item !== undefined);
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, bare(inner, key)] as const);
+  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
+}
+
+/** A value whose texts do not hold the credential; ids stay as they are. */
+export function withoutCredential<Value>(value: Value, credential: Secret): Value {
+  const token = credential.reveal();
+  return token.length < shortestToken ? value : (hidden(value, token, '') as Value);
+}
+
+/** A text of ours, in which names of the service stand as they are, without the credential and without what steers a terminal. */
+export function shownText(text: string, credential: Secret): string {
+  const steering = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
+  const escaped = (sign: string): string => `\\u{${sign.codePointAt(0)?.toString(16) ?? ''}}`;
+  return withoutCredential(text, credential).replaceAll(steering, escaped);
+}
+
+function hidden(value: unknown, token: string, name: string): unknown {
+  if (typeof value === 'string') return isExact.test(name) ? value : value.replaceAll(token, '[credential]');
+  if (typeof value !== 'object' || value === null || value instanceof Secret) return value;
+  // A value without the credential is returned as it is, not copied.
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => hidden(item, token, name));
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  const entries = Object.entries(value).map(([key, inner]) => [key, inner, hidden(inner, token, key)] as const);
+  if (entries.every(([, before, after]) => before === after)) return value;
+  return Object.fromEntries(entries.map(([key, , after]) => [key, after]));
 }

@@ -1,5 +1,15 @@
-/** Carries out one HTTP exchange. The undici one is in `undici-wire.ts`; a test may pass one that has no sockets. */
+/**
+ * The wire: carries out one HTTP exchange. A test may pass one that has no sockets.
+ *
+ * The one over undici: HTTP/1.1, no redirects, no retries, at most 8 MiB of answer, nothing compressed. It has a pool per origin
+ * and trust for reads, and one for writes, whose idle connections live a second only: a write on a connection that the other
+ * side is closing would be in doubt for nothing.
+ */
 import type { Request } from '../../engine/ports.ts';
+import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { collect, type ReceivedHeaders } from '../../base/collect.ts';
+import { addressesFlaw, HostNotAllowed, type HostRules, proxyFor } from './hosts.ts';
+import { lookupWith, type Resolve } from './names.ts';
 
 /** One exchange, ready to go: the only place where secrets stand in the open. */
 export interface WireRequest {
@@ -38,3 +48,134 @@ export interface WireFailure {
 
 /** Carries out one exchange; never throws. */
 export type Wire = (request: WireRequest) => Promise<WireResponse | WireFailure>;
+
+const largestBytes = 8 * 1024 * 1024;
+/** As many requests as `spec.budget.concurrency` may allow at once: the budget is the limit, and nothing waits for a connection. */
+const mostAtOnce = 100;
+
+/** A wire that holds connections. */
+export interface OpenWire {
+  readonly wire: Wire;
+  close(): Promise<void>;
+}
+
+/** Opens the wire to wherever the host rules allow. */
+export function openUndiciWire(rules: HostRules, resolve: Resolve): OpenWire {
+  const dispatchers = new Map<string, Dispatcher>();
+  const dispatcherFor = (request: WireRequest): Dispatcher => {
+    const key = JSON.stringify([request.origin, request.writes, request.caBundle ?? '']);
+    const open = dispatchers.get(key) ?? openDispatcher(rules, resolve, request);
+    dispatchers.set(key, open);
+    return open;
+  };
+  return {
+    wire: (request) => exchanged(dispatcherFor(request), request),
+    close: async () => {
+      const open = [...dispatchers.values()];
+      dispatchers.clear();
+      await Promise.all(open.map((dispatcher) => dispatcher.close()));
+    },
+  };
+}
+
+function openDispatcher(rules: HostRules, resolve: Resolve, request: WireRequest): Dispatcher {
+  const options = {
+    allowH2: false,
+    pipelining: 1,
+    connections: mostAtOnce,
+    keepAliveTimeout: request.writes ? 1000 : 10_000,
+    keepAliveMaxTimeout: request.writes ? 1000 : 30_000,
+    headersTimeout: 60_000,
+    bodyTimeout: 60_000,
+  };
+  const tls = {
+    minVersion: 'TLSv1.2' as const,
+    timeout: 8000,
+    ...(request.caBundle !== undefined && { ca: request.caBundle }),
+  };
+  const proxy = proxyFor(request.origin, rules);
+  if (proxy === undefined) {
+    const lookup = lookupWith(resolve, (name, addresses) => {
+      const flaw = addressesFlaw(name, addresses, rules);
+      return flaw === undefined ? undefined : new HostNotAllowed(flaw);
+    });
+    return new Pool(request.origin, { ...options, connect: { ...tls, lookup } });
+  }
+  // The proxy is the operator's own setting: it may lead anywhere.
+  const proxyTls = { timeout: 8000, lookup: lookupWith(resolve, () => undefined) };
+  return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls, proxyTunnel: true });
+}
+
+/** Describes a failure by its code only: messages of the network name addresses, and those of the other side are not ours. */
+function failureOf(error: unknown): WireFailure {
+  if (error instanceof Ended) return { failed: error.failed, message: error.message };
+  const causes = [error, error instanceof Error ? error.cause : undefined];
+  const refused = causes.find((cause) => cause instanceof HostNotAllowed);
+  if (refused !== undefined) return { failed: 'hostNotAllowed', message: refused.message };
+  const code = causes
+    .map((cause) => (cause instanceof Error && 'code' in cause ? String(cause.code) : ''))
+    .find(Boolean);
+  return { failed: 'connection', message: words[code ?? ''] ?? `the connection failed (${code ?? 'unknown'})` };
+}
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name could not be looked up',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
+  UND_ERR_SOCKET: 'the connection was closed',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is of an authority that is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is of an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is of an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is of an authority that is not trusted',
+};
+
+/** Decodes whole texts only, so that it remembers nothing. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The bytes as text; undefined where they are none. */
+function textOf(body: Buffer): string | undefined {
+  try {
+    return utf8.decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function flatHeaders(headers: ReceivedHeaders): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value ?? '')]);
+  return Object.fromEntries(entries);
+}
+
+async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<WireResponse | WireFailure> {
+  const { origin, path, method, body } = request;
+  const options = { origin, path, method, headers: { ...request.headers }, body: body ?? null };
+  try {
+    const received = await collect((handler) => void dispatcher.dispatch(options, handler), {
+      signal: request.signal,
+      mostBytes: largestBytes,
+      tooLarge: () => new Ended('tooLarge', 'the answer is larger than 8 MiB'),
+      mayStart: () => {
+        const no = request.start();
+        return no === undefined ? undefined : new Ended('connection', no);
+      },
+    });
+    return { status: received.status, headers: flatHeaders(received.headers), text: textOf(received.body) };
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+/** We ended the exchange ourselves, and say why. */
+class Ended extends Error {
+  readonly failed: WireFailure['failed'];
+
+  constructor(failed: WireFailure['failed'], message: string) {
+    super(message);
+    this.name = 'Ended';
+    this.failed = failed;
+  }
+}

@@ -1,34 +1,38 @@
-import { defineKind } from '../../engine/kind/contract/define.ts';
-import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
 import { sightLost } from '../../engine/kind/planner/observe.ts';
-import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import {
-  drConfigurationsOf,
   postDisasterReadinessDiscardActivation,
   receiptOf,
   type ConfigurationItem,
   type Discarding,
 } from '../../hosting/requests.ts';
-import { expired, never, type Fence } from '../recovery/approval.ts';
+import { never, type Fence } from '../recovery/approval.ts';
 import {
   activeIdOf,
+  activeOf,
   cleansUp,
   lookAt,
+  movedOn,
   operationIn,
-  provenGone,
-  activeOf,
   provenTwice,
+  shownConfiguration,
+  withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
-import { needsOf, protectionNeed, stepOnce, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
-import { isWhole } from '../recovery-activation/content.ts';
-import { movedOn } from '../recovery-activation/fences.ts';
+import {
+  accepted,
+  defineRequest,
+  ended,
+  protectionNeed,
+  wasSent,
+  type No,
+  type OncePlan,
+} from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
+import { atStage } from '../recovery/stages.ts';
+import { about } from '../shared/condition.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
-import { interfaceWords } from '../recovery/words.ts';
 
 type DiscardPass = Pass<ActivationDiscardSpec, ActivationDiscardFacts>;
 
@@ -52,25 +56,9 @@ function wasDiscarded(configuration: ConfigurationItem | undefined, operationId:
 function fence(
   pass: DiscardPass,
   { configuration, snapshot }: SeenConfiguration,
-): Step<ActivationDiscardFacts> | Fence | undefined {
-  const { configurationId, operationId, validUntil, configurationGeneration, protectionRef } = pass.spec;
-  const { journal } = pass.memory;
-  if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
-  }
-  const late = expired(pass, snapshot, validUntil);
-  if (late?.final === true && wasSent(pass) && showsAccepted(pass, configuration)) {
-    return cleanup(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
-  }
-  if (late !== undefined) return late;
-  if (configuration === undefined) {
-    const message = `the service shows no configuration ${configurationId}`;
-    const unsure = provenGone<ActivationDiscardSpec, ActivationDiscardFacts>(pass, snapshot, {
-      reason: 'ObjectMissing',
-      message,
-    });
-    return unsure ?? never('Superseded', message);
-  }
+): Step<ActivationDiscardFacts> | undefined {
+  const { configurationId, operationId, configurationGeneration, protectionRef } = pass.spec;
+  if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationId);
   const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
   if (known !== undefined && known !== configurationId) {
     const message = `DisasterProtection ${protectionRef.name} has configuration ${known}, not ${configurationId}`;
@@ -102,8 +90,17 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
 
 /** Wait for a discard that the service shows as accepted, even if it may not be ours. */
 function cleanup(message: string): Step<ActivationDiscardFacts> {
-  const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
-  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions: [accepted] };
+  const conditions = [about('Accepted').unknown('CleanupPending', message)];
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
+}
+
+function outlasts(
+  pass: DiscardPass,
+  { configuration }: SeenConfiguration,
+  late: Fence,
+): Step<ActivationDiscardFacts> | undefined {
+  if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
+  return cleanup(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
 }
 
 /** Waits until the service has cleaned up: the operation is not the active one any more. */
@@ -112,8 +109,7 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
   if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
   if (configuration?.activationResult?.operationId === operationId) {
-    const message = `activation ${operationId} became live before it could be discarded`;
-    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message });
+    return ended(pass, never('AlreadyActivated', `activation ${operationId} became live before it could be discarded`));
   }
   const active = configuration && activeOf(configuration);
   if (active !== undefined && (active.operationId ?? operationId) === operationId) {
@@ -124,25 +120,8 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
   if (cleansUp(configuration?.pendingCleanup)) {
     return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
   }
-  const unsure = provenTwice<ActivationDiscardSpec, ActivationDiscardFacts>(pass, snapshot, {
-    reason: 'CleanupPending',
-    message,
-  });
+  const unsure = provenTwice(pass, snapshot, 'CleanupPending', message);
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message });
-}
-
-function factsOf(
-  { memory, spec, wallMs }: DiscardPass,
-  configuration: ConfigurationItem | undefined,
-): ActivationDiscardFacts {
-  const phase = configuration && operationIn(configuration, spec.operationId)?.phase;
-  const cleanup = configuration?.pendingCleanup;
-  const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
-  const facts: ActivationDiscardFacts = {
-    ...memory.facts,
-    ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
-  };
-  return atStage(facts, phase, wallMs);
 }
 
 /** The service refused the request but shows an accepted discard of the operation: wait for that one. */
@@ -151,91 +130,63 @@ function refused(
   { configuration }: SeenConfiguration,
   { words }: No,
 ): Step<ActivationDiscardFacts> | undefined {
-  const { spec, memory, wallMs } = pass;
-  const isAccepted = showsAccepted(pass, configuration);
-  if (memory.journal === undefined || !isAccepted || wallMs > Date.parse(spec.validUntil)) return undefined;
+  const { validUntil, operationId } = pass.spec;
+  if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
   return cleanup(
-    `the service said no (${words}), and yet shows a discard as accepted; until ${spec.validUntil} it is watched whether operation ${spec.operationId} is discarded`,
+    `the service said no (${words}), and yet shows a discard as accepted; until ${validUntil} it is watched whether operation ${operationId} is discarded`,
   );
 }
 
-const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfiguration> = {
+const plan: OncePlan<{
+  spec: ActivationDiscardSpec;
+  facts: ActivationDiscardFacts;
+  seen: SeenConfiguration;
+  body: Discarding;
+}> = {
   noun: 'discard',
+  operation: 'discard',
   power: () => 'activation',
   refersTo: protectionNeed,
-  validUntil: (spec) => spec.validUntil,
+  validUntil: ({ validUntil }) => validUntil,
   facts: (pass) => ({
     requestId: bodyOf(pass).requestId,
     configurationId: pass.spec.configurationId,
     configurationGeneration: pass.spec.configurationGeneration,
   }),
-  look: (pass, since) => lookAt(pass, { configurationId: pass.spec.configurationId, appEnvId: undefined, since }),
-  snapshotOf: ({ snapshot }) => snapshot,
-  trace: ({ memory, spec, wallMs }, { configuration }) =>
-    wasDiscarded(configuration, spec.operationId)
-      ? {
-          id: spec.operationId,
-          ownership: 'Presumed',
-          journal: undefined,
-          facts: { ...memory.facts, acceptedTime: isoSeconds(wallMs) },
-        }
-      : undefined,
-  fence,
-  intent: (pass) => {
-    const body = bodyOf(pass);
-    return {
-      operation: 'discard',
-      attempt: 1,
-      digest: pass.print({ ...body }),
-      requestId: body.requestId,
-      payload: JSON.stringify(body),
-      create: { collection: 'discard', name: body.configurationId, excluded: [] },
-    };
+  look: (pass, since) => lookAt(pass, pass.spec.configurationId, since),
+  trace: (pass, { configuration }) => {
+    const { operationId: id } = pass.spec;
+    if (!wasDiscarded(configuration, id)) return undefined;
+    return { id, ownership: 'Presumed', journal: undefined, facts: accepted(pass) };
   },
+  fence,
+  outlasts,
+  body: bodyOf,
+  subject: ({ configurationId }) => configurationId,
+  request: postDisasterReadinessDiscardActivation,
   words: ({ spec }) => `discard activation ${spec.operationId}`,
-  call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
-    // The caller has checked that the journal entry fits the spec.
-    request: postDisasterReadinessDiscardActivation(JSON.parse(payload) as Discarding),
-    credential: 'dangerous',
-    proof: drConfigurationsOf(pass.account.accountId).first,
-    committed: (body) => {
-      const { operationId, configurationId, phase } = receiptOf(body) ?? {};
-      // A receipt is ours only when it names the activation that was to be discarded, or an operation on the same
-      // configuration. Any other success may be a proxy's.
-      const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
-      if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
-      const facts: ActivationDiscardFacts = {
-        ...pass.memory.facts,
-        acceptedTime: isoSeconds(pass.wallMs),
-      };
-      return { facts: atStage(facts, phase, pass.wallMs), id: pass.spec.operationId, ownership: 'Created' };
-    },
-    tells: (body) => stageOfReceipt(receiptOf(body)),
-  }),
+  committed: (pass, answer) => {
+    const { operationId, configurationId, phase } = receiptOf(answer) ?? {};
+    // A receipt is ours only when it names the activation that was to be discarded, or an operation on the same
+    // configuration. Any other success may be a proxy's.
+    const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
+    if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
+    return { facts: accepted(pass, phase), id: pass.spec.operationId, ownership: 'Created' };
+  },
   untold,
   refused,
   follow,
+  shown: (pass) => {
+    const { memory, spec, wallMs } = pass;
+    const configuration = shownConfiguration(pass, spec.configurationId);
+    const { pendingCleanup = memory.facts.pendingCleanup } = configuration ?? {};
+    const phase = configuration && operationIn(configuration, spec.operationId)?.phase;
+    return atStage({ ...memory.facts, pendingCleanup }, phase, wallMs);
+  },
 };
 
-function show(pass: DiscardPass) {
-  const found = lookAt(pass, {
-    configurationId: pass.spec.configurationId,
-    appEnvId: undefined,
-    since: Number.NEGATIVE_INFINITY,
-  });
-  const facts = factsOf(pass, 'is' in found ? undefined : found.configuration);
-  const notices = stageNotices(pass.memory.facts, facts, pass.memory.id);
-  return { facts, notices, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
-}
-
 /** The end of an activation that is not live yet. */
-export const activationDiscard = defineKind<ActivationDiscardSpec, ActivationDiscardFacts>({
+export const activationDiscard = defineRequest(plan, {
   ...identity,
-  interfaceWords,
-  needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
-  finished: ({ finishedTime }) => finishedTime !== undefined,
-  always: ['Accepted', 'Succeeded'],
-  step: (pass) => stepOnce(plan, pass),
-  show,
 });

@@ -1,23 +1,32 @@
 import { sameJson } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { appsOf, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';
-import { assume, deployment, dueOf, isFailed, askedFor, inVain, isDue, started, wasDeployed } from './deployments.ts';
-import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
 import {
   act,
+  askedFor,
+  assume,
   besideOthers,
+  deployment,
+  dueOf,
+  inVain,
+  isDue,
+  isFailed,
   isLagging,
   notCarriedOut,
   resolveDoubt,
+  started,
   startsWithout,
   stateOf,
   unknownState,
-} from './calls.ts';
+  wasDeployed,
+} from './deployments.ts';
+import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
 import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
+import { about } from '../shared/condition.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';
@@ -196,7 +205,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
   const leftover = leftoverOf(pass);
   if (item === undefined) {
     const unseen = memory.id !== undefined && seen === undefined;
-    return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
+    return { unseen, facts: memory.facts, conditions: [], leftover };
   }
   // A list from before our call shows the old state.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
@@ -252,18 +261,18 @@ function outcomes(
 }
 
 function deployedCondition(state: string, { deploy }: AppEnvironmentFacts, neverDeployed: boolean): OwnCondition {
-  const type = 'Deployed';
+  const deployed = about('Deployed');
   switch (state) {
     case 'Running':
-      return { type, status: 'True', reason: 'Running', message: 'the environment runs' };
+      return deployed.yes('Running', 'the environment runs');
     case 'Stopped':
       return neverDeployed && deploy === undefined
-        ? { type, status: 'False', reason: 'NeverDeployed', message: 'the environment was never deployed' }
-        : { type, status: 'False', reason: 'Stopped', message: 'the environment is stopped' };
+        ? deployed.no('NeverDeployed', 'the environment was never deployed')
+        : deployed.no('Stopped', 'the environment is stopped');
     case 'Updating':
-      return { type, status: 'Unknown', reason: 'Updating', message: 'the environment is being updated' };
+      return deployed.unknown('Updating', underUpdate);
     default:
-      return { type, status: 'Unknown', reason: 'UnknownRemoteStatus', message: `the service shows "${state}"` };
+      return deployed.unknown('UnknownRemoteStatus', `the service shows "${state}"`);
   }
 }
 

@@ -4,10 +4,10 @@
  * Guarantees: once bound, an environment is known by its id; another one takes its place only after it is proved gone. An
  * environment that is called otherwise now, or belongs to another app, is left alone.
  */
-import { notGranted } from '../../engine/kind/planner/binding.ts';
+import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
+import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import { readOf, missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
@@ -30,8 +30,8 @@ export function locate(pass: EnvironmentPass): Located {
   if (id === undefined) return { is: 'step', step: bind(pass) };
   const seen = pass.view.one(appEnvsOf(pass.account.accountId), id);
   if (seen === undefined) return { is: 'step', step: readOf(pass, listOf(pass), Number.NEGATIVE_INFINITY) };
-  const claimed = claimedBy(pass, id);
-  if (claimed !== undefined) return { is: 'step', step: claimed };
+  const others = claimed(pass, id);
+  if (others !== undefined) return { is: 'step', step: others };
   const { item, snapshot } = seen;
   if (item === undefined) return missing(pass, id, snapshot);
   const changed = changeOf(pass, item);
@@ -99,13 +99,11 @@ function bind(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   if (changed !== undefined) {
     return { is: 'stall', reason: 'EnvironmentChanged', message: `environment ${only.appEnvId} ${changed}` };
   }
-  return claimedBy(pass, only.appEnvId) ?? notAllowed(pass, only.appEnvId) ?? bindTo(pass, only.appEnvId);
+  return claimed(pass, only.appEnvId) ?? notAllowed(pass, only.appEnvId) ?? bindTo(pass, only.appEnvId);
 }
 
-function bindTo({ account }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> {
-  const { endpoint, accountId } = account;
-  const fresh = { id, ownership: 'Adopted', binding: { endpoint, accountId } } as const;
-  return { is: 'again', remember: { ...fresh, facts: {}, applied: undefined, journal: undefined }, note: {} };
+function bindTo(pass: EnvironmentPass, id: string): Step<AppEnvironmentFacts> {
+  return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), facts: {}, applied: undefined }, note: {} };
 }
 
 /** An environment that is named without an app of this namespace was made by somebody else. */
@@ -114,11 +112,8 @@ function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<AppEnv
   return notGranted(`environment ${id} was not made by this namespace`, account);
 }
 
-function claimedBy({ claimant }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {
-  const other = claimant(id);
-  if (other?.goesFirst !== true) return undefined;
-  const message = `environment ${id} belongs to ${other.name}, which is older; one environment has one owner`;
-  return { is: 'stall', reason: 'Claimed', message };
+function claimed(pass: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {
+  return claimedByOlder(pass, id, `environment ${id}`, 'environment');
 }
 
 /** The difference between the bound environment and the spec's description of it, in words; undefined if there is none. */
@@ -141,15 +136,15 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
 function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
   const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
-  const unsure = missedTwice<AppEnvironmentSpec, AppEnvironmentFacts>(pass, look, { reason: 'ObjectMissing', message });
+  const unsure = missedTwice(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
   const note = { ...pass.notes, provedGone: 1 };
-  const blind = sightLost<AppEnvironmentSpec, AppEnvironmentFacts>(pass);
+  const blind = sightLost(pass);
   if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
   const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {
-    const claimed = claimedBy(pass, successor.appEnvId);
-    return claimed ? { is: 'gone', step: claimed } : { is: 'step', step: bindTo(pass, successor.appEnvId) };
+    const others = claimed(pass, successor.appEnvId);
+    return others ? { is: 'gone', step: others } : { is: 'step', step: bindTo(pass, successor.appEnvId) };
   }
   return { is: 'gone', step: { ...notFound(pass), note } };
 }

@@ -1,29 +1,44 @@
 /**
- * What is deployed to an environment: when a deployment is due, and which call makes it.
+ * What is deployed to an environment: when a deployment is due, which call makes it, and what becomes of a call whose answer was
+ * lost.
  *
  * Guarantees: each desired revision is sent once, and what the service called failed is not sent again by itself; variables,
- * settings and the startup override travel with the call that takes them.
+ * settings and the startup override travel with the call that takes them; a lost call is looked for before it is sent once more.
  *
- * Why: docs/design/deployments.md#environments
+ * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
+import { definedIn, stated, type Json, type JsonObject } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
-import type { Memory } from '../../engine/kind/contract/step.ts';
+import {
+  isNo,
+  type JournalEntry,
+  type Memory,
+  type Refusal,
+  type Step,
+  type Verdict,
+} from '../../engine/kind/contract/step.ts';
+import { readOf, takingOver } from '../../engine/kind/planner/observe.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
   deployedContentIdOf,
+  isUnderWay,
   lifecycleAnswerOf,
   postAppEnvBuild,
   postAppEnvDeployImage,
   postAppEnvRedeploy,
   postAppEnvRollback,
   rollbackInfoOf,
+  type AppEnvItem,
   type StartupConfig,
 } from '../../hosting/requests.ts';
-import type { EnvironmentPass } from './binding.ts';
+import { awaitDoubts } from '../shared/others-in-doubt.ts';
+import { listOf, type EnvironmentPass, type Located } from './binding.ts';
 import {
+  appliedAfterLoss,
+  appliedBefore,
   appliedBy,
   appliedInVain,
+  appliedMeanwhile,
   appliedOvertaken,
   appliedWithoutAsked,
   askedBy,
@@ -35,6 +50,7 @@ import {
   isInVain,
   isKnown,
   isStartupLeft,
+  lossOf,
   partsOf,
   revisionOf,
   startupOf,
@@ -59,7 +75,7 @@ export interface DeploymentAction {
 }
 
 /** A call that was carried out; without a body if its answer was lost. */
-export interface Done {
+interface Done {
   readonly body?: unknown;
   /** When it was decided, by our clock. */
   readonly atMs: number;
@@ -111,7 +127,7 @@ export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFact
 }
 
 /** A deployment was carried out that the spec no longer wants: the wanted one is due. */
-export function overtaken(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
+function overtaken(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
   const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
   return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
@@ -132,11 +148,10 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
   }
   if (deploy?.build !== undefined) {
     const { revision, forceNewBuild, rebuild, fromContentId } = deploy.build;
+    const isRebuild = rebuild === true || fromContentId !== undefined ? true : undefined;
     const request = postAppEnvBuild({
       appEnvId,
-      ...(forceNewBuild !== undefined && { forceNewBuild }),
-      ...((rebuild === true || fromContentId !== undefined) && { isRebuild: true }),
-      ...(fromContentId !== undefined && { fromContentId }),
+      ...definedIn({ forceNewBuild, isRebuild, fromContentId }),
       ...startupFields(pass),
     });
     return { operation: 'build', words: `build revision ${revision}`, request, ...common };
@@ -171,13 +186,11 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
 }
 
 /** The facts after a roll-back to whatever ran before. */
-function rolledBack(pass: EnvironmentPass, { body, atMs, attempt }: Done): AppEnvironmentFacts {
-  const info = rollbackInfoOf(body);
-  const { contentId } = info ?? {};
+function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
+  const { contentId, fromVersion, toVersion } = rollbackInfoOf(how.body) ?? {};
   const before = pass.memory.facts.history?.find((entry) => contentId !== undefined && entry.contentId === contentId);
-  const entry = { revision: before?.revision ?? contentId, contentId, sentTime: isoSeconds(atMs), outcome: 'Updating' };
-  const rollback = { fromVersion: info?.fromVersion, toVersion: info?.toVersion, besideSpec: true };
-  return recorded(pass, entry, attempt, { rollback });
+  const entry = { revision: before?.revision ?? contentId, contentId, outcome: 'Updating' };
+  return recorded(pass, how, entry, { fromVersion, toVersion, besideSpec: true });
 }
 
 /** True if the annotation has a token that was not handled yet. */
@@ -201,11 +214,8 @@ function openToken(pass: EnvironmentPass, asked: AskedCall): string | undefined 
 
 /** A deployment of what the spec says takes the place of what annotations ask for. */
 function handled(pass: EnvironmentPass): AppEnvironmentFacts {
-  const [redeploy, rollBack] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
-  return {
-    ...(redeploy !== undefined && { lastHandledRedeployAt: redeploy }),
-    ...(rollBack !== undefined && { lastHandledRollBackAt: rollBack }),
-  };
+  const [lastHandledRedeployAt, lastHandledRollBackAt] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
+  return definedIn({ lastHandledRedeployAt, lastHandledRollBackAt });
 }
 
 /** The variables and settings that were not sent yet. */
@@ -245,21 +255,17 @@ function saysFailed(body: unknown): boolean {
 
 function deployed(pass: EnvironmentPass, how: Done): Partial<Memory<AppEnvironmentFacts>> {
   const { spec } = pass;
-  const { body, atMs, attempt } = how;
-  const rollback = body === undefined ? undefined : rollbackInfoOf(body);
-  const shown = body === undefined ? undefined : deployedContentIdOf(body);
-  const failed = saysFailed(body);
+  const { contentId: target, ...versions } = rollbackInfoOf(how.body) ?? {};
+  const failed = saysFailed(how.body);
   const entry = {
     revision: revisionOf(spec),
-    contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.rollbackContentId),
-    sentTime: isoSeconds(atMs),
+    contentId: deployedContentIdOf(how.body) ?? target ?? (failed ? undefined : spec.deploy?.rollbackContentId),
     outcome: failed ? 'Failed' : 'Updating',
   };
-  const versions = rollback && { rollback: { fromVersion: rollback.fromVersion, toVersion: rollback.toVersion } };
   return {
     applied: failed ? appliedInVain(pass) : appliedBy(pass),
     facts: {
-      ...recorded(pass, entry, attempt, versions),
+      ...recorded(pass, how, entry, stated(versions)),
       ...(!failed && took(pass, how, isFromApp(spec))),
       ...handled(pass),
     },
@@ -285,33 +291,226 @@ export function started(pass: EnvironmentPass, body: unknown): Partial<Memory<Ap
 }
 
 /** Gives up a call whose answers were all lost and whose effect does not show. */
-export function givenUp(
+function givenUp(
   pass: EnvironmentPass,
   { operation }: DeploymentAction,
-  { atMs, attempt }: Pick<Done, 'atMs' | 'attempt'>,
+  how: Done,
 ): Partial<Memory<AppEnvironmentFacts>> {
   if (operation === 'redeploy' || operation === 'rollBack') {
     return { applied: appliedWithoutAsked(pass, operation, tokenOf(pass, operation) ?? '', 'InDoubt') };
   }
-  const entry = {
-    revision: revisionOf(pass.spec),
-    contentId: undefined,
-    sentTime: isoSeconds(atMs),
-    outcome: 'InDoubt',
-  };
-  return {
-    applied: appliedInVain(pass),
-    facts: { ...recorded(pass, entry, attempt, undefined), ...handled(pass) },
-  };
+  const entry = { revision: revisionOf(pass.spec), contentId: undefined, outcome: 'InDoubt' };
+  return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
 
 /** A deployment as status shows it. */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
-  entry: NonNullable<AppEnvironmentFacts['history']>[number],
-  attempt: number,
-  versions: Pick<NonNullable<AppEnvironmentFacts['deploy']>, 'rollback'> | undefined,
+  { atMs, attempt }: Done,
+  { revision, contentId, outcome }: NonNullable<AppEnvironmentFacts['history']>[number],
+  rollback?: NonNullable<AppEnvironmentFacts['deploy']>['rollback'],
 ): AppEnvironmentFacts {
-  const deploy = { ...entry, ...(attempt > 1 && { repeatedAfterDoubt: attempt - 1 }), ...versions };
+  const entry = { revision, contentId, sentTime: isoSeconds(atMs), outcome };
+  const deploy = { ...entry, repeatedAfterDoubt: attempt > 1 ? attempt - 1 : undefined, rollback };
   return { ...facts, deploy, history: [entry, ...(facts.history ?? [])].slice(0, most) };
+}
+
+const recheckMs = 3_000;
+const clockSlackMs = 2_000;
+const mostAttempts = 2;
+
+/** A short text that identifies the state of the environment before a call. */
+function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
+  return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
+}
+
+/** Sends the wanted call unless an earlier lost call did it. After the most allowed lost answers it gives up. */
+export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): Step<AppEnvironmentFacts> {
+  const loss = lossOf(pass, action.digest) ?? 0;
+  const { wallMs: atMs } = pass;
+  if (loss === 'carriedOut') return { is: 'again', remember: action.done({ atMs, attempt: 1 }) };
+  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: loss }) };
+  return send(pass, item, action, { atMs, attempt: loss + 1 });
+}
+
+/** Sends the action after a read that began after it was decided. */
+function send(
+  pass: EnvironmentPass,
+  item: AppEnvItem,
+  action: DeploymentAction,
+  { atMs, attempt }: Done,
+): Step<AppEnvironmentFacts> {
+  const { operation, words, request, digest, done, carries } = action;
+  const list = listOf(pass);
+  const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
+  if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
+  const held = takingOver(pass, `${words} waits`) ?? besideOthers(pass, item);
+  if (held !== undefined) return held;
+  const { updatedAtMs } = item;
+  return {
+    is: 'call',
+    call: {
+      request,
+      words: `${words} in environment "${item.name}"`,
+      urgency: 'edit',
+      journal: { operation, attempt, digest, before: markOf(item) },
+      meanwhile: { applied: appliedMeanwhile(pass, carries) },
+      alone: [item.appEnvId],
+      committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, atMs, attempt })),
+      note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
+      refused: (refusal) => refusedAs(pass, item, action, refusal),
+    },
+  };
+}
+
+/** Stalls a refused deployment; an environment that should run and was deployed before is started first. */
+function refusedAs(
+  pass: EnvironmentPass,
+  item: AppEnvItem,
+  { operation, words }: DeploymentAction,
+  refusal: Refusal,
+): Verdict<AppEnvironmentFacts> | undefined {
+  const isRollback = operation === 'rollback' || operation === 'rollBack';
+  if (operation === 'redeploy' || !(isRollback ? isNo(refusal) : refusal.is === 'refused')) return undefined;
+  const what = isRollback ? words : `${words} in environment "${item.name}"`;
+  const said = {
+    reason: isRollback ? 'RollbackRefused' : 'Rejected',
+    message: `${what}: ${refusal.message}`,
+    note: { ...pass.notes, refusedFor: pass.subject.generation },
+  } as const;
+  const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
+  // After a conflict, read once before doing anything else.
+  return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
+}
+
+/** True if the deployment was refused and the environment can be started with its current content. */
+export function startsWithout(pass: EnvironmentPass): boolean {
+  return pass.notes['refusedFor'] === pass.subject.generation && isStartable(pass);
+}
+
+/** A version to roll back to is one of the environment, which was deployed then. */
+function isStartable({ spec, memory }: EnvironmentPass): boolean {
+  return wasDeployed(memory.facts) || spec.deploy?.rollbackContentId !== undefined;
+}
+
+/**
+ * Any change of an environment could be mistaken for the effect of another resource's lost call: that of a younger resource
+ * bound to it before, or of an upgrade of its solution. So wait until none is in doubt.
+ */
+export function besideOthers(
+  pass: EnvironmentPass,
+  { appEnvId, appId }: AppEnvItem,
+): Step<AppEnvironmentFacts> | undefined {
+  const { related } = pass;
+  const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
+  // Before its first answer an installation does not know its environments.
+  const unknown = (pass.inAccount?.('SolutionInstallation') ?? []).filter(
+    ({ id, inDoubt, facts }) => inDoubt && id !== undefined && facts['complete'] !== true,
+  );
+  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? []), ...unknown];
+  return awaitDoubts(pass, others, 'nothing is sent to the environment');
+}
+
+/** True while the service still shows the environment as it was before our call. */
+export function isLagging(
+  { notes, monotonicMs, horizonMs }: EnvironmentPass,
+  { status, updatedAtMs }: AppEnvItem,
+): boolean {
+  const { calledAt, updatedAtBefore } = notes;
+  if (calledAt === undefined || isUnderWay(status)) return false;
+  if (updatedAtMs === undefined || updatedAtBefore === undefined) return false;
+  return updatedAtMs === updatedAtBefore && monotonicMs - calledAt < horizonMs;
+}
+
+/** The environment's status in lower case. An unknown word is kept, and nothing is sent while it lasts. */
+export function stateOf({ status = '' }: AppEnvItem): string {
+  const word = status.trim().toLowerCase();
+  if (word === 'running') return 'Running';
+  if (word === 'stopped') return 'Stopped';
+  return isUnderWay(status) ? 'Updating' : status;
+}
+
+/** The message for a state that the interface does not describe. */
+export function unknownState(state: string): string {
+  return `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
+}
+
+/**
+ * Finds out by reads alone what a lost call did. It is settled when the environment shows the effect, or does not show it
+ * and the call can no longer arrive.
+ */
+export function resolveDoubt(
+  pass: EnvironmentPass,
+  entry: JournalEntry,
+  { item, snapshot }: Extract<Located, { is: 'found' }>,
+): Step<AppEnvironmentFacts> {
+  const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
+  const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
+  const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
+  if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
+  const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
+  if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
+  if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
+  const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
+  if (stateOf(item) === 'Updating') {
+    const message = `${words}; waiting until the environment is at rest`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+  }
+  if (snapshot.begunAt < settledAt) {
+    const until = new Date(journalSeen.wall + entry.deadlineSeconds * 1_000 + horizonMs).toISOString();
+    const next = entry.attempt < mostAttempts ? 'it is sent once more' : 'it is given up';
+    const message = `${words}; if nothing shows that it was carried out by ${until}, ${next}`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+  }
+  return { is: 'again', remember: notCarriedOut(pass, entry) };
+}
+
+/** The lost call had no effect and can have none any more. */
+export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Partial<Memory<AppEnvironmentFacts>> {
+  // The service refused the call, and reads show that it had no effect.
+  if (entry.conflicted !== undefined) return { journal: undefined, applied: appliedBefore(pass) };
+  const loss = entry.attempt < mostAttempts ? 1 : mostAttempts;
+  return { journal: undefined, applied: appliedAfterLoss(pass.memory.applied, entry.digest, loss, pass) };
+}
+
+/**
+ * A lost call was carried out. Keep a record of it even if the spec wants something else now: the spec may want it again,
+ * for example when a missing Secret returns.
+ */
+function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): Step<AppEnvironmentFacts> {
+  const { attempt, digest, operation, startedAt } = entry;
+  const action = actionOf(pass, entry, item);
+  if (action !== undefined) {
+    return {
+      is: 'again',
+      remember: { ...action.done({ atMs: Date.parse(startedAt), attempt }), journal: undefined },
+      note: {},
+    };
+  }
+  const unwanted = isAsked(operation) ? {} : overtaken(pass);
+  const applied = appliedAfterLoss(unwanted.applied ?? pass.memory.applied, digest, 'carriedOut', pass);
+  return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
+}
+
+/** The call in the journal, if the spec still wants it. */
+function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): DeploymentAction | undefined {
+  const { operation } = entry;
+  if (!isAsked(operation) && revisionOf(pass.spec) === undefined) return undefined;
+  const { appEnvId } = item;
+  const action = isAsked(operation) ? askedFor(pass, operation, appEnvId) : deployment(pass, appEnvId);
+  return action.operation === entry.operation && action.digest === entry.digest ? action : undefined;
+}
+
+function isAsked(operation: string): operation is AskedCall {
+  return operation in askedBy;
+}
+
+/** True if the environment changed after the call was begun. */
+function isEvidence(entry: JournalEntry, item: AppEnvItem, skewMs: number): boolean {
+  const { before = '' } = entry;
+  if (markOf(item) === before) return false;
+  if (item.updatedAtMs === undefined) return true;
+  const startedAtMs = Date.parse(entry.startedAt) + skewMs;
+  const [updatedBefore] = before.split(' ', 1);
+  return String(item.updatedAtMs) !== updatedBefore && item.updatedAtMs >= startedAtMs - clockSlackMs;
 }

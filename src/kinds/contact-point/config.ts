@@ -1,8 +1,9 @@
 /** The settings of a contact point: the service's names for them, where their secrets come from, and what it shows of them. */
 import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { definedOf, type Fields } from '../../engine/kind/planner/plan.ts';
-import { Secret } from '../../base/secret.ts';
+import { type Fields } from '../../engine/kind/planner/plan.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
+import { Secret } from '../../base/json.ts';
 import type { Read } from '../../engine/ports.ts';
 import {
   contactPointsOf,

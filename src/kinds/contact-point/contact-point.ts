@@ -1,6 +1,7 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { textIn, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import {
@@ -26,6 +27,8 @@ import {
   typeOf,
 } from './config.ts';
 import type { MetricAlertSpec } from '../metric-alert/schema.ts';
+import { about } from '../shared/condition.ts';
+import { byName } from '../shared/plan.ts';
 import { identity, type ContactPointFacts, type ContactPointSpec } from './schema.ts';
 
 /** Stalls on an empty or masked secret: the service would keep the old value, and nobody would notice. */
@@ -72,23 +75,14 @@ function refersTo(spec: unknown, contactPoint: string): boolean {
   return contactPointRefs.some(({ name }) => name === contactPoint);
 }
 
+const propagated = about('Propagated');
+
 const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = {
   noun: 'contact point',
   list: ({ account }) => contactPointsOf(account.accountId),
   single: contactPointOf,
-  name: ({ spec, subject }) => spec.name ?? subject.name,
-  nameOf: (item) => item.name,
-  createdAtOf: (item) => item.createdAtMs,
+  ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,
-  lifecycle: ({ lifecycle }) => ({
-    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
-    adoption: lifecycle?.adoption,
-    onDelete: lifecycle?.onDelete,
-    onMissing: lifecycle?.onMissing ?? 'Recreate',
-    drift: lifecycle?.drift ?? 'Correct',
-  }),
-  externalId: (spec) => spec.externalId,
-
   alsoReads: (pass, id) => (pass.spec.verifyConfig === true ? [readConfig(pass, id)] : []),
   desired: (pass) => ({
     name: plan.name(pass),
@@ -137,32 +131,18 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   facts: ({ spec }, { item }) => ({
     type: item?.type ?? typeOf(spec),
     ...(item !== undefined && {
-      deployments: item.deployments
-        .map(({ region, uid }) => ({ region, ...(uid !== undefined && { uid }) }))
-        .toSorted((a, b) => (a.region < b.region ? -1 : 1)),
+      deployments: item.deployments.toSorted((a, b) => (a.region < b.region ? -1 : 1)),
     }),
   }),
-  conditions: (_pass, { item }) =>
-    item === undefined || item.deployments.length === 0
-      ? [
-          {
-            type: 'Propagated',
-            status: 'False',
-            reason: 'NotDeployedYet',
-            message: 'not deployed to any region yet; the first alert in a region may bring it there',
-          },
-        ]
-      : [
-          {
-            type: 'Propagated',
-            status: 'True',
-            reason: 'Propagated',
-            message: `deployed to ${item.deployments
-              .map(({ region }) => region)
-              .toSorted()
-              .join(', ')}`,
-          },
-        ],
+  conditions: (_pass, { item }) => {
+    const regions = (item?.deployments ?? []).map(({ region }) => region).toSorted();
+    const nowhere = 'not deployed to any region yet; the first alert in a region may bring it there';
+    return [
+      regions.length === 0
+        ? propagated.no('NotDeployedYet', nowhere)
+        : propagated.yes('Propagated', `deployed to ${regions.join(', ')}`),
+    ];
+  },
 };
 
 /** Where alerts are delivered. */

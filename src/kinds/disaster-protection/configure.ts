@@ -4,9 +4,9 @@
  * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
  * what the first one did, and a generation that has moved on ends the attempt.
  */
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import { boundTo } from '../../engine/kind/planner/create.ts';
+import { sightLost, takingOver, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   configureResultOf,
@@ -16,13 +16,13 @@ import {
   type ConfigurationItem,
   type Protection,
 } from '../../hosting/requests.ts';
-import { activationUnderWay } from '../recovery/configurations.ts';
+import { activationUnderWay, isOf, nameOf } from '../recovery/configurations.ts';
 import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import { idOf } from '../shared/references.ts';
-import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
+import type { DisasterProtectionFacts } from './schema.ts';
 
 /** A complete list over the configurations of an account. */
 export type Configurations = Snapshot<ConfigurationItem>;
@@ -46,16 +46,11 @@ export function referredTo(pass: ProtectionPass): string | undefined {
   return idOf('AppEnvironment', pass.spec.environmentRef, pass);
 }
 
-/**
- * The configuration of the environment, found by its source id, or where that is not shown by the id in the list of
- * sources.
- */
+/** The configuration of the environment. */
 export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
   const appEnvId = environmentOf(pass);
-  const bySource = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item?.configurationId;
-  return [...snapshot.items.values()].find((item) =>
-    item.sourceAppEnvId === undefined ? item.configurationId === bySource : item.sourceAppEnvId === appEnvId,
-  );
+  const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
+  return [...snapshot.items.values()].find(isOf(appEnvId, source));
 }
 
 /** The memory after a configuration is bound; what was known of an earlier one that went is dropped. */
@@ -65,11 +60,10 @@ export function bound(
   made: 'Created' | 'Adopted',
   { goneTime: _gone, wipedBy: _by, ...facts }: DisasterProtectionFacts = pass.memory.facts,
 ): Partial<Memory<DisasterProtectionFacts>> {
-  const { endpoint, accountId } = pass.account;
-  const known = pass.memory.id === id;
-  const ownership = known ? (pass.memory.ownership ?? made) : made;
-  const fresh = known ? {} : { applied: undefined };
-  return { id, ownership, binding: { endpoint, accountId }, journal: undefined, facts, ...fresh };
+  const { id: known, ownership = made } = pass.memory;
+  return known === id
+    ? { ...boundTo(pass, id, ownership), facts }
+    : { ...boundTo(pass, id, made), facts, applied: undefined };
 }
 
 /** Holds settings back while a request about the configuration is under way. */
@@ -86,7 +80,7 @@ export function underway(
     // A new generation would end the request under way.
     pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
-  const what = other?.name ?? (active && `operation ${active.operationId ?? '(its id is not shown)'}`);
+  const what = other?.name ?? (active && nameOf(active));
   if (what === undefined) return undefined;
   const message =
     other === undefined
@@ -118,9 +112,7 @@ export function configure(
 ): Step<DisasterProtectionFacts> {
   const appEnvId = environmentOf(pass);
   const held =
-    sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass) ??
-    refusedBySource(pass, appEnvId, configuration) ??
-    heldBack(pass, appEnvId, configuration);
+    sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? heldBack(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
   // A random id for each attempt: with an id made from the content, a later enrollment would be answered with the finished
@@ -173,10 +165,7 @@ function heldBack(
     const message = `${reset} is under way; settings are sent after it`;
     return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
   }
-  if (configuration !== undefined || pass.quarantineMs <= 0) return undefined;
-  const message =
-    'this operator has just taken over; nothing is set up until calls of its predecessor can no longer arrive';
-  return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
+  return configuration === undefined ? takingOver(pass, 'nothing is set up') : undefined;
 }
 
 /** The journalled body; undefined when it is not about this environment. */
@@ -214,10 +203,7 @@ export function resolve(
     return { is: 'again', remember: { journal: undefined }, note: {} };
   // The call was not carried out. Decide again from the spec; the same call waits for its backoff.
   if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
-  const busy =
-    now === undefined
-      ? sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass)
-      : underway(pass, now.configurationId, now);
+  const busy = now === undefined ? sightLost(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {

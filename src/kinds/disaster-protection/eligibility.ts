@@ -1,5 +1,5 @@
 /** Refuses settings, before any call, that the service's own list of sources shows to be impossible. */
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';

@@ -1,5 +1,6 @@
 /** Fills the status of a protection: everything that the service discloses, and nothing else. */
-import { sameJson } from '../../base/json.ts';
+import { definedIn, sameJson, stated } from '../../base/json.ts';
+import { fit } from '../../engine/kind/schema/schema.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
   ConfigurationItem,
@@ -11,10 +12,9 @@ import type {
 } from '../../hosting/requests.ts';
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
-import { stated, type StatedRow } from './stated.ts';
-import { storageShown, type ProtectionPass } from './settings.ts';
+import { modeShown, storageShown, type ProtectionPass } from './settings.ts';
 import { pointsShown } from './points.ts';
-import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
+import { DisasterProtectionFacts } from './schema.ts';
 
 /** The reads that the status of a protection is made from. */
 export interface Shown {
@@ -32,54 +32,50 @@ function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
 }
 
-/** The modes that the interface names, as a spec has them. */
-const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
-
-type SettingsFacts = NonNullable<DisasterProtectionFacts['settings']>;
-
-function settingsFacts(settings: ProtectionSettings | undefined): SettingsFacts | undefined {
-  return stated({
-    destinationRegion: settings?.destinationRegion,
-    protectionMode: settings?.mode && (modes[settings.mode.toLowerCase()] ?? settings.mode),
-    storage: settings && storageShown(settings.storageCredentialId),
-    snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
-    validationIntervalSeconds: seconds(settings?.validationIntervalMs),
-    rpoTargetSeconds: seconds(settings?.rpoTargetMs),
-    rtoTargetSeconds: seconds(settings?.rtoTargetMs),
-    sameRegionAcknowledged: settings?.sameRegionAcknowledged,
-  });
+function settingsFacts(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
+  return (
+    settings && {
+      destinationRegion: settings.destinationRegion,
+      protectionMode: modeShown(settings.mode),
+      storage: storageShown(settings.storageCredentialId),
+      snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
+      validationIntervalSeconds: seconds(settings.validationIntervalMs),
+      rpoTargetSeconds: seconds(settings.rpoTargetMs),
+      rtoTargetSeconds: seconds(settings.rtoTargetMs),
+      sameRegionAcknowledged: settings.sameRegionAcknowledged,
+    }
+  );
 }
 
 /** Suggestions that name no storage suggest none. */
-function suggested(settings: ProtectionSettings | undefined): SettingsFacts | undefined {
+function suggested(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
   const { storage, ...others } = settingsFacts(settings) ?? {};
   return stated({ ...others, storage: settings?.storageCredentialId === undefined ? undefined : storage });
 }
 
 function names(shown: DestinationNames | undefined): DisasterProtectionFacts['plannedDestination'] {
-  return stated(shown && { environmentName: shown.envName, appName: shown.appName, createNewApp: shown.createNewApp });
+  return stated({ environmentName: shown?.envName, appName: shown?.appName, createNewApp: shown?.createNewApp });
 }
 
 type OperationFacts = NonNullable<DisasterProtectionFacts['operations']>[number];
 
 function operationFacts(
-  operation: DrOperation,
+  { operationId, kind, phase, outcome, failedSteps, startedAt, endedAt, cutoffAt, validationCleanup }: DrOperation,
   before: OperationFacts | undefined,
   requestId: string | undefined,
 ): OperationFacts {
-  const { operationId, kind, phase, outcome, failedSteps, startedAt, endedAt, cutoffAt, validationCleanup } = operation;
-  const rest: Partial<OperationFacts> | undefined = stated({
-    kind: kind?.slice(0, 64),
-    stage: phase?.slice(0, 64),
-    outcome: outcome?.slice(0, 64),
+  return definedIn({
+    operationId,
+    kind,
+    stage: phase,
+    outcome,
     failedSteps,
     startedTime: startedAt,
     endedTime: endedAt,
     cutoffTime: cutoffAt,
     requestId,
-    validationCleanup: stated({ ...cleanupFacts(validationCleanup, before?.validationCleanup) }),
+    validationCleanup: cleanupFacts(validationCleanup, before?.validationCleanup),
   });
-  return { ...(operationId !== undefined && { operationId }), ...rest };
 }
 
 /** True when an entry without an id matches a row: no shared field differs, and at least one time is equal. */
@@ -165,122 +161,96 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
   return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
 }
 
-function targetFacts(target: SourceItem['target']): NonNullable<DisasterProtectionFacts['source']>['target'] {
-  if (target === undefined) return undefined;
-  const { appEnvId, ...names } = target;
-  return stated({ environmentId: appEnvId, ...names });
-}
-
-function reasonFact(code: string): string {
-  return codeInWords(code).slice(0, 256);
-}
-
 /** The status fields about the protected environment (the source). */
 export function sourceFacts(source: SourceItem | undefined): DisasterProtectionFacts['source'] {
   if (source === undefined) return undefined;
-  const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : items.slice(0, 50));
+  const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : [...items]);
+  const { target } = source;
   return stated({
     appName: source.appName,
     environmentName: source.environmentName,
     eligible: source.eligible,
     region: source.region,
     eligibleDestinations: listed(source.eligibleDestinations),
-    unsupportedReasons: listed(source.unsupportedReasons.map(reasonFact)),
+    unsupportedReasons: listed(source.unsupportedReasons.map(codeInWords)),
     volumes: listed(
-      source.volumes.map((volume) => stated({ ...volume, reason: volume.reason && reasonFact(volume.reason) }) ?? {}),
+      source.volumes.map((volume) => ({ ...volume, reason: volume.reason && codeInWords(volume.reason) })),
     ),
     suggestedSettings: suggested(source.suggestedSettings),
-    target: targetFacts(source.target),
-    pendingCleanup: stated(source.pendingCleanup && { ...source.pendingCleanup }),
+    target: target && {
+      environmentId: target.appEnvId,
+      appId: target.appId,
+      appName: target.appName,
+      environmentName: target.environmentName,
+    },
+    pendingCleanup: source.pendingCleanup,
   });
 }
 
 /** The result of an activation for status. */
 export function resultFacts(shown: ConfigurationItem['activationResult']): DisasterProtectionFacts['activationResult'] {
-  if (shown === undefined) return undefined;
-  const { cutoffAt, completedAt, targetAppEnvId, ...result } = shown;
-  return stated({
-    ...result,
-    targetEnvironmentId: targetAppEnvId,
-    cutoffTime: cutoffAt,
-    completedTime: completedAt,
-  });
+  const { cutoffAt: cutoffTime, completedAt: completedTime, targetAppEnvId, ...result } = shown ?? {};
+  return stated({ ...result, targetEnvironmentId: targetAppEnvId, cutoffTime, completedTime });
 }
 
 /** Values that change all the time; they are written only together with another change. */
-function movingFacts({ recoveryPointAgeMs, standbyPace }: ConfigurationItem) {
-  return {
-    readiness: stated<StatedRow>({ recoveryPointAgeSeconds: seconds(recoveryPointAgeMs) }),
-    standby: stated<StatedRow>({
-      lastApplySeconds: standbyPace?.lastApplySeconds && Math.round(standbyPace.lastApplySeconds),
-      lastApplyBytes: standbyPace?.lastApplyBytes,
-    }),
-  };
-}
-
-function withoutMoving(facts: DisasterProtectionFacts): DisasterProtectionFacts {
-  const { recoveryPointAgeSeconds: _age, ...readiness } = facts.readiness ?? {};
-  const { lastApplySeconds: _seconds, lastApplyBytes: _bytes, ...standby } = facts.standby ?? {};
-  const fixed = { readiness: stated<StatedRow>(readiness), standby: stated<StatedRow>(standby) };
-  const { readiness: _readiness, standby: _standby, ...rest } = facts;
-  return { ...rest, ...stated<StatedRow>(fixed) };
-}
+const moving = ['recoveryPointAgeSeconds', 'lastApplySeconds', 'lastApplyBytes'];
 
 /** The status of a protection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterProtectionFacts {
   const { configuration, source, points, environmentId } = shown;
-  const { enrollment, firstReadyTime, operations: _ledger, ...before } = pass.memory.facts;
-  const active = activeOf(configuration);
-  const { activeOperation: last, operations: rows = [] } = pass.memory.facts;
-  const known = [...(last === undefined ? [] : [last]), ...rows].find(
-    ({ operationId }) => operationId === active?.operationId,
-  );
-  const requestId = rows.find(({ operationId }) => operationId === active?.operationId)?.requestId;
-  const fixed: DisasterProtectionFacts = {
+  const { readiness, standby, standbyPace } = configuration;
+  const { facts: before } = pass.memory;
+  const recoveryPoints =
+    points === undefined ? before.recoveryPoints : pointsShown(points.items.values(), configuration);
+  const facts: DisasterProtectionFacts = {
     environmentId,
     configurationGeneration: configuration.generation,
-    ...stated<DisasterProtectionFacts>({
-      enrollment,
-      firstReadyTime,
-      settings: settingsFacts(configuration.settings),
-      readiness: stated({
-        state: configuration.readiness?.state?.slice(0, 128),
-        reason: configuration.readiness?.reason?.slice(0, 128),
-        warnings: configuration.readiness?.warnings.slice(0, 50),
-        cutoffTime: configuration.readiness?.cutoffAt,
-      }),
-      standby: stated(configuration.standby && { ...configuration.standby }),
-      activeOperation: active && operationFacts(active, known, requestId),
-      warmValidationOperationId: configuration.warmValidationOperationId,
-      warmRecoveryOperationId: configuration.warmRecoveryOperationId,
-      warmDestination: names(configuration.warmDestination),
-      plannedDestination: names(configuration.plannedDestination),
-      activationUnavailableReason: configuration.activationUnavailableReason?.slice(0, 256),
-      activationResult: resultFacts(configuration.activationResult),
-      canRequestDiscard: configuration.canRequestDiscard,
-      validationSchedule: stated({
-        established: configuration.validationScheduleEstablished,
-        nextValidationTime: configuration.nextValidationAt,
-        nextSnapshotTime: configuration.nextSnapshotAt,
-      }),
-      recoveryPoints: points === undefined ? before.recoveryPoints : pointsShown(points.items.values(), configuration),
-      operations: operations(pass, configuration),
-      source: sourceFacts(source) ?? before.source,
-      pendingCleanup: stated(configuration.pendingCleanup && { ...configuration.pendingCleanup }),
+    enrollment: before.enrollment,
+    firstReadyTime: before.firstReadyTime,
+    settings: settingsFacts(configuration.settings),
+    readiness: stated({
+      state: readiness?.state,
+      reason: readiness?.reason,
+      warnings: readiness && [...readiness.warnings],
+      cutoffTime: readiness?.cutoffAt,
+      recoveryPointAgeSeconds: seconds(configuration.recoveryPointAgeMs),
     }),
-  };
-  // Status lists only the first ones and their total.
-  const { recoveryPoints } = fixed;
-  const listed = { ...fixed, ...(recoveryPoints && { recoveryPoints: recoveryPoints.slice(0, mostPoints) }) };
-  if (sameJson(withoutMoving(pass.memory.facts), listed)) {
-    return { ...pass.memory.facts, ...(recoveryPoints && { recoveryPoints }) };
-  }
-  const moving = movingFacts(configuration);
-  return {
-    ...fixed,
-    ...stated<DisasterProtectionFacts>({
-      readiness: fixed.readiness && { ...fixed.readiness, ...moving.readiness },
-      standby: fixed.standby && { ...fixed.standby, ...moving.standby },
+    standby: stated({
+      ...standby,
+      lastApplySeconds: standbyPace?.lastApplySeconds && Math.round(standbyPace.lastApplySeconds),
+      lastApplyBytes: standbyPace?.lastApplyBytes,
     }),
+    activeOperation: activeFacts(before, activeOf(configuration)),
+    warmValidationOperationId: configuration.warmValidationOperationId,
+    warmRecoveryOperationId: configuration.warmRecoveryOperationId,
+    warmDestination: names(configuration.warmDestination),
+    plannedDestination: names(configuration.plannedDestination),
+    activationUnavailableReason: configuration.activationUnavailableReason,
+    activationResult: resultFacts(configuration.activationResult),
+    canRequestDiscard: configuration.canRequestDiscard,
+    validationSchedule: stated({
+      established: configuration.validationScheduleEstablished,
+      nextValidationTime: configuration.nextValidationAt,
+      nextSnapshotTime: configuration.nextSnapshotAt,
+    }),
+    recoveryPoints,
+    operations: operations(pass, configuration),
+    source: sourceFacts(source) ?? before.source,
+    pendingCleanup: configuration.pendingCleanup,
   };
+  const isSame = sameJson(fit(DisasterProtectionFacts, facts).value, before, moving);
+  // Status lists only the first points, and their total.
+  return isSame ? { ...before, recoveryPoints } : facts;
+}
+
+/** The operation that the service works on, with our request that began it. */
+function activeFacts(
+  { activeOperation, operations: rows = [] }: DisasterProtectionFacts,
+  active: DrOperation | undefined,
+): DisasterProtectionFacts['activeOperation'] {
+  if (active === undefined) return undefined;
+  const row = rows.find(({ operationId }) => operationId === active.operationId);
+  const known = activeOperation?.operationId === active.operationId ? activeOperation : row;
+  return operationFacts(active, known, row?.requestId);
 }

@@ -8,15 +8,14 @@
  */
 import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';
 import { unprotected } from './conditions.ts';
 import { environmentOf, type Configurations } from './configure.ts';
 import type { ProtectionPass } from './settings.ts';
-import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
+import type { DisasterProtectionFacts } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
 /** The status fields that stay when a configuration is gone. */
@@ -27,13 +26,7 @@ export function historyOf({
   goneTime,
   wipedBy,
 }: DisasterProtectionFacts): DisasterProtectionFacts {
-  return {
-    ...(environmentId !== undefined && { environmentId }),
-    ...(enrollment !== undefined && { enrollment }),
-    ...(operations !== undefined && { operations }),
-    ...(goneTime !== undefined && { goneTime }),
-    ...(wipedBy !== undefined && { wipedBy }),
-  };
+  return { environmentId, enrollment, operations, goneTime, wipedBy };
 }
 
 /**
@@ -55,7 +48,7 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
   const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
-  const remember = { facts: { ...facts, ...(wipedBy !== undefined && { wipedBy }) } };
+  const remember = { facts: { ...facts, wipedBy } };
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
@@ -68,12 +61,11 @@ export function unproved(
   const { facts } = pass.memory;
   if (facts.goneTime !== undefined) return undefined;
   const wipedBy = wiperOf(pass, id);
-  const blind = sightLost<DisasterProtectionSpec, DisasterProtectionFacts>(pass);
+  const blind = sightLost(pass);
   const unsure = blind === undefined ? unseen(pass, snapshot, id, wipedBy) : unseenBlind(pass, snapshot, id, blind);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
-  const known = { ...historyOf(facts), goneTime, ...(wipedBy !== undefined && { wipedBy }) };
-  return { is: 'again', remember: { facts: known } };
+  return { is: 'again', remember: { facts: { ...historyOf(facts), goneTime, wipedBy: wipedBy ?? facts.wipedBy } } };
 }
 
 /** The DisasterReset that wiped a configuration, if one exists and says so. */
@@ -106,10 +98,7 @@ function unseen(
     const read = drConfigurationsOf(pass.account.accountId);
     return snapshot.begunAt + lookMs > pass.monotonicMs ? wait : { ...wait, awaits: { read, since: pass.monotonicMs } };
   }
-  return provenTwice<DisasterProtectionSpec, DisasterProtectionFacts>(pass, snapshot, {
-    reason: 'ObjectMissing',
-    message,
-  });
+  return provenTwice(pass, snapshot, 'ObjectMissing', message);
 }
 
 /**
@@ -127,11 +116,7 @@ function unseenBlind(
   const { accountId } = pass.account;
   const { reason, message } = blind;
   const read = drConfigurationsOf(accountId);
-  const unsure = missedTwice<DisasterProtectionSpec, DisasterProtectionFacts>(
-    pass,
-    { read, begunAt: snapshot.begunAt, apartMs: pass.horizonMs },
-    { reason, message },
-  );
+  const unsure = missedTwice(pass, { read, begunAt: snapshot.begunAt, apartMs: pass.horizonMs }, { reason, message });
   if (unsure !== undefined) return unsure;
   const since = (pass.notes['missedAt'] ?? snapshot.begunAt) + pass.horizonMs;
   const sources = drSourcesOf(accountId);

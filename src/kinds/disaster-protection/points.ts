@@ -1,7 +1,7 @@
 /** Which recovery points status shows: the newest, and a spread back in time, so that people see how far they could go back. */
+import { stated } from '../../base/json.ts';
 import type { ConfigurationItem, PointItem } from '../../hosting/requests.ts';
 import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
-import { stated } from './stated.ts';
 
 /** One recovery point, as status lists it. */
 export type PointRow = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
@@ -65,27 +65,23 @@ export function pointRows(
     pointId: point.pointId,
     cutoffTime: point.cutoffAt,
     configurationGeneration: point.generation ?? generation,
-    ...(point.availabilityRequiresVerification !== undefined && {
-      availabilityRequiresVerification: point.availabilityRequiresVerification,
-    }),
-    ...sizingOf(point),
+    availabilityRequiresVerification: point.availabilityRequiresVerification,
+    sizing: sizingOf(point),
   }));
 }
 
 const amounts = ['zClouds', 'cpu', 'cpuRequest', 'memoryMb', 'memoryRequestMb'] as const;
 
 /** The size as far as it is shown in a form that makes sense. */
-function sizingOf({ retainedSizing }: PointItem): { readonly sizing?: object } {
-  if (retainedSizing === undefined) return {};
+function sizingOf({ retainedSizing: shown = {} }: PointItem): PointRow['sizing'] {
   const usable = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
-  const replicas = usable(retainedSizing['replicas']) ?? usable(retainedSizing['replicaCount']);
-  const capacities = retainedSizing['volumeCapacities'];
-  const sizing = stated<object>({
+  const replicas = usable(shown['replicas']) ?? usable(shown['replicaCount']);
+  const { volumeCapacities: capacities } = shown;
+  return stated({
     replicas: Number.isInteger(replicas) ? replicas : undefined,
-    ...Object.fromEntries(amounts.map((name) => [name, usable(retainedSizing[name])])),
+    ...Object.fromEntries(amounts.map((name) => [name, usable(shown[name])])),
     volumeCapacities: Array.isArray(capacities)
       ? capacities.filter((capacity) => typeof capacity === 'string').slice(0, 50)
       : undefined,
   });
-  return sizing === undefined ? {} : { sizing };
 }

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { withRule, withTransition } from '../../engine/kind/schema/rules.ts';
 import {
+  withRule,
+  withTransition,
   choice,
   facts,
   fields,
@@ -105,8 +106,7 @@ export const DisasterProtectionSpec = withTransition(
 );
 export type DisasterProtectionSpec = z.output<typeof DisasterProtectionSpec>;
 
-const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
-const time = (description: string) => timeShown(description).optional();
+const { count, time } = recovery;
 const word = (description: string) => text(description, { max: 128 });
 const id = (description: string) => text(description, { max: 128 }).optional();
 
@@ -137,7 +137,7 @@ const RecoveryPoint = shown('A recovery point: what an activation must name.', {
     'The generation of the configuration when the service listed the point (interface: generation).',
   ),
   availabilityRequiresVerification: flag('Whether the service verifies it only when it is used.').optional(),
-  sizing: recovery.sizing().optional(),
+  sizing: recovery.sizing.optional(),
 });
 
 const Source = shown('The environment as a source of recovery.', {
@@ -169,7 +169,7 @@ const Source = shown('The environment as a source of recovery.', {
     appName: text('The name of its app.', { max: 256 }).optional(),
     environmentName: text('The name of the environment.', { max: 256 }).optional(),
   }).optional(),
-  pendingCleanup: recovery.pendingCleanup(),
+  pendingCleanup: recovery.pendingCleanup,
 });
 
 /** The status of a protection. A field that the service does not disclose is absent. */
@@ -221,7 +221,7 @@ export const DisasterProtectionFacts = facts({
     max: 20,
   }).optional(),
   source: Source.optional(),
-  pendingCleanup: recovery.pendingCleanup(),
+  pendingCleanup: recovery.pendingCleanup,
 });
 export type DisasterProtectionFacts = z.output<typeof DisasterProtectionFacts>;
 

@@ -1,10 +1,15 @@
 /** Compares the spec of a protection with the service, and builds the item that is sent. */
-import type { Json } from '../../base/json.ts';
+import { definedIn, type Json } from '../../base/json.ts';
 import { sameValue, shown } from '../../engine/kind/planner/compare.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
-import type { ConfigurationItem, DestinationNames, ProtectionItem } from '../../hosting/requests.ts';
+import type {
+  ConfigurationItem,
+  DestinationNames,
+  ProtectionItem,
+  ProtectionSettings,
+} from '../../hosting/requests.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
 /** A pass over a protection. */
@@ -29,11 +34,19 @@ export function storageShown(credentialId: string | null | undefined): Storage {
   return credentialId === null ? { source: 'Platform' } : { source: 'Credential', credentialId };
 }
 
+/** The modes that the interface names, as a spec has them. */
+const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
+
+/** A mode as a spec has it; any other word as the service has it. */
+export function modeShown(mode: string | undefined): string | undefined {
+  return mode && (modes[mode.toLowerCase()] ?? mode);
+}
+
 function inWords({ source, credentialId = '' }: Storage): string {
   return source === 'Credential' ? `Credential ${credentialId}` : source;
 }
 
-function names({ envName, appName, createNewApp }: DestinationNames): Json {
+function names({ envName, appName, createNewApp }: Names): Json {
   const isNew = createNewApp ?? false;
   return { environmentName: envName ?? '', createNewApp: isNew, ...(isNew && { appName: appName ?? '' }) };
 }
@@ -68,72 +81,48 @@ function desiredOf(spec: DisasterProtectionSpec): Fields {
 }
 
 /** The settings and names of a configuration, or of an item that was sent. */
-type Shown = Partial<Pick<ConfigurationItem, 'settings' | 'warmDestination' | 'plannedDestination'>>;
+interface Saved {
+  readonly settings?: Partial<ProtectionSettings> | undefined;
+  readonly warmDestination?: Names | undefined;
+  readonly plannedDestination?: Names | undefined;
+}
 
-/** The settings as the service shows them; a field that it does not show is absent. */
-function observedOf(
-  { settings, warmDestination, plannedDestination }: Shown,
-  spec: Pick<DisasterProtectionSpec, 'target'>,
-): Fields {
+type Names = Partial<DestinationNames>;
+
+/** The settings as the service shows them; a field that it does not show is absent. `wanted` are the names that are asked for. */
+function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
+  const { sameRegionAcknowledged } = settings ?? {};
   return {
     ...(settings !== undefined && {
       destinationRegion: settings.destinationRegion,
-      protectionMode:
-        settings.mode === undefined ? undefined : settings.mode.toLowerCase() === 'warm' ? 'Warm' : 'Cold',
+      protectionMode: modeShown(settings.mode),
       storage: inWords(storageShown(settings.storageCredentialId)),
       snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
       validationIntervalSeconds: seconds(settings.validationIntervalMs),
       rpoTargetSeconds: seconds(settings.rpoTargetMs),
       rtoTargetSeconds: seconds(settings.rtoTargetMs),
-      acknowledgements:
-        settings.sameRegionAcknowledged === undefined
-          ? undefined
-          : settings.sameRegionAcknowledged
-            ? ['SameRegion']
-            : [],
+      acknowledgements: sameRegionAcknowledged === undefined ? undefined : sameRegionAcknowledged ? ['SameRegion'] : [],
     }),
-    target: destination && names(namedAlike(destination, spec)),
+    target: destination && names(namedAlike(destination, wanted)),
   };
 }
 
 /** Ignore createNewApp: a database always gets a new app, and the service does not show which sources are databases. */
-function namedAlike(
-  destination: DestinationNames,
-  { target }: Pick<DisasterProtectionSpec, 'target'>,
-): DestinationNames {
-  const implied = target?.createNewApp === true ? undefined : target?.appName?.trim();
+function namedAlike(destination: Names, wanted: Names | undefined): Names {
+  const implied = wanted?.createNewApp === true ? undefined : wanted?.appName?.trim();
   const isAlike = implied !== undefined && destination.appName === implied;
   return isAlike ? { ...destination, createNewApp: false } : destination;
 }
 
 /** The settings of a journalled item, in the fields of the spec. */
 function writtenOf(item: ProtectionItem): Fields {
-  const { envName, appName, createNewApp } = item.target ?? {};
-  const plannedDestination = item.target && { envName, appName, createNewApp };
-  return observedOf({ settings: settingsIn(item), plannedDestination }, {});
-}
-
-function settingsIn(item: ProtectionItem): NonNullable<ConfigurationItem['settings']> {
-  return {
-    destinationRegion: item.destinationRegion,
-    mode: item.mode,
-    storageCredentialId: item.storageCredentialId,
-    snapshotIntervalMs: item.snapshotIntervalMs,
-    validationIntervalMs: item.validationIntervalMs,
-    rpoTargetMs: item.rpoTargetMs,
-    rtoTargetMs: item.rtoTargetMs,
-    sameRegionAcknowledged: item.sameRegionAcknowledged,
-  };
+  return observedOf({ settings: item, plannedDestination: item.target }, undefined);
 }
 
 /** True when a configuration may be the effect of an item: nothing that it shows differs from the item. */
 export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
-  const { envName: environmentName, appName, createNewApp } = item.target ?? {};
-  const seen = observedOf(
-    configuration,
-    environmentName === undefined ? {} : { target: { environmentName, appName, createNewApp } },
-  );
+  const seen = observedOf(configuration, item.target);
   return Object.entries(writtenOf(item)).every(
     ([field, wanted]) =>
       wanted === undefined ||
@@ -168,7 +157,7 @@ export interface ProtectionDifference {
 
 /** Compares field by field; a field of the spec that the service does not show is compared with what was last sent. */
 export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
-  const observed = observedOf(configuration, pass.spec);
+  const observed = observedOf(configuration, pass.spec.target);
   const differing: string[] = [];
   const unsent: string[] = [];
   const prints: Record<string, string> = {};
@@ -195,40 +184,32 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
  * none: an omitted field would fall back to its default, and another storage would mean new copies.
  */
 export function itemOf(
-  pass: ProtectionPass,
+  { spec }: ProtectionPass,
   appEnvId: string,
   configuration: ConfigurationItem | undefined,
 ): Omit<ProtectionItem, 'requestId'> {
-  const { spec } = pass;
-  const { settings } = configuration ?? {};
-  const destination = configuration?.warmDestination ?? configuration?.plannedDestination;
+  const { settings, warmDestination, plannedDestination } = configuration ?? {};
   const mode = spec.protectionMode?.toLowerCase() ?? settings?.mode?.toLowerCase();
-  const target = wantedNames(spec) ?? destination;
-  const storage = spec.storage === undefined ? settings?.storageCredentialId : credentialOf(spec.storage);
+  const target = wantedNames(spec) ?? warmDestination ?? plannedDestination;
   const sameRegion = isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true;
-  const rows = {
-    destinationRegion: spec.destinationRegion ?? settings?.destinationRegion,
-    mode: mode === 'warm' || mode === 'cold' ? mode : undefined,
-    snapshotIntervalMs: milliseconds(spec.snapshotIntervalSeconds) ?? settings?.snapshotIntervalMs,
-    validationIntervalMs: milliseconds(spec.validationIntervalSeconds) ?? settings?.validationIntervalMs,
-    rpoTargetMs: milliseconds(spec.rpoTargetSeconds) ?? settings?.rpoTargetMs,
-    rtoTargetMs: milliseconds(spec.rtoTargetSeconds) ?? settings?.rtoTargetMs,
-    sameRegionAcknowledged: sameRegion ? true : undefined,
-    target: target && (withoutUndefined({ ...target }) as ProtectionItem['target']),
-    storageCredentialId: storage,
-  };
   return {
     sourceAppEnvId: appEnvId,
     expectedGeneration: configuration?.generation ?? 0,
-    ...(withoutUndefined(rows) as Partial<ProtectionItem>),
+    ...definedIn({
+      destinationRegion: spec.destinationRegion ?? settings?.destinationRegion,
+      mode: mode === 'warm' || mode === 'cold' ? mode : undefined,
+      snapshotIntervalMs: milliseconds(spec.snapshotIntervalSeconds) ?? settings?.snapshotIntervalMs,
+      validationIntervalMs: milliseconds(spec.validationIntervalSeconds) ?? settings?.validationIntervalMs,
+      rpoTargetMs: milliseconds(spec.rpoTargetSeconds) ?? settings?.rpoTargetMs,
+      rtoTargetMs: milliseconds(spec.rtoTargetSeconds) ?? settings?.rtoTargetMs,
+      sameRegionAcknowledged: sameRegion ? true : undefined,
+      target: target && definedIn(target),
+      storageCredentialId: spec.storage === undefined ? settings?.storageCredentialId : credentialOf(spec.storage),
+    }),
   };
 }
 
 function credentialOf({ source, credentialId }: Storage): string | null | undefined {
   if (source === 'Inherited') return undefined;
   return source === 'Platform' ? null : credentialId;
-}
-
-function withoutUndefined(rows: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(rows).filter(([, value]) => value !== undefined));
 }

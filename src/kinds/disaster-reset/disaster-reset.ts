@@ -1,7 +1,6 @@
-import { defineKind, type ReferenceNeed } from '../../engine/kind/contract/define.ts';
-import { isoSeconds } from '../../base/time.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import type { JournalEntry, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import {
   drConfigurationsOf,
   drSourcesOf,
@@ -12,13 +11,12 @@ import {
   type SourceItem,
 } from '../../hosting/requests.ts';
 import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurations.ts';
-import { bodyOf, cleaning, environmentOf, fenceOf, pinnedOf, type ResetPass, type ResetSubject } from './fences.ts';
-import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { lookingAgain, needsOf, stepOnce, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { accepted, defineRequest, ended, lookingAgain, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
+import { about } from '../shared/condition.ts';
 import { needOf } from '../shared/references.ts';
+import { bodyOf, cleaning, environmentOf, fence, pinnedOf, type ResetPass, type ResetSubject } from './fences.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
-import { interfaceWords } from '../recovery/words.ts';
 
 /** Reads all configurations: a reset may be sent only while no other than the pinned ones exist. */
 function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
@@ -76,13 +74,13 @@ function refused(
       ? undefined
       : { is: 'again', remember: { journal: { ...journal, attempt: journal.attempt + 1 } }, note };
   }
-  if (isOver || fenceOf(pass, seen) !== undefined) {
+  if (isOver) {
     const { conflicted: _words, ...open } = journal;
     return { is: 'again', remember: { journal: open } };
   }
   const message = `the service cleans up and does not finish the reset yet (${words}); it is sent again after ${until}`;
-  const accepted: OwnCondition = { type: 'Accepted', status: 'Unknown', reason: 'CleanupPending', message };
-  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions: [accepted] };
+  const conditions = [about('Accepted').unknown('CleanupPending', message)];
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions };
 }
 
 /** Wiped when no pinned configuration shows in two lists and nothing of it is being cleaned up. */
@@ -93,10 +91,7 @@ function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   }
   const facts = factsOf(pass, seen);
   const message = 'the configuration is gone';
-  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.snapshot, {
-    reason: 'InProgress',
-    message,
-  });
+  const unsure = provenGone(pass, seen.snapshot, 'InProgress', message);
   if (unsure !== undefined) return unsure;
   // A list from before the configuration was gone does not show the clean-up.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
@@ -124,37 +119,10 @@ function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly Sour
 }
 
 function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterResetFacts {
+  const { facts } = pass.memory;
   const environmentId = environmentOf(pass);
-  const cleanup = seen?.sources.get(environmentId)?.pendingCleanup;
-  const shown = cleanup && Object.entries(cleanup).filter(([, value]) => value !== undefined);
-  return {
-    ...pass.memory.facts,
-    ...(environmentId !== '' && { environmentId }),
-    ...(shown !== undefined && { pendingCleanup: Object.fromEntries(shown) }),
-  };
-}
-
-function callOf(pass: ResetPass, { payload = JSON.stringify(bodyOf(pass)) }: JournalEntry) {
-  const { account, memory, wallMs } = pass;
-  return {
-    // The caller has checked that the journal entry fits the spec.
-    request: postDisasterReadinessReset(JSON.parse(payload) as Resetting),
-    credential: 'dangerous' as const,
-    proof: drConfigurationsOf(account.accountId).first,
-    committed: (body: unknown) => {
-      const { configurations, destinations } = resetCountsOf(body) ?? {};
-      // The answer alone proves nothing: without a count it may be a proxy's, and a count of zero means that somebody else
-      // was first. Wait until the configurations are gone.
-      if (configurations === undefined || configurations === 0) return undefined;
-      const facts: DisasterResetFacts = {
-        ...memory.facts,
-        acceptedTime: isoSeconds(wallMs),
-        wipedConfigurationCount: configurations,
-        ...(destinations !== undefined && { wipedDestinationCount: destinations }),
-      };
-      return { facts: atStage(facts, 'Accepted', wallMs) };
-    },
-  };
+  const { pendingCleanup = facts.pendingCleanup } = seen?.sources.get(environmentId) ?? {};
+  return { ...facts, ...(environmentId !== '' && { environmentId }), pendingCleanup };
 }
 
 function stated(id: string | undefined): readonly string[] {
@@ -165,52 +133,50 @@ function environmentNeed({ environmentRef }: DisasterResetSpec): ReferenceNeed |
   return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
 }
 
-const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject> = {
+const plan: OncePlan<{
+  spec: DisasterResetSpec;
+  facts: DisasterResetFacts;
+  seen: ResetSubject;
+  body: Resetting;
+}> = {
   noun: 'reset',
+  operation: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
   refersTo: environmentNeed,
-  validUntil: (spec) => spec.validUntil,
+  validUntil: ({ validUntil }) => validUntil,
   facts: (pass) => factsOf(pass, undefined),
   look,
-  snapshotOf: ({ snapshot }) => snapshot,
   trace: (pass, seen) =>
-    pass.memory.journal !== undefined && pass.notes['unsent'] === undefined && isGone(pass, seen)
-      ? { journal: undefined, facts: { ...pass.memory.facts, acceptedTime: isoSeconds(pass.wallMs) } }
-      : undefined,
-  fence: fenceOf,
-  intent: (pass) => {
-    const body = bodyOf(pass);
-    const name = body.scope === 'environment' ? body.sourceAppEnvId : body.accountId;
-    return {
-      operation: 'reset',
-      attempt: 1,
-      digest: pass.print({ ...body }),
-      payload: JSON.stringify(body),
-      create: { collection: 'reset', name, excluded: [] },
-    };
-  },
+    wasSent(pass) && isGone(pass, seen) ? { journal: undefined, facts: accepted(pass) } : undefined,
+  fence,
+  body: bodyOf,
+  subject: (body) => (body.scope === 'environment' ? body.sourceAppEnvId : body.accountId),
+  request: postDisasterReadinessReset,
   words: (pass) =>
     pass.spec.scope === 'Account'
       ? `reset all disaster readiness of account ${pass.account.accountId}`
       : `reset disaster readiness of environment ${environmentOf(pass)}`,
-  call: callOf,
+  committed: (pass, answer) => {
+    const { configurations: wipedConfigurationCount, destinations: wipedDestinationCount } =
+      resetCountsOf(answer) ?? {};
+    // The answer alone proves nothing: without a count it may be a proxy's, and a count of zero means that somebody else
+    // was first. Wait until the configurations are gone.
+    if (wipedConfigurationCount === undefined || wipedConfigurationCount === 0) return undefined;
+    return { facts: { ...accepted(pass, 'Accepted'), wipedConfigurationCount, wipedDestinationCount } };
+  },
   untold,
   refused,
   unidentified: true,
   follow,
+  shown: (pass) => {
+    const seen = look(pass, Number.NEGATIVE_INFINITY);
+    return factsOf(pass, 'is' in seen ? undefined : seen);
+  },
 };
 
-function show(pass: ResetPass) {
-  const seen = look(pass, Number.NEGATIVE_INFINITY);
-  const facts = factsOf(pass, 'is' in seen ? undefined : seen);
-  return { facts, conditions: underWay(pass), drift: [], unverified: [], leftover: [] };
-}
-
 /** The removal of a protection with everything that belongs to it. */
-export const disasterReset = defineKind<DisasterResetSpec, DisasterResetFacts>({
+export const disasterReset = defineRequest(plan, {
   ...identity,
-  interfaceWords,
-  needs: (spec) => needsOf(environmentNeed(spec)),
   // Keep the environment's id: a protection without memory looks for the resets of its environment.
   claims: (spec) => [
     ...pinnedOf(spec).map(({ configurationId }) => configurationId),
@@ -219,9 +185,5 @@ export const disasterReset = defineKind<DisasterResetSpec, DisasterResetFacts>({
   made: ({ environmentId }) => stated(environmentId),
   wipes: (spec, { acceptedTime }) =>
     acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
-  finished: ({ finishedTime }) => finishedTime !== undefined,
   answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,
-  always: ['Accepted', 'Succeeded'],
-  step: (pass) => stepOnce(plan, pass),
-  show,
 });

@@ -3,10 +3,8 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { ConfigurationItem, Resetting, SourceItem } from '../../hosting/requests.ts';
-import { expired, never, notYet, type Fence } from '../recovery/approval.ts';
-import { provenGone } from '../recovery/configurations.ts';
-import { isWhole } from '../recovery-activation/content.ts';
-import { movedOn } from '../recovery-activation/fences.ts';
+import { never, notYet, type Fence } from '../recovery/approval.ts';
+import { isOf, movedOn, provenGone } from '../recovery/configurations.ts';
 import { idOf } from '../shared/references.ts';
 import type { DisasterResetFacts, DisasterResetSpec } from './schema.ts';
 
@@ -56,24 +54,14 @@ function reached(pass: ResetPass, { snapshot, sources }: ResetSubject): readonly
   const all = [...snapshot.items.values()];
   if (pass.spec.scope === 'Account') return all;
   const appEnvId = environmentOf(pass);
-  const bySource = sources.get(appEnvId)?.configurationId;
-  return all.filter(
-    (item) =>
-      item.sourceAppEnvId === appEnvId || (item.sourceAppEnvId === undefined && item.configurationId === bySource),
-  );
+  return all.filter(isOf(appEnvId, sources.get(appEnvId)));
 }
 
 /** The stage of a reset that the service began and did not finish. */
 export const cleaning = 'CleanupPending';
 
 /** The first reason not to send the reset now; undefined when it may be sent. */
-export function fenceOf(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> | Fence | undefined {
-  const { journal } = pass.memory;
-  if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
-  }
-  const late = expired(pass, seen.snapshot, pass.spec.validUntil);
-  if (late !== undefined) return late;
+export function fence(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> | undefined {
   return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
 }
 
@@ -94,7 +82,7 @@ function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not pin`);
 }
 
-function absent(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> | Fence | undefined {
+function absent(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> | undefined {
   const here = new Set(reached(pass, seen).map(({ configurationId }) => configurationId));
   const missing = pinnedOf(pass.spec).find(({ configurationId }) => !here.has(configurationId));
   if (missing === undefined) return undefined;
@@ -113,11 +101,7 @@ function absent(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> |
         );
   }
   const message = `the service shows no configuration ${configurationId}, and this resource has not wiped it`;
-  const unsure = provenGone<DisasterResetSpec, DisasterResetFacts>(pass, seen.snapshot, {
-    reason: 'ObjectMissing',
-    message,
-  });
-  return unsure ?? never('NotFound', message);
+  return provenGone(pass, seen.snapshot, 'ObjectMissing', message) ?? never('NotFound', message);
 }
 
 function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined {

@@ -1,17 +1,15 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
-import { withRule } from '../../engine/kind/schema/rules.ts';
 import {
   choice,
   facts,
   fields,
-  integer,
   listByKey,
   moment,
   serviceId,
   text,
-  time,
+  withRule,
 } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 import { environmentRef } from '../shared/schema.ts';
@@ -76,17 +74,15 @@ export const DisasterResetSpec = recovery.once(
 );
 export type DisasterResetSpec = z.output<typeof DisasterResetSpec>;
 
-const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
-
 /** The status of a reset. */
 export const DisasterResetFacts = facts({
-  ...recovery.stageFacts(),
+  ...recovery.stageFacts,
   environmentId: text('The id of the environment (interface: sourceAppEnvId).', { max: 128 }).optional(),
-  acceptedTime: time('When the service accepted it.').optional(),
-  finishedTime: time('When it was final.').optional(),
-  wipedConfigurationCount: count('How many configurations the service wiped (interface: configurations).'),
-  wipedDestinationCount: count('How many recovery destinations the service wiped (interface: destinations).'),
-  pendingCleanup: recovery.pendingCleanup(),
+  acceptedTime: recovery.requestFacts.acceptedTime,
+  finishedTime: recovery.requestFacts.finishedTime,
+  wipedConfigurationCount: recovery.count('How many configurations the service wiped (interface: configurations).'),
+  wipedDestinationCount: recovery.count('How many recovery destinations the service wiped (interface: destinations).'),
+  pendingCleanup: recovery.pendingCleanup,
 });
 export type DisasterResetFacts = z.output<typeof DisasterResetFacts>;
 
@@ -95,13 +91,11 @@ export const identity = {
   kind: 'DisasterReset',
   plural: 'disasterresets',
   shortNames: ['dreset'],
-  scope: 'Namespaced',
+  ...recovery.request,
   summary: 'The removal of a protection with everything that is left of its recoveries; it happens once.',
-  life: 'request',
   spec: DisasterResetSpec,
   facts: DisasterResetFacts,
   idWord: undefined,
-  holds: false,
   columns: [
     { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },
     ...recovery.stageColumns('The stage of the request.'),

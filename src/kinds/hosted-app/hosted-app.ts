@@ -1,8 +1,9 @@
 import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { definedOf, textIn, type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { definedOf, textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import {
   appAsOf,
@@ -21,6 +22,7 @@ import { environmentIds, isDeployedByEnvironment, type AppPass } from './environ
 import {
   afterCreation,
   bodyOf,
+  creationWords,
   desired,
   fixed,
   goesAlong,
@@ -36,17 +38,19 @@ import {
   settingsShown,
   type ShownApp,
 } from './fields.ts';
-import { isAppliedAtOnce, sentFirst } from './at-once.ts';
 import {
   applyPending,
   atRest,
   dropTaken,
+  isAppliedAtOnce,
   mustWait,
   pendingAfter,
   pendingCondition,
   pendingMeanwhile,
-} from './pending.ts';
+  sentFirst,
+} from './changes.ts';
 import { nearest } from '../shared/nearest.ts';
+import { byName } from '../shared/plan.ts';
 import { isDatabase } from '../shared/presets.ts';
 import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
 import { needsOf, typed } from '../shared/values.ts';
@@ -79,14 +83,9 @@ function typeOf(pass: AppPass): string {
 }
 
 /** Fields that only creation takes and that the service never shows. */
-function creationOnly({ atCreation: given }: HostedAppSpec): readonly string[] {
-  const { presetVersion, database = {} } = given ?? {};
-  const { settings = {}, ...size } = database;
-  return [
-    ...(presetVersion === undefined ? [] : ['atCreation.presetVersion']),
-    ...Object.keys(definedOf(size)).map((field) => `atCreation.database.${field}`),
-    ...(Object.keys(settings).length > 0 ? ['atCreation.database.settings'] : []),
-  ];
+function creationOnly(spec: HostedAppSpec): readonly string[] {
+  const fields = Object.keys(definedOf(atCreation(spec))).map((name) => creationWords[name] ?? name);
+  return fields.filter((field) => field.startsWith('atCreation.'));
 }
 
 /** The fields that only the creation request takes. */
@@ -116,17 +115,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   noun: 'app',
   list: ({ account }) => appsOf(account.accountId),
   single: appOf,
-  name: nameOf,
-  nameOf: (item) => item.name,
-  createdAtOf: (item) => ('createdAtMs' in item ? item.createdAtMs : undefined),
-  lifecycle: ({ lifecycle }) => ({
-    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
-    adoption: lifecycle?.adoption,
-    onDelete: lifecycle?.onDelete ?? 'Retain',
-    onMissing: lifecycle?.onMissing ?? 'Stall',
-    drift: lifecycle?.drift ?? 'Correct',
-  }),
-  externalId: (spec) => spec.externalId,
+  ...byName({ onDelete: 'Retain', onMissing: 'Stall' }),
   admit,
 
   alsoReads: ({ view, account }, id) => {

@@ -1,7 +1,61 @@
-import { defineKind } from '../../engine/kind/contract/define.ts';
+import type { z } from 'zod';
+import { defineKind, type KindIdentity } from '../../engine/kind/contract/define.ts';
+import { choice, fields, listOf, mapOf, setOf, text, withRule } from '../../engine/kind/schema/schema.ts';
 import { accountDecisions } from './hosting-account.ts';
-import { identity, type ClusterHostingAccountSpec } from './cluster-schema.ts';
-import type { HostingAccountFacts } from './schema.ts';
+import { accountColumns, accountFields, HostingAccountFacts } from './schema.ts';
+
+const labelValue = text('A value.', { max: 63, pattern: '^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$' });
+const labelName = text('The label.', { min: 1, max: 317 });
+
+const Expression = withRule(
+  fields('A condition on one label.', {
+    key: labelName,
+    operator: choice('How the label is compared.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
+    values: listOf('The values for In and NotIn.', labelValue, { max: 50 }).optional(),
+  }),
+  {
+    rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
+    message: 'In and NotIn need values; Exists and DoesNotExist take none',
+    check: ({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
+  },
+);
+
+const AllowedNamespaces = fields(
+  'The namespaces whose resources may use this account: those that are named and those that the selector matches. Nobody by default.',
+  {
+    names: setOf('Names of namespaces.', text('A namespace.', { min: 1, max: 63 }), { max: 500 }).optional(),
+    selector: fields('The labels of the namespaces. All parts must match; an empty selector matches every namespace.', {
+      matchLabels: mapOf('Labels with exactly these values.', labelValue, {
+        maxProperties: 50,
+        maxKeyLength: 317,
+      }).optional(),
+      matchExpressions: listOf('Conditions on labels.', Expression, { max: 50 }).optional(),
+    }).optional(),
+  },
+);
+
+/** A shared account: its Secrets are in the operator's namespace, and it says who may use it. */
+const ClusterHostingAccountSpec = fields('Which account of the service to share, with whom, and how.', {
+  ...accountFields("in the operator's namespace", 'Never'),
+  allowedNamespaces: AllowedNamespaces.optional(),
+});
+type ClusterHostingAccountSpec = z.output<typeof ClusterHostingAccountSpec>;
+
+/** The manifest and the page of ClusterHostingAccount. */
+const identity = {
+  kind: 'ClusterHostingAccount',
+  plural: 'clusterhostingaccounts',
+  shortNames: ['chacct'],
+  scope: 'Cluster',
+  summary: 'An account of the hosting service that several namespaces may use.',
+  life: 'account',
+  spec: ClusterHostingAccountSpec,
+  facts: HostingAccountFacts,
+  idWord: undefined,
+  holds: true,
+  columns: accountColumns,
+  selectable: ['.spec.externalId'],
+} satisfies KindIdentity;
 
 /** An account that several namespaces share; its Secret is in the operator's namespace. */
 export const clusterHostingAccount = defineKind<ClusterHostingAccountSpec, HostingAccountFacts>({

@@ -2,10 +2,11 @@ import { isoSecondsUp } from '../../base/time.ts';
 import { sameJson } from '../../base/json.ts';
 import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Showing, Step, Verdict } from '../../engine/kind/contract/step.ts';
-import type { Read } from '../../engine/ports.ts';
+import type { Read, ReadProblem } from '../../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
+import { about } from '../shared/condition.ts';
 import { catalogOf } from './catalog.ts';
 import { identity, type HostingAccountFacts, type HostingAccountSpec } from './schema.ts';
 
@@ -39,54 +40,41 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<HostingAccountFacts> 
   const problem = pass.view.problem(apps);
   if (problem === undefined) return undefined;
   const message = `reading the apps of account ${pass.account.accountId}: ${problem.message}`;
-  switch (problem.why) {
-    case 'unauthorized':
-      return { is: 'stall', reason: 'Unauthorized', message };
-    case 'forbidden':
-      return { is: 'stall', reason: 'Forbidden', message };
-    case 'hostNotAllowed':
-      return { is: 'stall', reason: 'HostNotAllowed', message };
-    case 'refused':
-      return { is: 'stall', reason: 'Rejected', message };
-    case 'malformed':
-      return { is: 'wait', reason: 'UnexpectedResponse', message };
-    case 'unreachable':
-      return { is: 'wait', reason: 'ServiceUnavailable', message };
-    case 'throttled':
-      return pass.view.all(apps) === undefined ? { is: 'wait', reason: 'Throttled', message } : undefined;
-  }
+  const isOnlySlow = problem.why === 'throttled' && pass.view.all(apps) !== undefined;
+  return isOnlySlow ? undefined : { ...troubles[problem.why], message };
 }
+
+const troubles = {
+  unauthorized: { is: 'stall', reason: 'Unauthorized' },
+  forbidden: { is: 'stall', reason: 'Forbidden' },
+  hostNotAllowed: { is: 'stall', reason: 'HostNotAllowed' },
+  refused: { is: 'stall', reason: 'Rejected' },
+  malformed: { is: 'wait', reason: 'UnexpectedResponse' },
+  unreachable: { is: 'wait', reason: 'ServiceUnavailable' },
+  throttled: { is: 'wait', reason: 'Throttled' },
+} as const satisfies Readonly<Record<ReadProblem['why'], object>>;
 
 /** The condition `Throttled`: whether the service holds back requests, until when, and how many resources wait for that. */
 function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
-  const type = 'Throttled';
+  const condition = about('Throttled');
   const { throttledMs, slowedMs } = account;
-  if (slowedMs === undefined) {
-    return { type, status: 'False', reason: 'NotThrottled', message: 'the service answers without holding back' };
-  }
+  if (slowedMs === undefined) return condition.no('NotThrottled', 'the service answers without holding back');
   const at = (ms: number) => isoSecondsUp(wallMs + ms);
   const pause = throttledMs === undefined ? '' : `requests wait until ${at(throttledMs)}, and `;
   const waiting = usage?.().throttled ?? 0;
   const whoWaits = waiting === 0 ? '' : `; ${waiting} resource${waiting === 1 ? ' waits' : 's wait'} for that`;
   const message = `the service asked to slow down: ${pause}fewer are sent until ${at(slowedMs)}${whoWaits}`;
-  return { type, status: 'True', reason: 'Throttling', message };
+  return condition.yes('Throttling', message);
 }
 
 /** The condition `TokenLimited`: the service refused the token a call that a resource needs. */
 function tokenLimited({ usage }: AccountPass): OwnCondition {
-  const type = 'TokenLimited';
+  const condition = about('TokenLimited');
   const { count = 0, first = [] } = usage?.().forbidden ?? {};
-  if (count === 0) {
-    return {
-      type,
-      status: 'False',
-      reason: 'TokenSuffices',
-      message: 'no resource waits for a permission of the token',
-    };
-  }
+  if (count === 0) return condition.no('TokenSuffices', 'no resource waits for a permission of the token');
   const more = count > first.length ? `; and ${count - first.length} more` : '';
   const message = `the service refused the token what resources need: ${first.join('; ')}${more}`;
-  return { type, status: 'True', reason: 'Forbidden', message };
+  return condition.yes('Forbidden', message);
 }
 
 /** A part of the catalog that was neither read nor refused; a refused one is left out. */
@@ -103,14 +91,13 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
 
 /** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
 function accountFacts({ account, view, memory, usage }: AccountPass): HostingAccountFacts {
-  const catalog = catalogOf(view, account.accountId);
   const { counts = [], orphans = [] } = usage?.() ?? {};
   const lasting: HostingAccountFacts = {
     endpoint: account.endpoint,
-    ...(catalog !== undefined && { catalog }),
+    catalog: catalogOf(view, account.accountId),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
-    ...(account.acceptedMissing !== undefined && { lastHandledAcceptMissing: account.acceptedMissing }),
+    lastHandledAcceptMissing: account.acceptedMissing,
   };
   const { intervals, budget, ...before } = memory.facts;
   // These counts change often, so they are written only together with another change.
@@ -144,9 +131,6 @@ export const accountDecisions = {
   show: (pass: AccountPass): Showing<HostingAccountFacts> => ({
     facts: accountFacts(pass),
     conditions: [throttled(pass), tokenLimited(pass)],
-    drift: [],
-    unverified: [],
-    leftover: [],
   }),
 };
 

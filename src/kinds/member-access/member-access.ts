@@ -6,9 +6,10 @@
  * none is added to it; while an environment is not resolved nothing is sent, except to close a restriction that the service
  * shows as lifted.
  */
-import { notGranted } from '../../engine/kind/planner/binding.ts';
+import { bind, notGranted } from '../../engine/kind/planner/create.ts';
+import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import { onDeleteAnnotation } from '../../engine/kind/planner/removal.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf } from '../../hosting/requests.ts';
@@ -33,11 +34,10 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
   const { subject, spec, memory, account } = pass;
   if (subject.deleting) return leave(pass);
   const { externalId: membershipId } = spec;
-  const other = pass.claimant(membershipId);
-  if (other?.goesFirst === true) {
-    const message = `the access of ${membershipId} belongs to ${other.name}, which is older; one membership has one owner`;
-    const facts = inherited(pass, other.name);
-    return { is: 'stall', reason: 'Claimed', message, ...(facts && { remember: { facts } }) };
+  const claimed = claimedByOlder(pass, membershipId, `the access of ${membershipId}`, 'membership');
+  if (claimed !== undefined) {
+    const facts = inherited(pass, pass.claimant(membershipId)?.name);
+    return { ...claimed, ...(facts && { remember: { facts } }) };
   }
   const notOurs = notGranted(`spec.externalId names ${membershipId}`, account);
   if (notOurs !== undefined) return notOurs;
@@ -52,10 +52,8 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
     };
   }
   if (memory.id !== membershipId || memory.journal !== undefined) {
-    const { endpoint, accountId } = account;
-    const binding = { endpoint, accountId };
     // A lost call is settled by reading the list again before the next call.
-    return { is: 'again', remember: { id: membershipId, ownership: 'Adopted', binding, journal: undefined } };
+    return bind(pass, membershipId, 'Adopted');
   }
   return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);
 }

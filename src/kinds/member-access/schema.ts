@@ -1,8 +1,16 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { drift, lifecycle, managementPolicy, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
-import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
-import { choice, facts, idAsShown, listOf, serviceId, text } from '../../engine/kind/schema/schema.ts';
+import {
+  immutable,
+  withRule,
+  choice,
+  facts,
+  idAsShown,
+  listOf,
+  serviceId,
+  text,
+} from '../../engine/kind/schema/schema.ts';
 import { environmentRef } from '../shared/schema.ts';
 
 const Fields = specInAccount('Which environments a member may see and use.', {

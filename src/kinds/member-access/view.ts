@@ -3,6 +3,7 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Notice, OwnCondition, Showing } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
 import { memberAccessOf, type MemberAccessItem } from '../../hosting/requests.ts';
+import { about } from '../shared/condition.ts';
 import { idOf } from '../shared/references.ts';
 import { MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
 
@@ -59,7 +60,7 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
 }
 
 /** The ids that another resource of this namespace asked for in the same membership, in case this one replaces it. */
-export function inherited(pass: AccessPass, owner: string): MemberAccessFacts | undefined {
+export function inherited(pass: AccessPass, owner: string | undefined): MemberAccessFacts | undefined {
   const { facts } = pass.memory;
   const before = pass
     .related?.('MemberAccess', pass.spec.externalId)
@@ -100,7 +101,7 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
   const allowed = memory.id === spec.externalId ? allowedOf(pass) : undefined;
   if (allowed === undefined) {
     const unseen = memory.id === spec.externalId && pass.view.one(readAccess(pass), spec.externalId) === undefined;
-    return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover: [] };
+    return { unseen, facts: memory.facts, conditions: [] };
   }
   const { ids } = wantedOf(pass);
   const isRestricted = spec.access === 'Restricted';
@@ -119,8 +120,6 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
     },
     conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
     drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],
-    unverified: [],
-    leftover: [],
     notices: noticesOf(pass, kept),
   };
 }
@@ -141,34 +140,24 @@ function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): reado
 }
 
 function widerCondition(isWider: boolean): OwnCondition {
-  const type = 'AccessWiderThanSpec';
-  if (!isWider) {
-    const message =
-      'no full access where the spec restricts it; status.serviceAddedEnvironmentIds lists what others added';
-    return { type, status: 'False', reason: 'AsSpecified', message };
-  }
-  return {
-    type,
-    status: 'True',
-    reason: 'AccessWiderThanSpec',
-    message: 'the member has full access though the spec restricts it',
-  };
+  const wider = about('AccessWiderThanSpec');
+  return isWider
+    ? wider.yes('AccessWiderThanSpec', 'the member has full access though the spec restricts it')
+    : wider.no(
+        'AsSpecified',
+        'no full access where the spec restricts it; status.serviceAddedEnvironmentIds lists what others added',
+      );
 }
 
 function addedCondition(kept: readonly string[]): OwnCondition {
-  const type = 'AddedByOthers';
-  if (kept.length === 0) {
-    return { type, status: 'False', reason: 'NothingAdded', message: 'nothing is kept that the spec does not name' };
-  }
+  const added = about('AddedByOthers');
+  if (kept.length === 0) return added.no('NothingAdded', 'nothing is kept that the spec does not name');
   const message = `${kept.join(', ')}: allowed by others, by the service itself, or by a resource that is gone; kept, since onServiceAdd is Keep. onServiceAdd: Remove takes it away, and so does naming it in the spec and then no longer`;
-  return { type, status: 'True', reason: 'AddedByOthers', message };
+  return added.yes('AddedByOthers', message);
 }
 
 /** The interface does not show whether the account enforces restrictions. */
-const enforced: OwnCondition = {
-  type: 'Enforced',
-  status: 'Unknown',
-  reason: 'FeatureNotShown',
-  message:
-    'the interface does not show whether the account enforces member access; while it does not, every member has full access',
-};
+const enforced = about('Enforced').unknown(
+  'FeatureNotShown',
+  'the interface does not show whether the account enforces member access; while it does not, every member has full access',
+);

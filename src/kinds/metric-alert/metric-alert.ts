@@ -1,9 +1,9 @@
-import { notGranted } from '../../engine/kind/planner/binding.ts';
+import { notGranted } from '../../engine/kind/planner/create.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { textIn, type Fields, type Named, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { type Fields, type Named, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import {
   alertOf,
@@ -18,12 +18,11 @@ import {
   postAppEnvAlert,
   type AlertItem,
 } from '../../hosting/requests.ts';
+import { byName } from '../shared/plan.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
-import { firing, liveState, notices } from './state.ts';
+import { firing, liveState, notices, type AlertPass } from './state.ts';
 import { identity, thresholds, type MetricAlertFacts, type MetricAlertSpec } from './schema.ts';
-
-type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 
 /** The service's words for the choices of the spec. */
 const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
@@ -104,19 +103,9 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   single: alertOf,
   isPlaced: (pass) => environmentOf(pass) !== '',
   placeOf: (pass) => ({ list: appEnvsOf(pass.account.accountId), id: environmentOf(pass) }),
-  name: ({ spec, subject }) => spec.name ?? subject.name,
-  nameOf: (item) => item.name,
-  createdAtOf: (item) => item.createdAtMs,
+  ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,
   markerOf: (item) => item.description?.trimEnd().match(markerForm)?.[0],
-  lifecycle: ({ lifecycle }) => ({
-    managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
-    adoption: lifecycle?.adoption,
-    onDelete: lifecycle?.onDelete,
-    onMissing: lifecycle?.onMissing ?? 'Recreate',
-    drift: lifecycle?.drift ?? 'Correct',
-  }),
-  externalId: (spec) => spec.externalId,
   admit: (pass) => misplaced(pass) ?? unmeasured(pass),
   namesInCalls: contactPoints,
 

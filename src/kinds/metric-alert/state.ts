@@ -4,13 +4,22 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import type { OwnCondition } from '../../engine/kind/contract/step.ts';
 import { alertStateOf, type AlertItem } from '../../hosting/requests.ts';
+import { about } from '../shared/condition.ts';
 import type { MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 
-type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
+export type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem>['notices']>>;
 
-/** The states that the interface describes. Any other is shown without an interpretation. */
-const states: ReadonlySet<string> = new Set(['Normal', 'Pending', 'Firing', 'NoData', 'Error']);
+const fires = about('Firing');
+
+/** The states that the interface describes, and what each means. Any other is shown without an interpretation. */
+const states: ReadonlyMap<string, OwnCondition> = new Map([
+  ['Firing', fires.yes('Firing', 'the condition is met and notifications were sent')],
+  ['Normal', fires.no('Normal', 'the condition is not met')],
+  ['Pending', fires.no('Pending', 'the condition is met, but not for long enough yet')],
+  ['NoData', fires.unknown('NoData', 'there is no data for the metric')],
+  ['Error', fires.unknown('EvaluationError', 'the service cannot evaluate the condition')],
+]);
 
 /** One evaluation by the service, as a list or a refresh shows it. */
 interface Look {
@@ -92,49 +101,16 @@ export function notices(pass: AlertPass, name: string, { state: now }: LiveState
 
 /** The condition `Firing`. */
 export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveState): OwnCondition {
-  const type = 'Firing';
   if (!(item?.enabled ?? pass.spec.enabled ?? true)) {
-    const message = 'the alert is not enabled, so it is not evaluated';
-    return { type, status: 'Unknown', reason: 'AlertPaused', message };
+    return fires.unknown('AlertPaused', 'the alert is not enabled, so it is not evaluated');
   }
+  const { state } = live;
   if (isStale(pass, live)) {
-    const message = `the state ${live.state ?? ''} is of ${heldAt(live)}, and nothing has shown a newer one since`;
-    return { type, status: 'Unknown', reason: 'StateStale', message };
+    const message = `the state ${state ?? ''} is of ${heldAt(live)}, and nothing has shown a newer one since`;
+    return fires.unknown('StateStale', message);
   }
-  return firingBy(live.state);
-}
-
-/** The condition by a state that is known to be of now. */
-function firingBy(state: string | undefined): OwnCondition {
-  const type = 'Firing';
-  switch (state) {
-    case 'Firing':
-      return { type, status: 'True', reason: 'Firing', message: 'the condition is met and notifications were sent' };
-    case 'Normal':
-    case 'Pending':
-      return {
-        type,
-        status: 'False',
-        reason: state,
-        message: state === 'Normal' ? 'the condition is not met' : 'the condition is met, but not for long enough yet',
-      };
-    case 'NoData':
-      return { type, status: 'Unknown', reason: 'NoData', message: 'there is no data for the metric' };
-    case 'Error':
-      return {
-        type,
-        status: 'Unknown',
-        reason: 'EvaluationError',
-        message: 'the service cannot evaluate the condition',
-      };
-    case undefined:
-      return { type, status: 'Unknown', reason: 'NotRefreshed', message: 'the state has not been asked for yet' };
-    default:
-      return {
-        type,
-        status: 'Unknown',
-        reason: 'UnknownAlertState',
-        message: `the service says "${state}", which this operator does not know`,
-      };
-  }
+  if (state === undefined) return fires.unknown('NotRefreshed', 'the state has not been asked for yet');
+  const unknown = () =>
+    fires.unknown('UnknownAlertState', `the service says "${state}", which this operator does not know`);
+  return states.get(state) ?? unknown();
 }

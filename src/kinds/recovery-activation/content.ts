@@ -1,9 +1,6 @@
 /** Builds the body of an activation and its request id. */
-import { canonicalJson } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { JournalEntry } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
-import type { Activation, PointItem } from '../../hosting/requests.ts';
+import type { Activation, PointItem, SourceItem } from '../../hosting/requests.ts';
 import type { SeenConfiguration } from '../recovery/configurations.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import type { DisasterProtectionFacts as ProtectionFacts } from '../disaster-protection/schema.ts';
@@ -14,6 +11,7 @@ export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFact
 
 /** Everything of the service that an activation depends on. */
 export interface SeenProtection extends SeenConfiguration {
+  readonly source: SourceItem | undefined;
   readonly point: PointItem | undefined;
   readonly pointsGeneration: number | undefined;
 }
@@ -24,49 +22,32 @@ export function namesOf({ target }: RecoveryActivationSpec): Activation['target'
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
 }
 
-/** True when the spec accepts that the source may still write. */
-function isWriterSafetyAccepted({ acknowledgements = [] }: RecoveryActivationSpec): boolean {
-  return acknowledgements.includes('WriterSafety');
-}
-
-/** The id of this activation; it follows from what is asked for alone. */
-export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
-  const { recoveryPoint } = spec;
-  return requestIdOf('activate/v1', {
-    endpoint: account.endpoint,
-    accountId: account.accountId,
-    configurationId: spec.configurationId,
-    expectedGeneration: recoveryPoint.configurationGeneration,
-    selectedOperationId: recoveryPoint.selectedOperationId,
-    pointId: recoveryPoint.pointId,
-    cutoffAt: recoveryPoint.cutoffTime,
-    target: { ...namesOf(spec) },
-    writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
-    attempt: spec.attempt ?? 1,
-  });
-}
-
-/** The body that is sent. An id that stands in status goes before one that is computed anew. */
-export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
+/** What is asked for, as the service names it. */
+function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): Omit<Activation, 'requestId'> {
   const { recoveryPoint } = spec;
   return {
     accountId: account.accountId,
     configurationId: spec.configurationId,
     expectedGeneration: recoveryPoint.configurationGeneration,
-    requestId: memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account }),
     selectedOperationId: recoveryPoint.selectedOperationId,
     pointId: recoveryPoint.pointId,
     cutoffAt: recoveryPoint.cutoffTime,
     target: namesOf(spec),
-    writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
+    writerSafetyAcknowledged: spec.acknowledgements?.includes('WriterSafety') === true,
   };
 }
 
-/** True when the journal entry carries exactly the body that the spec asks for. */
-export function isWhole(body: Readonly<Record<string, unknown>>, journal: JournalEntry): boolean {
-  const written = writtenBody(journal);
-  const same = (value: unknown) => canonicalJson(value);
-  return written !== undefined && same(written) === same(body);
+/** The id of this activation; it follows from what is asked for alone. */
+export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
+  const { target, ...content } = contentOf({ spec, account });
+  const { endpoint } = account;
+  return requestIdOf('activate/v1', { endpoint, ...content, target: { ...target }, attempt: spec.attempt ?? 1 });
+}
+
+/** The body that is sent. An id that stands in status goes before one that is computed anew. */
+export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
+  const requestId = memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account });
+  return { ...contentOf({ spec, account }), requestId };
 }
 
 /** The operation that this very request began, as far as the protection knows. */

@@ -7,7 +7,7 @@
 import type { Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DestinationNames, DrOperation } from '../../hosting/requests.ts';
-import { expired, never, notYet, unreferred, type Fence } from '../recovery/approval.ts';
+import { never, notYet, unreferred, type Fence } from '../recovery/approval.ts';
 import {
   activationUnderWay,
   activeOf,
@@ -15,34 +15,22 @@ import {
   isActivation,
   isSettledStandby,
   isWarm,
+  movedOn,
+  nameOf,
   operationIn,
-  provenGone,
   sameMoment,
   shows,
   wasOverBefore,
+  withoutConfiguration,
 } from '../recovery/configurations.ts';
 import { protectionNeed } from '../recovery/one-shot.ts';
-import {
-  bodyOf,
-  isWhole,
-  namesOf,
-  ownOperationId,
-  protectionOf,
-  type ActivationPass,
-  type SeenProtection,
-} from './content.ts';
+import { namesOf, ownOperationId, protectionOf, type ActivationPass, type SeenProtection } from './content.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
 /** The first reason not to send the activation now; undefined when it may be sent. */
-export function fenceOf(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> | Fence | undefined {
+export function fence(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> | undefined {
   const { configuration, snapshot } = seen;
-  const { journal } = pass.memory;
-  if (journal !== undefined && !isWhole(bodyOf(pass), journal)) {
-    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
-  }
-  const late = expired(pass, snapshot, pass.spec.validUntil);
-  if (late !== undefined) return late;
-  if (configuration === undefined) return missing(pass, seen);
+  if (configuration === undefined) return withoutConfiguration(pass, snapshot, pass.spec.configurationId);
   return (
     superseded(pass, configuration) ??
     confirmation(pass, seen) ??
@@ -54,16 +42,6 @@ export function fenceOf(pass: ActivationPass, seen: SeenProtection): Step<Recove
     destination(pass.spec, configuration) ??
     point(pass, seen)
   );
-}
-
-function missing(pass: ActivationPass, { snapshot }: SeenProtection): Step<RecoveryActivationFacts> | Fence {
-  const { configurationId } = pass.spec;
-  const message = `the service shows no configuration ${configurationId}`;
-  const unsure = provenGone<RecoveryActivationSpec, RecoveryActivationFacts>(pass, snapshot, {
-    reason: 'ObjectMissing',
-    message,
-  });
-  return unsure ?? never('Superseded', message);
 }
 
 /** The protection and the service must both still have what is pinned. */
@@ -78,13 +56,6 @@ function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fen
     return never('Superseded', message);
   }
   return movedOn(configuration.generation, recoveryPoint.configurationGeneration);
-}
-
-/** The generation must be the pinned one; an older one is a list that lags. */
-export function movedOn(shown: number, pinned: number): Fence | undefined {
-  if (shown === pinned) return undefined;
-  const message = `the configuration has generation ${shown}, and the spec pins ${pinned}`;
-  return shown > pinned ? never('Superseded', message) : notYet('ReadingService', message);
 }
 
 function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence | undefined {
@@ -236,7 +207,7 @@ function busy(configuration: ConfigurationItem): Fence | undefined {
   if (active === undefined || isSettledStandby(configuration)) return undefined;
   return never(
     'OperationInProgress',
-    `the service works on operation ${active.operationId ?? '(its id is not shown)'}; wait for its end and create another resource`,
+    `the service works on ${nameOf(active)}; wait for its end and create another resource`,
   );
 }
 

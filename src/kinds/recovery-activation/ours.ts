@@ -3,11 +3,10 @@
  *
  * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
-import { isoSeconds } from '../../base/time.ts';
 import type { JournalEntry, Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import { activeOf, endedInVain, isActivation, operationIdsOf, sameMoment } from '../recovery/configurations.ts';
-import { wasSent } from '../recovery/one-shot.ts';
+import { accepted, wasSent } from '../recovery/one-shot.ts';
 import { namesOf, ownOperationId, type ActivationPass, type SeenProtection } from './content.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
@@ -38,11 +37,11 @@ export function trace(
 
 /** Without a receipt an operation is only presumed to be ours: its result must still have our point and names. */
 export function adopted(
-  { memory, wallMs }: ActivationPass,
+  pass: ActivationPass,
   id: string,
   ownership: 'Created' | 'Presumed',
 ): Partial<Memory<RecoveryActivationFacts>> {
-  return { id, ownership, journal: undefined, facts: { ...memory.facts, acceptedTime: isoSeconds(wallMs) } };
+  return { id, ownership, journal: undefined, facts: accepted(pass) };
 }
 
 /** A result is ours when point, cutoff and all names match and it is not an earlier one. */

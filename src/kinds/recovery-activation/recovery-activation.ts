@@ -1,10 +1,6 @@
-import { defineKind } from '../../engine/kind/contract/define.ts';
-import { isoSeconds } from '../../base/time.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import { sightLost, readOf } from '../../engine/kind/planner/observe.ts';
 import {
-  drConfigurationsOf,
   drPointsOf,
   drSourcesOf,
   postDisasterReadinessActivate,
@@ -14,43 +10,56 @@ import {
   type DrOperation,
 } from '../../hosting/requests.ts';
 import { resultFacts } from '../disaster-protection/facts.ts';
+import { never } from '../recovery/approval.ts';
 import {
   activeIdOf,
   activeOf,
   endedInVain,
   isWarm,
   lookAt,
-  operationIdsOf,
   operationIn,
   provenTwice,
+  shownConfiguration,
   shows,
 } from '../recovery/configurations.ts';
-import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { isAnswered, needsOf, notShownYet, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
-import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
+import {
+  accepted,
+  defineRequest,
+  ended,
+  notShownYet,
+  protectionNeed,
+  stepOnce,
+  type OncePlan,
+} from '../recovery/one-shot.ts';
+import { atStage } from '../recovery/stages.ts';
+import { about } from '../shared/condition.ts';
 import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type SeenProtection } from './content.ts';
-import { fenceOf, sameRequest } from './fences.ts';
+import { fence, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
-import { interfaceWords } from '../recovery/words.ts';
 
 /** Reads the configuration, its source and the pinned point; the point only while something may still be sent. */
 function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts> | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;
-  const found = lookAt(pass, { configurationId, appEnvId: protectionOf(pass)?.appEnvId, since });
+  const { accountId } = pass.account;
+  const found = lookAt(pass, configurationId, since);
   if ('is' in found) return found;
-  if (pass.memory.facts.acceptedTime !== undefined || found.configuration === undefined) {
-    return { ...found, point: undefined, pointsGeneration: undefined };
+  const { configuration } = found;
+  const sources = drSourcesOf(accountId);
+  const listed = pass.view.one(sources, configuration?.sourceAppEnvId ?? protectionOf(pass)?.appEnvId ?? '');
+  const isReadable = pass.view.problem(sources) === undefined;
+  if (listed === undefined && isReadable) return readOf(pass, sources, Number.NEGATIVE_INFINITY);
+  const seen = { ...found, source: listed?.item };
+  if (pass.memory.facts.acceptedTime !== undefined || configuration === undefined) {
+    return { ...seen, point: undefined, pointsGeneration: undefined };
   }
-  const sources = drSourcesOf(pass.account.accountId);
-  const listed = pass.view.all(sources);
   // The result's names come from the list of sources: an older list would make our result look foreign.
-  const isOld = listed !== undefined && listed.begunAt < since && pass.view.problem(sources) === undefined;
-  if (isOld && found.configuration.activationResult !== undefined) return readOf(pass, sources, since);
-  const read = drPointsOf(pass.account.accountId, configurationId);
+  const isOld = listed !== undefined && listed.snapshot.begunAt < since && isReadable;
+  if (isOld && configuration.activationResult !== undefined) return readOf(pass, sources, since);
+  const read = drPointsOf(accountId, configurationId);
   const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
   if (points === undefined || points.snapshot.begunAt < since) return readOf(pass, read, since);
-  return { ...found, point: points.item, pointsGeneration: points.item?.generation };
+  return { ...seen, point: points.item, pointsGeneration: points.item?.generation };
 }
 
 /** Waits for the end of an accepted activation. */
@@ -59,7 +68,7 @@ function follow(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActiva
   const { id, ownership } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
   if (id !== undefined && id === pass.spec.afterOperationId) {
-    return ended(pass, { is: 'stall', reason: 'AlreadyActivated', message: sameRequest(id) });
+    return ended(pass, never('AlreadyActivated', sameRequest(id)));
   }
   const identified = id === undefined ? identify(pass, seen, configuration) : undefined;
   if (identified !== undefined) return identified;
@@ -163,7 +172,7 @@ function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step
   const isSame = namesMatch(spec, result, seen.source);
   if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
     const message = `operation ${result.operationId} activated the configuration, but with another point or other names than the spec`;
-    return ended(pass, { is: 'stall', reason: 'Superseded', message });
+    return ended(pass, never('Superseded', message));
   }
   return isSame === true ? undefined : unnamed(pass, seen, result);
 }
@@ -184,8 +193,7 @@ function promoted(pass: ActivationPass, result: Result): Step<RecoveryActivation
   const isNew = pass.memory.id === undefined && result.operationId !== undefined;
   const more = { facts, ...(isNew && { id: result.operationId, ownership: 'Presumed' as const }) };
   const end = ended(pass, { is: 'ready', reason: 'Succeeded', message }, more);
-  const condition: OwnCondition = { type: 'Promoted', status: 'True', reason: 'Promoted', message };
-  return { ...end, conditions: [...(end.conditions ?? []), condition] };
+  return { ...end, conditions: [...(end.conditions ?? []), promotion.yes('Promoted', message)] };
 }
 
 /** Accepted, and neither active nor a result: over only when two lists agree, late enough for a list that lags. */
@@ -204,77 +212,57 @@ function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActi
   if (operation?.endedAt === undefined && seen.snapshot.begunAt < since + pass.horizonMs) {
     return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
   }
-  const unsure = provenTwice<RecoveryActivationSpec, RecoveryActivationFacts>({ ...pass, notes: note }, seen.snapshot, {
-    reason: 'InProgress',
-    message,
-  });
+  const unsure = provenTwice({ ...pass, notes: note }, seen.snapshot, 'InProgress', message);
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
   // The environment may have gone live before its configuration was removed.
-  if (seen.configuration === undefined) return ended(pass, { is: 'stall', reason: 'UnknownState', message });
-  return ended(pass, { is: 'stall', reason: 'OperationFailed', message: `${message}${outcome}` });
+  if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
+  return ended(pass, never('OperationFailed', `${message}${outcome}`));
 }
 
-function factsOf(
-  { memory, wallMs }: ActivationPass,
-  configuration: ConfigurationItem | undefined,
-): RecoveryActivationFacts {
-  const { phase, failedSteps } = (configuration && operationIn(configuration, memory.id)) ?? {};
-  return atStage({ ...memory.facts, ...(failedSteps !== undefined && { failedSteps }) }, phase, wallMs);
-}
-
-const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtection> = {
+const plan: OncePlan<{
+  spec: RecoveryActivationSpec;
+  facts: RecoveryActivationFacts;
+  seen: SeenProtection;
+  body: Activation;
+}> = {
   noun: 'activation',
+  operation: 'activate',
   power: () => 'activation',
   refersTo: protectionNeed,
-  validUntil: (spec) => spec.validUntil,
+  validUntil: ({ validUntil }) => validUntil,
   facts: ({ spec, account }) => ({
     requestId: activationId({ spec, account }),
     configurationId: spec.configurationId,
     configurationGeneration: spec.recoveryPoint.configurationGeneration,
   }),
   look,
-  snapshotOf: ({ snapshot }) => snapshot,
   trace,
-  fence: fenceOf,
-  intent: (pass, { configuration }) => {
-    const body = bodyOf(pass);
-    const excluded = configuration === undefined ? [] : operationIdsOf(configuration);
-    return {
-      operation: 'activate',
-      attempt: pass.spec.attempt ?? 1,
-      digest: pass.print({ ...body }),
-      requestId: body.requestId,
-      payload: JSON.stringify(body),
-      create: { collection: 'activation', name: body.configurationId, excluded },
-    };
-  },
+  fence,
+  body: bodyOf,
+  subject: ({ configurationId }) => configurationId,
+  request: postDisasterReadinessActivate,
   words: ({ spec }) => `activate configuration ${spec.configurationId} from ${spec.recoveryPoint.cutoffTime}`,
-  call: (pass, { payload = JSON.stringify(bodyOf(pass)) }) => ({
-    // The caller has checked that the journal entry fits the spec.
-    request: postDisasterReadinessActivate(JSON.parse(payload) as Activation),
-    credential: 'dangerous',
-    proof: drConfigurationsOf(pass.account.accountId).first,
-    committed: (body) => {
-      const { operationId, phase } = receiptOf(body) ?? {};
-      const facts = atStage({ ...pass.memory.facts, acceptedTime: isoSeconds(pass.wallMs) }, phase, pass.wallMs);
-      const { journal } = pass.memory;
-      return operationId === undefined ? { facts, journal } : { facts, journal, id: operationId, ownership: 'Created' };
-    },
-    tells: (body) => stageOfReceipt(receiptOf(body)),
-  }),
+  committed: (pass, answer) => {
+    const { operationId: id, phase } = receiptOf(answer) ?? {};
+    const memory = { facts: accepted(pass, phase), journal: pass.memory.journal };
+    return id === undefined ? memory : { ...memory, id, ownership: 'Created' };
+  },
   untold,
-  isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
   follow,
+  shown: (pass) => {
+    const { memory, spec, wallMs } = pass;
+    const configuration = shownConfiguration(pass, spec.configurationId);
+    const operation = configuration && operationIn(configuration, memory.id);
+    const { phase, failedSteps = memory.facts.failedSteps } = operation ?? {};
+    return atStage({ ...memory.facts, failedSteps }, phase, wallMs);
+  },
+  conditions: (pass) => [promotedCondition(pass, shownConfiguration(pass, pass.spec.configurationId))],
 };
 
-const notTold: OwnCondition = {
-  type: 'Promoted',
-  status: 'Unknown',
-  reason: 'NotDisclosed',
-  message: 'the service does not show what came of it',
-};
+const promotion = about('Promoted');
+const notTold = promotion.unknown('NotDisclosed', 'the service does not show what came of it');
 
 /** Sets Promoted to Unknown where the request ends without anybody knowing how. */
 function unlessUntold(step: Step<RecoveryActivationFacts>): Step<RecoveryActivationFacts> {
@@ -284,41 +272,15 @@ function unlessUntold(step: Step<RecoveryActivationFacts>): Step<RecoveryActivat
 
 function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
   const { result, acceptedTime } = pass.memory.facts;
-  const type = 'Promoted';
-  if (result !== undefined) {
-    return { type, status: 'True', reason: 'Promoted', message: 'the recovered environment is live' };
-  }
+  if (result !== undefined) return promotion.yes('Promoted', 'the recovered environment is live');
   if (acceptedTime !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
-  return { type, status: 'False', reason: 'NotPromoted', message: 'no result of this activation is shown' };
-}
-
-function show(pass: ActivationPass) {
-  const found = lookAt(pass, {
-    configurationId: pass.spec.configurationId,
-    appEnvId: undefined,
-    since: Number.NEGATIVE_INFINITY,
-  });
-  const configuration = 'is' in found ? undefined : found.configuration;
-  const facts = factsOf(pass, configuration);
-  return {
-    facts,
-    notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
-    conditions: [...underWay(pass), promotedCondition(pass, configuration)],
-    drift: [],
-    unverified: [],
-    leftover: [],
-  };
+  return promotion.no('NotPromoted', 'no result of this activation is shown');
 }
 
 /** The take-over of a protected environment from one recovery point, once. */
-export const recoveryActivation = defineKind<RecoveryActivationSpec, RecoveryActivationFacts>({
+export const recoveryActivation = defineRequest(plan, {
   ...identity,
-  interfaceWords,
-  needs: (spec) => needsOf(protectionNeed(spec)),
   claims: ({ configurationId }) => [configurationId],
-  finished: ({ finishedTime }) => finishedTime !== undefined,
-  answered: isAnswered,
-  always: ['Accepted', 'Succeeded', 'Promoted'],
+  always: ['Promoted'],
   step: (pass) => unlessUntold(stepOnce(plan, pass)),
-  show,
 });

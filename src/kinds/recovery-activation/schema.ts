@@ -51,7 +51,7 @@ export type RecoveryActivationSpec = z.output<typeof RecoveryActivationSpec>;
 
 /** The status of an activation. */
 export const RecoveryActivationFacts = facts({
-  ...recovery.requestFacts(),
+  ...recovery.requestFacts,
   result: recovery.activationResult('What it brought.'),
 });
 export type RecoveryActivationFacts = z.output<typeof RecoveryActivationFacts>;
@@ -61,16 +61,13 @@ export const identity = {
   kind: 'RecoveryActivation',
   plural: 'recoveryactivations',
   shortNames: ['ractiv'],
-  scope: 'Namespaced',
+  ...recovery.request,
   summary: 'The take-over of a protected environment from one recovery point; it happens once.',
-  life: 'request',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
   idWord: 'operationId',
-  holds: false,
   columns: [
-    { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    ...recovery.stageColumns('The stage of the request, in the words of the service.'),
+    ...recovery.requestColumns,
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',

@@ -1,8 +1,7 @@
-import { defineKind } from '../../engine/kind/contract/define.ts';
-import { isoSeconds } from '../../base/time.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
-import type { JournalEntry, Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
-import { writtenBody } from '../../engine/kind/planner/reading.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import { sightLost, writtenBody } from '../../engine/kind/planner/observe.ts';
+import type { Snapshot } from '../../engine/ports.ts';
 import {
   postDisasterReadinessValidate,
   receiptOf,
@@ -17,22 +16,97 @@ import {
   activeOf,
   cleanupFacts,
   endedInVain,
+  filledFrom,
+  isWarm,
   lookAt,
-  operationIdsOf,
-  provenGone,
+  nameOf,
+  operationIn,
   provenTwice,
-  shows,
+  sameMoment,
+  shownConfiguration,
+  withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import { ended, underWay } from '../recovery/one-shot-end.ts';
-import { isAnswered, needsOf, notShownYet, protectionNeed, stepOnce, type OncePlan } from '../recovery/one-shot.ts';
-import { atStage, stageNotices, stageOfReceipt } from '../recovery/stages.ts';
-import { isWhole } from '../recovery-activation/content.ts';
-import { untilUnknown } from './without-end.ts';
-import { isValidation, ownOperation, type ValidationPass } from './ours.ts';
+import {
+  accepted,
+  defineRequest,
+  ended,
+  isWhole,
+  notShownYet,
+  protectionNeed,
+  wasSent,
+  type End,
+  type OncePlan,
+} from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
+import { atStage } from '../recovery/stages.ts';
+import { about } from '../shared/condition.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
-import { interfaceWords } from '../recovery/words.ts';
+
+/** A pass over a validation. */
+type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
+
+/** The service's clock may differ from ours by this much when an operation is recognised by its beginning. */
+const apartMs = 60_000;
+
+/** The operation of a validation, by its id, or as the validation without an id that a history shows in its place. */
+function ownOperation({ memory }: ValidationPass, configuration: ConfigurationItem): DrOperation | undefined {
+  const { id, facts } = memory;
+  const named = operationIn(configuration, id);
+  const { startedTime, acceptedTime = '' } = facts;
+  const isActive = id !== undefined && activeIdOf(configuration) === id;
+  const others = configuration.activities.filter((one) => one.operationId === undefined && isValidation(one));
+  const [nameless, ...more] = others.filter((one) => {
+    if (startedTime !== undefined) return sameMoment(one.startedAt, startedTime);
+    if (one.startedAt === undefined || one.endedAt !== undefined) return false;
+    return isActive || Math.abs(Date.parse(one.startedAt) - Date.parse(acceptedTime)) <= apartMs;
+  });
+  if (id === undefined || nameless === undefined || more.length > 0) return named;
+  return { ...filledFrom(named ?? nameless, nameless), operationId: id };
+}
+
+/** True for a validation, by the kind that the service shows. */
+function isValidation({ kind }: DrOperation): boolean {
+  return kind !== undefined && /validat/i.test(kind);
+}
+
+/** A validation without any change for this long is given up. */
+const patienceMs = 3_600_000;
+
+/** Waits for the end of a listed validation; after too long without any change the outcome is unknown. */
+function untilUnknown(
+  pass: ValidationPass,
+  configuration: ConfigurationItem,
+  operation: DrOperation,
+  { begunAt }: Snapshot,
+  message: string,
+): Step<RecoveryValidationFacts> {
+  const { monotonicMs, memory, notes } = pass;
+  if (mayBeActive(configuration, memory.id)) return { is: 'wait', reason: 'InProgress', message, note: {} };
+  const hasMoved = operation.phase !== undefined && operation.phase !== memory.facts.stage;
+  const endlessSince = hasMoved ? monotonicMs : (notes['endlessSince'] ?? monotonicMs);
+  const due = endlessSince + (isOvertaken(configuration, operation) ? pass.horizonMs : patienceMs);
+  if (begunAt < due) {
+    const retryInMs = Math.max(10_000, due - monotonicMs);
+    return { is: 'wait', reason: 'InProgress', message, retryInMs, note: { endlessSince } };
+  }
+  const stage = operation.phase === undefined ? '' : ` as ${operation.phase}`;
+  const silent = `the service lists operation ${memory.id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
+  return ended(pass, never('UnknownState', silent));
+}
+
+/** True when the active operation is this one, or may be this one. */
+function mayBeActive(configuration: ConfigurationItem, id: string | undefined): boolean {
+  const activeId = activeIdOf(configuration);
+  return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
+}
+
+/** True when another operation began later. Operations run side by side only beside a standby. */
+function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
+  if (isWarm(configuration)) return false;
+  const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');
+  return activeOf(configuration) !== undefined || configuration.activities.some(isLater);
+}
 
 /** Clock tolerance: an operation may say that it began this much before the journal entry and still be ours. */
 const slackMs = 5_000;
@@ -42,54 +116,31 @@ function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
   return memory.facts.configurationId ?? referred('DisasterProtection', spec.protectionRef.name)?.id ?? '';
 }
 
-function bodyOf(pass: ValidationPass, expectedGeneration: number): Validation {
+/** The body that is sent. Its generation is that of the first one that was written down. */
+function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Validation {
   const { endpoint, accountId } = pass.account;
+  const { journal } = pass.memory;
+  const written = journal && validationIn(writtenBody(journal));
+  const expectedGeneration = written?.expectedGeneration ?? configuration?.generation ?? 0;
   const content = { accountId, configurationId: configurationIdOf(pass), expectedGeneration };
   const runId = pass.spec.runId ?? pass.subject.name;
-  const requestId = pass.memory.journal?.requestId ?? requestIdOf('validate/v1', { endpoint, ...content, runId });
+  const requestId = journal?.requestId ?? requestIdOf('validate/v1', { endpoint, ...content, runId });
   return { ...content, requestId };
 }
 
-/** The body that was written down; its generation was resolved once. Undefined where it does not carry what the spec asks for. */
-function sentBody(pass: ValidationPass, journal: JournalEntry): Validation | undefined {
-  const written = validationIn(writtenBody(journal));
-  const isOurs = written !== undefined && isWhole(bodyOf(pass, written.expectedGeneration), journal);
-  return isOurs ? written : undefined;
-}
-
-function fence(
-  pass: ValidationPass,
-  { configuration, snapshot }: SeenConfiguration,
-): Step<RecoveryValidationFacts> | Fence | undefined {
-  const configurationId = configurationIdOf(pass);
-  const { journal } = pass.memory;
-  const sent = journal && sentBody(pass, journal);
-  if (journal !== undefined && sent === undefined) {
-    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
-  }
+function fence(pass: ValidationPass, seen: SeenConfiguration): Step<RecoveryValidationFacts> | undefined {
+  const { configuration, snapshot } = seen;
   const left = leftAlone(pass);
   if (left !== undefined) return left;
-  if (configuration === undefined) {
-    const message = `the service shows no configuration ${configurationId}`;
-    const unsure = provenGone<RecoveryValidationSpec, RecoveryValidationFacts>(pass, snapshot, {
-      reason: 'ObjectMissing',
-      message,
-    });
-    return unsure ?? never('Superseded', message);
-  }
-  if (sent !== undefined && sent.expectedGeneration !== configuration.generation) {
+  if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
+  if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {
     return never('Superseded', `the configuration has generation ${configuration.generation} by now`);
   }
-  return busy(configuration, journal);
+  return busy(pass, configuration);
 }
 
 /** A validation has no validUntil: in doubt and without its protection it ends when none of its calls can arrive any more. */
-function leftAlone({
-  spec,
-  memory,
-  notes,
-  referred,
-}: ValidationPass): Step<RecoveryValidationFacts> | Fence | undefined {
+function leftAlone({ spec, memory, notes, referred }: ValidationPass): Step<RecoveryValidationFacts> | undefined {
   const { name } = spec.protectionRef;
   if (memory.journal === undefined || referred('DisasterProtection', name) !== undefined) return undefined;
   if (notes['unsent'] !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
@@ -97,16 +148,16 @@ function leftAlone({
 }
 
 /** Another operation must end first; a settled standby permits a check beside it, and an operation of ours is answered again. */
-function busy(configuration: ConfigurationItem, journal: JournalEntry | undefined): Fence | undefined {
+function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   const activeId = active && activeIdOf(configuration);
   if (active === undefined || (activeId !== undefined && activeId === configuration.warmValidationOperationId)) {
     return undefined;
   }
-  if (activeId !== undefined && journal?.create?.excluded.includes(activeId) === false) return undefined;
+  if (activeId !== undefined && memory.journal?.create?.excluded.includes(activeId) === false) return undefined;
   return notYet(
     'OperationInProgress',
-    `the service works on operation ${activeId ?? '(its id is not shown)'}; a validation needs a completed enrollment and no other operation`,
+    `the service works on ${nameOf({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`,
   );
 }
 
@@ -120,7 +171,7 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and shows no end of it yet`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
   if (configuration !== undefined && operation !== undefined) {
-    return untilUnknown(pass, { configuration, operation, snapshot, running });
+    return untilUnknown(pass, configuration, operation, snapshot, running);
   }
   if (isActive || id === undefined) return { is: 'wait', reason: 'InProgress', message: running, note: {} };
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;
@@ -130,56 +181,43 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   const message = isNameless
     ? `the service does not show what came of operation ${id}: its history has no ids`
     : `operation ${id} is not shown any more`;
-  const unsure = provenTwice<RecoveryValidationSpec, RecoveryValidationFacts>({ ...pass, notes: note }, snapshot, {
-    reason: 'InProgress',
-    message,
-  });
-  return unsure ?? ended(pass, { is: 'stall', reason: 'UnknownState', message });
+  const unsure = provenTwice({ ...pass, notes: note }, snapshot, 'InProgress', message);
+  return unsure ?? ended(pass, never('UnknownState', message));
 }
 
 /** Judges the end of a validation. An unknown outcome is neither success nor failure. */
-function endOf(operation: DrOperation): Parameters<typeof ended>[1] {
+function endOf(operation: DrOperation): End {
   const { outcome } = operation;
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
     return { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' };
   }
   const said = outcome === undefined ? 'the service does not show how' : `the service says: ${outcome}`;
   if (outcome !== undefined && /^superseded$/i.test(outcome)) {
-    const message = `${said}: the configuration changed while it ran, so that it says nothing of the new one; create another`;
-    return { is: 'stall', reason: 'Superseded', message };
+    const why = 'the configuration changed while it ran, so that it says nothing of the new one; create another';
+    return never('Superseded', `${said}: ${why}`);
   }
-  if (!endedInVain(operation)) {
-    return { is: 'stall', reason: 'UnknownState', message: `the validation ended, and ${said}` };
-  }
+  if (!endedInVain(operation)) return never('UnknownState', `the validation ended, and ${said}`);
   const next = 'a failed one blocks recovery until its clean-up is verified and a later validation succeeds';
-  return { is: 'stall', reason: 'OperationFailed', message: `${said}; ${next}` };
+  return never('OperationFailed', `${said}; ${next}`);
 }
 
-function factsOf(pass: ValidationPass, configuration: ConfigurationItem | undefined): RecoveryValidationFacts {
-  const { memory, wallMs } = pass;
+function shown(pass: ValidationPass): RecoveryValidationFacts {
+  const { facts } = pass.memory;
+  const configuration = shownConfiguration(pass, configurationIdOf(pass));
   const operation = configuration && ownOperation(pass, configuration);
-  const { phase, validationCleanup, startedAt, failedSteps } = operation ?? {};
-  const cleanup = cleanupFacts(validationCleanup, memory.facts.validationCleanup);
-  const facts: RecoveryValidationFacts = {
-    ...memory.facts,
-    ...(startedAt !== undefined && { startedTime: startedAt }),
-    ...(failedSteps !== undefined && { failedSteps }),
-    ...(cleanup !== undefined && { validationCleanup: cleanup }),
-  };
-  return atStage(facts, phase, wallMs);
+  const { phase, startedAt = facts.startedTime, failedSteps = facts.failedSteps } = operation ?? {};
+  const validationCleanup =
+    cleanupFacts(operation?.validationCleanup, facts.validationCleanup) ?? facts.validationCleanup;
+  return atStage({ ...facts, startedTime: startedAt, failedSteps, validationCleanup }, phase, pass.wallMs);
 }
 
 /** A validation that began after the entry was written and belongs to no other resource: it is presumed to be this one. */
-function trace(
-  pass: ValidationPass,
-  { configuration }: SeenConfiguration,
-): Partial<Memory<RecoveryValidationFacts>> | undefined {
-  const { journal, facts } = pass.memory;
-  if (configuration === undefined || journal?.create === undefined || pass.notes['unsent'] !== undefined) {
-    return undefined;
-  }
-  const sent = sentBody(pass, journal);
-  if (sent === undefined) return undefined;
+function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
+  const { configuration } = seen;
+  const { journal } = pass.memory;
+  if (configuration === undefined || journal?.create === undefined || !wasSent(pass)) return undefined;
+  const body = bodyOf(pass, seen);
+  if (!isWhole(body, journal)) return undefined;
   const { excluded, serviceTime } = journal.create;
   const earliest = Date.parse(serviceTime ?? journal.startedAt) - slackMs;
   const active = activeOf(configuration);
@@ -193,104 +231,65 @@ function trace(
       !(Date.parse(one.startedAt ?? '') < earliest),
   )?.operationId;
   if (id === undefined) return undefined;
-  const acceptedTime = isoSeconds(pass.wallMs);
-  const { requestId, expectedGeneration: generation } = sent;
-  return {
-    id,
-    ownership: 'Presumed',
-    journal: undefined,
-    facts: { ...facts, requestId, configurationGeneration: generation, acceptedTime },
-  };
+  return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, body) };
 }
 
-const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration> = {
-  noun: 'validation',
-  power: () => undefined,
-  refersTo: protectionNeed,
-  validUntil: () => undefined,
-  facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
-  look: (pass, since) => lookAt(pass, { configurationId: configurationIdOf(pass), appEnvId: undefined, since }),
-  snapshotOf: ({ snapshot }) => snapshot,
-  trace,
-  fence,
-  intent: (pass, { configuration, snapshot }) => {
-    const body = bodyOf(pass, configuration?.generation ?? 0);
-    const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
-    const excluded = configuration === undefined ? [] : operationIdsOf(configuration);
-    return {
-      operation: 'validate',
-      attempt: 1,
-      digest: pass.print({ ...body }),
-      requestId: body.requestId,
-      payload: JSON.stringify(body),
-      create: { collection: 'validation', name: body.configurationId, excluded, ...serviceTime },
-    };
-  },
-  words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
-  call: (pass, journal) => {
-    // The caller has checked that the journal entry fits the spec.
-    const body = writtenBody(journal) as Validation;
-    return {
-      request: postDisasterReadinessValidate(body),
-      committed: (answer) => {
-        const { operationId, generation, phase } = receiptOf(answer) ?? {};
-        if (operationId === undefined) return undefined;
-        const facts: RecoveryValidationFacts = {
-          ...pass.memory.facts,
-          requestId: body.requestId,
-          configurationGeneration: generation ?? body.expectedGeneration,
-          acceptedTime: isoSeconds(pass.wallMs),
-        };
-        return { facts: atStage(facts, phase, pass.wallMs), journal, id: operationId, ownership: 'Created' };
-      },
-      tells: (answer) => stageOfReceipt(receiptOf(answer)),
-    };
-  },
-  isShown: ({ memory }, { configuration }) => shows(configuration, memory.id),
-  follow,
-};
+/** The facts of a validation that the service accepted with this body. */
+function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): RecoveryValidationFacts {
+  const { requestId, expectedGeneration: configurationGeneration } = body;
+  return { ...accepted(pass, phase), requestId, configurationGeneration };
+}
+
+const scheduled = about('Scheduled');
 
 /** The condition Scheduled: says before a validation is sent whether validations also run by schedule. */
-function scheduled({ validationScheduleEstablished }: ConfigurationItem): readonly OwnCondition[] {
-  if (validationScheduleEstablished === undefined) {
-    const message = 'the service does not show whether validations run by schedule';
-    return [{ type: 'Scheduled', status: 'Unknown', reason: 'NotDisclosed', message }];
+function scheduledBy({ validationScheduleEstablished: isEstablished }: ConfigurationItem): OwnCondition {
+  if (isEstablished === undefined) {
+    return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
   }
-  const message = validationScheduleEstablished
-    ? 'validations also run by schedule; this one does not change it'
-    : 'validations do not run by schedule for this configuration yet; this one does not start the schedule';
-  const reason = validationScheduleEstablished ? 'ScheduleEstablished' : 'NoSchedule';
-  return [{ type: 'Scheduled', status: validationScheduleEstablished ? 'True' : 'False', reason, message }];
+  return isEstablished
+    ? scheduled.yes('ScheduleEstablished', 'validations also run by schedule; this one does not change it')
+    : scheduled.no(
+        'NoSchedule',
+        'validations do not run by schedule for this configuration yet; this one does not start the schedule',
+      );
 }
 
-function show(pass: ValidationPass) {
-  const found = lookAt(pass, {
-    configurationId: configurationIdOf(pass),
-    appEnvId: undefined,
-    since: Number.NEGATIVE_INFINITY,
-  });
-  const configuration = 'is' in found ? undefined : found.configuration;
-  const facts = factsOf(pass, configuration);
-  return {
-    facts,
-    notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
-    conditions: [...underWay(pass), ...(configuration === undefined ? [] : scheduled(configuration))],
-    drift: [],
-    unverified: [],
-    leftover: [],
-  };
-}
+const plan: OncePlan<{
+  spec: RecoveryValidationSpec;
+  facts: RecoveryValidationFacts;
+  seen: SeenConfiguration;
+  body: Validation;
+}> = {
+  noun: 'validation',
+  operation: 'validate',
+  refersTo: protectionNeed,
+  facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
+  look: (pass, since) => lookAt(pass, configurationIdOf(pass), since),
+  trace,
+  fence,
+  body: bodyOf,
+  subject: ({ configurationId }) => configurationId,
+  request: postDisasterReadinessValidate,
+  words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
+  committed: (pass, answer, body) => {
+    const { operationId: id, generation = body.expectedGeneration, phase } = receiptOf(answer) ?? {};
+    if (id === undefined) return undefined;
+    const facts = { ...acceptedAs(pass, body, phase), configurationGeneration: generation };
+    return { facts, journal: pass.memory.journal, id, ownership: 'Created' };
+  },
+  follow,
+  shown,
+  conditions: (pass) => {
+    const configuration = shownConfiguration(pass, configurationIdOf(pass));
+    return configuration === undefined ? [] : [scheduledBy(configuration)];
+  },
+};
 
 /** One trial of a recovery, in isolation. */
-export const recoveryValidation = defineKind<RecoveryValidationSpec, RecoveryValidationFacts>({
+export const recoveryValidation = defineRequest(plan, {
   ...identity,
-  interfaceWords,
-  needs: (spec) => needsOf(protectionNeed(spec)),
-  finished: ({ finishedTime }) => finishedTime !== undefined,
-  answered: isAnswered,
   // The protection waits for validations in doubt, because an edit would end them.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
-  always: ['Accepted', 'Succeeded', 'Scheduled'],
-  step: (pass) => stepOnce(plan, pass),
-  show,
+  always: ['Scheduled'],
 });

@@ -4,46 +4,30 @@ import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
-import type { StageFacts } from './stages.ts';
+import type { Verdict } from '../../engine/kind/contract/step.ts';
 
-/** A check's reason not to send: final, or until something changes. */
-export interface Fence {
-  readonly reason: Reason;
-  readonly message: string;
-  readonly final: boolean;
-}
-
-/** The status fields that every request about a configuration has. */
-export interface RequestFacts extends StageFacts {
-  readonly requestId?: string | undefined;
-  readonly configurationId?: string | undefined;
-  readonly configurationGeneration?: number | undefined;
-  readonly acceptedTime?: string | undefined;
-  readonly finishedTime?: string | undefined;
-}
+/** Why a request is not sent: a stall is final, a wait may go away. */
+export type Fence = Extract<Verdict<never>, { is: 'wait' | 'stall' }>;
 
 const apartMs = 60_000;
 const longestMs = 24 * 3_600_000;
 const wholeSecondMs = 1_000;
 
 /** A refusal that is final. */
-export function never(reason: Reason, message: string): Fence {
-  return { reason, message, final: true };
+export function never(reason: Reason, message: string) {
+  return { is: 'stall', reason, message } as const;
 }
 
 /** A refusal for the time being. */
 export function notYet(reason: Reason, message: string): Fence {
-  return { reason, message, final: false };
+  return { is: 'wait', reason, message, retryInMs: 30_000 };
 }
 
 /**
  * True if the operator may not send this request: the flag is not set, or the object is older than this process. A
  * journalled request goes on, because the process that began it was allowed to.
  */
-export function powerless<Spec, Facts>(
-  { powers, subject, memory }: Pass<Spec, Facts>,
-  power: 'activation' | 'accountReset',
-): Fence | undefined {
+export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
   if (powers?.[power] !== true || !powers.activation) {
     return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
@@ -55,28 +39,23 @@ export function powerless<Spec, Facts>(
 }
 
 /** Waits for an object that the spec refers to and that is missing or has no id yet. The request may expire meanwhile. */
-export function unreferred<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
+export function unreferred(
+  pass: Pass,
   { kind, name, field }: ReferenceNeed,
   validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
   // No read of the service is needed for it: the service's clock is only one of three.
-  const unread = { begunAt: pass.monotonicMs, dateMs: undefined };
-  const late = validUntil === undefined ? undefined : expired(pass, unread, validUntil);
-  if (late?.final === true) return late;
+  const late = validUntil === undefined ? undefined : expired(pass, validUntil);
+  if (late?.is === 'stall') return late;
   const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
   return notYet('ReferenceNotReady', message);
 }
 
 /** Ends a request whose validUntil has passed by the latest of all clocks; waits while the clocks disagree. */
-export function expired<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  snapshot: Pick<Snapshot, 'begunAt' | 'dateMs'>,
-  validUntil: string,
-): Fence | undefined {
+export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fence | undefined {
   const { subject, wallMs, clusterMs, monotonicMs } = pass;
-  const serviceMs = snapshot.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
+  const serviceMs = snapshot?.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
   const remote = [clusterMs, serviceMs].filter((clock) => clock !== undefined);
   const clocks = [wallMs, ...remote];
   const latest = Math.max(...clocks);

@@ -1,42 +1,42 @@
 /** Reads one configuration as the service lists it, for the requests that are about it. */
+import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
-import { missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   drConfigurationsOf,
-  drSourcesOf,
   type ConfigurationItem,
   type DrOperation,
   type PendingCleanup,
   type SourceItem,
 } from '../../hosting/requests.ts';
+import { never, notYet, type Fence } from './approval.ts';
+import type { ValidationCleanup } from './schema.ts';
 
-/** A configuration as one complete list shows it, with its source. */
+/** A configuration as one complete list shows it. */
 export interface SeenConfiguration {
   readonly snapshot: Snapshot;
   readonly configuration: ConfigurationItem | undefined;
-  readonly source: SourceItem | undefined;
 }
 
-/** Looks for a configuration in a list begun at or after `since`; `appEnvId` is the source where the service does not show it. */
-export function lookAt<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  asked: { readonly configurationId: string; readonly appEnvId: string | undefined; readonly since: number },
-): Step<Facts> | SeenConfiguration {
-  const { accountId } = pass.account;
-  const read = drConfigurationsOf(accountId);
-  const found = pass.view.one(read, asked.configurationId);
-  if (found === undefined || found.snapshot.begunAt < asked.since) return readOf(pass, read, asked.since);
-  const appEnvId = found.item?.sourceAppEnvId ?? asked.appEnvId;
-  const sources = drSourcesOf(accountId);
-  const source = pass.view.one(sources, appEnvId ?? '');
-  if (source === undefined && pass.view.problem(sources) === undefined) {
-    return readOf(pass, sources, Number.NEGATIVE_INFINITY);
-  }
-  return { snapshot: found.snapshot, configuration: found.item, source: source?.item };
+/** Looks for a configuration in a list begun at or after `since`. */
+export function lookAt(pass: Pass, configurationId: string, since: number) {
+  const read = drConfigurationsOf(pass.account.accountId);
+  const found = pass.view.one(read, configurationId);
+  if (found === undefined || found.snapshot.begunAt < since) return readOf(pass, read, since);
+  return { snapshot: found.snapshot, configuration: found.item } satisfies SeenConfiguration;
+}
+
+/** A configuration as the newest list shows it. */
+export function shownConfiguration({ view, account }: Pass, configurationId: string): ConfigurationItem | undefined {
+  return view.one(drConfigurationsOf(account.accountId), configurationId)?.item;
+}
+
+/** True for a configuration of this environment: by its source, or where that is not shown by the id in the list of sources. */
+export function isOf(appEnvId: string, source: SourceItem | undefined) {
+  return ({ sourceAppEnvId, configurationId }: ConfigurationItem): boolean =>
+    sourceAppEnvId === undefined ? configurationId === source?.configurationId : sourceAppEnvId === appEnvId;
 }
 
 /** True for a warm configuration, which keeps a standby. */
@@ -53,14 +53,12 @@ export function operationIn(
 ): DrOperation | undefined {
   if (operationId === undefined) return undefined;
   const recorded = activities.find((activity) => activity.operationId === operationId);
-  return activeOperation?.operationId === operationId ? { ...recorded, ...definedIn(activeOperation) } : recorded;
+  return activeOperation?.operationId === operationId ? filledFrom(activeOperation, recorded) : recorded;
 }
 
-/** An operation without the fields that are undefined. */
-export function definedIn(operation: DrOperation): DrOperation {
-  const rows = Object.entries(operation).filter(([, value]) => value !== undefined);
-  // Only undefined fields are left out, and those may be.
-  return Object.fromEntries(rows) as unknown as DrOperation;
+/** An operation, with what another entry of it shows where it shows nothing itself. */
+export function filledFrom(operation: DrOperation, entry: DrOperation | undefined): DrOperation {
+  return { ...operation, ...definedIn(entry ?? {}), ...definedIn(operation) };
 }
 
 /** The id of the operation that the service works on, if any. */
@@ -71,6 +69,11 @@ export function activeIdOf({ activeOperationId, activeOperation }: Configuration
 /** The operation that the service works on, if any, as far as it shows it; it may show no id. */
 export function activeOf(configuration: ConfigurationItem): DrOperation | undefined {
   return operationIn(configuration, activeIdOf(configuration)) ?? configuration.activeOperation;
+}
+
+/** An operation in messages. */
+export function nameOf({ operationId }: Pick<DrOperation, 'operationId'>): string {
+  return `operation ${operationId ?? '(its id is not shown)'}`;
 }
 
 /** The activation that the service works on, if any. */
@@ -127,24 +130,15 @@ export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOper
   return Date.parse(endedAt ?? '') <= began || Date.parse(startedAt ?? '') < began;
 }
 
-/** The clean-up after a validation as it stands in status. */
-interface ShownCleanup {
-  readonly observedTime?: string | undefined;
-  readonly retentionUntil?: string | undefined;
-  readonly retentionPending?: boolean | undefined;
-}
-
 /** The clean-up after a validation for status, without the time of the service's last check, which changes all the time. */
 export function cleanupFacts(
   now: DrOperation['validationCleanup'],
-  before: ShownCleanup | undefined,
-): ShownCleanup | undefined {
+  before: ValidationCleanup | undefined,
+): ValidationCleanup | undefined {
   if (now === undefined) return undefined;
-  const { retentionPending, retentionUntil } = now;
+  const { observedAt: observedTime, retentionPending, retentionUntil } = now;
   const isSame = before?.retentionPending === retentionPending && before?.retentionUntil === retentionUntil;
-  if (before !== undefined && isSame) return before;
-  const rows = { observedTime: now.observedAt, retentionUntil, retentionPending };
-  return Object.fromEntries(Object.entries(rows).filter(([, value]) => value !== undefined));
+  return before !== undefined && isSame ? before : { observedTime, retentionUntil, retentionPending };
 }
 
 /** Clean-up that is under way, and not only a disk that is kept for its time. */
@@ -161,27 +155,26 @@ export function sameMoment(a: string | undefined, b: string | undefined): boolea
 /** Two lists must be this far apart to prove that something is gone. */
 const provenApartMs = 10_000;
 
-/** The reason and message to show until something is proved. */
-interface Said {
-  readonly reason: Reason;
-  readonly message: string;
-}
-
 /** Undefined once two complete lists, far enough apart, agree; otherwise what to do until they do. */
-export function provenTwice<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  { begunAt }: Snapshot,
-  said: Said,
-): Step<Facts> | undefined {
+export function provenTwice(pass: Pass, { begunAt }: Snapshot, reason: Reason, message: string) {
   const read = drConfigurationsOf(pass.account.accountId);
-  return missedTwice(pass, { read, begunAt, apartMs: provenApartMs }, said);
+  return missedTwice(pass, { read, begunAt, apartMs: provenApartMs }, { reason, message });
 }
 
 /** Undefined once it is proved that a configuration which does not show is gone; otherwise what to do until it is. */
-export function provenGone<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  snapshot: Snapshot,
-  said: Said,
-): Step<Facts> | undefined {
-  return sightLost(pass) ?? provenTwice(pass, snapshot, said);
+export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
+  return sightLost(pass) ?? provenTwice(pass, snapshot, reason, message);
+}
+
+/** The end of a request whose configuration is gone, once that is proved. */
+export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
+  const message = `the service shows no configuration ${configurationId}`;
+  return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
+}
+
+/** The generation must be the pinned one; an older one is a list that lags. */
+export function movedOn(shown: number, pinned: number): Fence | undefined {
+  if (shown === pinned) return undefined;
+  const message = `the configuration has generation ${shown}, and the spec pins ${pinned}`;
+  return shown > pinned ? never('Superseded', message) : notYet('ReadingService', message);
 }

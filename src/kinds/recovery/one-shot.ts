@@ -6,58 +6,120 @@
  *
  * Why: docs/design/recovery-requests.md
  */
-import type { Needs, ReferenceNeed } from '../../engine/kind/contract/define.ts';
+import { canonicalJson } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
+import {
+  defineKind,
+  type KindDefinition,
+  type KindIdentity,
+  type ReferenceNeed,
+} from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { sightLost, withoutMisses } from '../../engine/kind/planner/observe.ts';
-import type { Call, CreateIntent, Intent, JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
-import type { Read, Snapshot } from '../../engine/ports.ts';
-import { drConfigurationsOf } from '../../hosting/requests.ts';
-import { never, powerless, unreferred, type Fence, type RequestFacts } from './approval.ts';
-import { stop } from './one-shot-end.ts';
-import { inSpecWords } from './words.ts';
+import type { Reason } from '../../engine/kind/contract/reasons.ts';
+import type { Intent, JournalEntry, Memory, OwnCondition, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import { sightLost, takingOver, withoutMisses, writtenBody } from '../../engine/kind/planner/observe.ts';
+import type { Read, Request, Snapshot } from '../../engine/ports.ts';
+import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
+import { expired, never, powerless, unreferred, type Fence } from './approval.ts';
+import { operationIdsOf, shows } from './configurations.ts';
+import { about } from '../shared/condition.ts';
+import type { RequestFacts } from './schema.ts';
+import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
+import { inSpecWords, interfaceWords } from './words.ts';
+
+/** The types of one kind of request. */
+interface Asked {
+  readonly spec: object;
+  readonly facts: RequestFacts;
+  /** What the service shows of the subject of the request. */
+  readonly seen: { readonly snapshot: Snapshot; readonly configuration?: ConfigurationItem | undefined };
+  readonly body: { readonly accountId: string; readonly requestId?: string };
+}
+
+type PassOf<Kind extends Asked> = Pass<Kind['spec'], Kind['facts']>;
+type StepOf<Kind extends Asked> = Step<Kind['facts']>;
 
 /** The decisions that differ between the kinds of request. */
-export interface OncePlan<Spec, Facts extends RequestFacts, Seen> {
+export interface OncePlan<Kind extends Asked> {
   /** In lower case: `activation`. */
   readonly noun: string;
-  /** The flag that the operator needs to send it; undefined when none is needed. */
-  readonly power: (spec: Spec) => 'activation' | 'accountReset' | undefined;
+  /** As a verb: `activate`. */
+  readonly operation: string;
+  /** The flag that the operator needs to send it; without this function none is needed. */
+  readonly power?: (spec: Kind['spec']) => 'activation' | 'accountReset';
   /** The object that must exist until the request is sent; afterwards it may go. */
-  readonly refersTo: (spec: Spec) => ReferenceNeed | undefined;
-  /** The end of the approval (`validUntil`); undefined when none is needed. */
-  readonly validUntil: (spec: Spec) => string | undefined;
+  readonly refersTo: (spec: Kind['spec']) => ReferenceNeed | undefined;
+  /** The end of the approval (`validUntil`); without this function there is none. */
+  readonly validUntil?: (spec: Kind['spec']) => string;
   /** Status fields that are known before anything is read. */
-  readonly facts: (pass: Pass<Spec, Facts>) => Partial<Facts>;
+  readonly facts: (pass: PassOf<Kind>) => Partial<Kind['facts']>;
   /** Looks at the service with reads that began at or after `since` (monotonic). */
-  readonly look: (pass: Pass<Spec, Facts>, since: number) => Step<Facts> | Seen;
-  readonly snapshotOf: (seen: Seen) => Snapshot;
+  readonly look: (pass: PassOf<Kind>, since: number) => StepOf<Kind> | Kind['seen'];
   /** Finds an operation of ours that exists already, and says what to remember of it. */
-  readonly trace: (pass: Pass<Spec, Facts>, seen: Seen) => Partial<Memory<Facts>> | undefined;
-  readonly fence: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts> | Fence | undefined;
-  readonly intent: (pass: Pass<Spec, Facts>, seen: Seen) => Intent;
-  readonly words: (pass: Pass<Spec, Facts>) => string;
-  readonly call: (
-    pass: Pass<Spec, Facts>,
-    journal: JournalEntry,
-  ) => Pick<Call<Facts>, 'request' | 'committed' | 'credential' | 'proof' | 'tells'>;
+  readonly trace: (pass: PassOf<Kind>, seen: Kind['seen']) => Partial<Memory<Kind['facts']>> | undefined;
+  /** The first reason not to send it now: a stall is final. */
+  readonly fence: (pass: PassOf<Kind>, seen: Kind['seen']) => StepOf<Kind> | undefined;
+  /** The step in the place of the end when `validUntil` has passed and the service shows that it works on the request. */
+  readonly outlasts?: (pass: PassOf<Kind>, seen: Kind['seen'], late: Fence) => StepOf<Kind> | undefined;
+  readonly body: (pass: PassOf<Kind>, seen: Kind['seen']) => Kind['body'];
+  /** The id of its subject: one request of this kind is under way for it at a time. */
+  readonly subject: (body: Kind['body']) => string;
+  readonly request: (body: Kind['body']) => Request;
+  readonly words: (pass: PassOf<Kind>) => string;
+  /** What to remember of a success; undefined when the answer cannot be read. */
+  readonly committed: (
+    pass: PassOf<Kind>,
+    answer: unknown,
+    body: Kind['body'],
+  ) => Partial<Memory<Kind['facts']>> | undefined;
   /** Interprets a refusal; without this function a refusal is final. */
-  readonly refused?: (pass: Pass<Spec, Facts>, seen: Seen, no: No) => Step<Facts> | undefined;
+  readonly refused?: (pass: PassOf<Kind>, seen: Kind['seen'], no: No) => StepOf<Kind> | undefined;
   /** Text for people: what to look for in the service when reads do not show whether a call took effect. */
-  readonly untold?: (pass: Pass<Spec, Facts>, seen: Seen) => string | undefined;
+  readonly untold?: (pass: PassOf<Kind>, seen: Kind['seen']) => string | undefined;
   /** True when the request has no requestId: a lost one must be settled before it is repeated. */
   readonly unidentified?: true;
-  /** True once a list shows the accepted operation. Until then other requests of the same kind wait for it. */
-  readonly isShown?: (pass: Pass<Spec, Facts>, seen: Seen) => boolean;
-  readonly follow: (pass: Pass<Spec, Facts>, seen: Seen) => Step<Facts>;
+  readonly follow: (pass: PassOf<Kind>, seen: Kind['seen']) => StepOf<Kind>;
+  /** What status shows of it. */
+  readonly shown: (pass: PassOf<Kind>) => Kind['facts'];
+  /** Conditions besides Accepted and Succeeded. */
+  readonly conditions?: (pass: PassOf<Kind>) => readonly OwnCondition[];
 }
 
 /** A refusal, and the time from which an earlier call can no longer arrive. */
 export interface No {
   readonly words: string;
+  /** True when no earlier call can arrive any more, or nothing more may be sent. */
   readonly isOver: boolean;
   /** Its name in messages. */
   readonly until: string;
+}
+
+/** What a kind of request is by itself, and where it decides otherwise. */
+type Own<Kind extends Asked> = KindIdentity &
+  Omit<Partial<KindDefinition<Kind['spec'], Kind['facts']>>, keyof KindIdentity>;
+
+/** Defines a kind of request by its plan. */
+export function defineRequest<Kind extends Asked>(plan: OncePlan<Kind>, own: Own<Kind>) {
+  return defineKind<Kind['spec'], Kind['facts']>({
+    interfaceWords,
+    needs: (spec) => {
+      const reference = plan.refersTo(spec);
+      return { references: reference === undefined ? [] : [reference] };
+    },
+    finished: ({ finishedTime }) => finishedTime !== undefined,
+    answered: isAnswered,
+    step: (pass) => stepOnce(plan, pass),
+    show: (pass) => {
+      const facts = plan.shown(pass);
+      return {
+        facts,
+        notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
+        conditions: [...underWay(pass), ...(plan.conditions?.(pass) ?? [])],
+      };
+    },
+    ...own,
+    always: ['Accepted', 'Succeeded', ...(own.always ?? [])],
+  });
 }
 
 /** The protection that a request is about. */
@@ -69,11 +131,6 @@ export function protectionNeed({
   return { kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef', optional: true };
 }
 
-/** The references of a request. */
-export function needsOf(reference: ReferenceNeed | undefined): Needs {
-  return { references: reference === undefined ? [] : [reference] };
-}
-
 /** A call is decided on reads that are no older than this. */
 const freshMs = 15_000;
 /** The pause before the same request is sent again after a lost answer. */
@@ -83,30 +140,27 @@ const watchMs = 5_000;
 const lookMs = 4_000;
 
 /** The next step for a request. */
-export function stepOnce<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-): Step<Facts> {
+export function stepOnce<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): StepOf<Kind> {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
   const accepted = facts.acceptedTime !== undefined;
   if (!accepted && journal === undefined) {
     const off = offFence(plan, pass) ?? aloneFence(plan, pass);
-    if (off !== undefined) return takingBack(pass, stop(pass, off));
+    if (off !== undefined) return takingBack(pass, finalIfStalled(pass, off));
     if (binding === undefined) return takeUp(plan, pass);
   }
   const { monotonicMs, journalSeen, askedAt } = pass;
   const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, answeredAt(pass));
   const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
-  if (isStep(seen)) return notingAnswer(pass, seen);
-  return notingAnswer(pass, takingBack(pass, lookingSoon(plan, pass, seen, decide(plan, pass, seen))));
+  if ('is' in seen) return notingAnswer(pass, seen);
+  return notingAnswer(pass, takingBack(pass, lookingSoon(pass, seen, decide(plan, pass, seen))));
 }
 
 /**
  * When this process last got or lost an answer to the request: an older list does not show its effect. Passed to the next
  * step by `note`.
  */
-function answeredAt<Spec, Facts extends RequestFacts>({ memory, notes, wrote, askedAt }: Pass<Spec, Facts>): number {
+function answeredAt({ memory, notes, wrote, askedAt }: Pass<unknown, RequestFacts>): number {
   const { journal, facts } = memory;
   if (facts.acceptedTime !== undefined) return wrote?.at ?? Number.NEGATIVE_INFINITY;
   const isSent = journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
@@ -114,7 +168,7 @@ function answeredAt<Spec, Facts extends RequestFacts>({ memory, notes, wrote, as
 }
 
 /** The same step, so that what follows knows what `answeredAt` found. */
-function notingAnswer<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+function notingAnswer<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
   const at = answeredAt(pass);
   const isOpen = pass.memory.facts.acceptedTime === undefined && at > Number.NEGATIVE_INFINITY;
   if (!isOpen || step.is === 'release' || step.is === 'call') return step;
@@ -128,8 +182,8 @@ function notingAnswer<Spec, Facts extends RequestFacts>(pass: Pass<Spec, Facts>,
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
 /** Adds a read to a wait, as soon as the newest list is old or from before the answer. */
-export function lookingAgain<Spec, Facts extends RequestFacts>(
-  pass: Pass<Spec, Facts>,
+export function lookingAgain<Facts>(
+  pass: Pass<unknown, RequestFacts>,
   wait: Extract<Step<Facts>, { is: 'wait' }>,
   read: Read,
   begunAt: number,
@@ -141,35 +195,29 @@ export function lookingAgain<Spec, Facts extends RequestFacts>(
 }
 
 /** Follows a request that is under way with frequent reads. */
-function lookingSoon<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-  seen: Seen,
+function lookingSoon<Facts extends RequestFacts>(
+  pass: Pass<unknown, Facts>,
+  { snapshot }: Asked['seen'],
   step: Step<Facts>,
 ): Step<Facts> {
   if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
   if (journal === undefined && facts.acceptedTime === undefined) return step;
-  const { begunAt } = plan.snapshotOf(seen);
-  return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), begunAt);
+  return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot.begunAt);
 }
 
 /** Only two misses in a row prove that something is gone: a step that does not keep the note of a miss forgets it. */
-function takingBack<Spec, Facts>(pass: Pass<Spec, Facts>, step: Step<Facts>): Step<Facts> {
+function takingBack<Facts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
   if (step.is === 'release' || step.note !== undefined) return step;
   return { ...step, note: withoutMisses(pass.notes) };
 }
 
 /** Decides the next step by what the service shows. */
-function decide<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-  seen: Seen,
-): Step<Facts> {
+function decide<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): StepOf<Kind> {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
-    const isBefore = plan.snapshotOf(seen).begunAt < answeredAt(pass);
-    return isBefore ? notShownYet(pass, plan.noun) : (letGo(plan, pass, seen) ?? plan.follow(pass, seen));
+    const isBefore = seen.snapshot.begunAt < answeredAt(pass);
+    return isBefore ? notShownYet(pass, plan.noun) : (letGo(pass, seen) ?? plan.follow(pass, seen));
   }
   const traced = plan.trace(pass, seen);
   if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
@@ -177,17 +225,19 @@ function decide<Spec, Facts extends RequestFacts, Seen>(
 }
 
 /** Reports the acceptance, and nothing from a list that is older than the answer. */
-export function notShownYet<Spec, Facts extends RequestFacts>(
-  { memory, notes }: Pass<Spec, Facts>,
-  noun: string,
-): Extract<Step<Facts>, { is: 'wait' }> {
+export function notShownYet({ memory, notes }: Pass, noun: string): Fence {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   const message = `the service accepted the ${noun}${which}, and does not show it yet`;
   return { is: 'wait', reason: 'InProgress', message, note: notes };
 }
 
+/** The facts of a request that the service has accepted. */
+export function accepted<Facts extends RequestFacts>({ memory, wallMs }: Pass<unknown, Facts>, phase?: string): Facts {
+  return atStage({ ...memory.facts, acceptedTime: isoSeconds(wallMs) }, phase, wallMs);
+}
+
 /** True when the call of the journal entry was answered. The entry then only keeps other requests waiting; nothing is in doubt. */
-export function isAnswered<Facts extends RequestFacts>({ facts, id }: Memory<Facts>): boolean {
+function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
   return facts.acceptedTime !== undefined && id !== undefined;
 }
 
@@ -195,147 +245,168 @@ export function isAnswered<Facts extends RequestFacts>({ facts, id }: Memory<Fac
  * Stop holding others once a list shows the operation, because the service then refuses them itself, or after so long that
  * it may never show it.
  */
-function letGo<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-  seen: Seen,
-): Step<Facts> | undefined {
-  const { journal } = pass.memory;
-  if (journal === undefined || !isAnswered(pass.memory) || plan.isShown === undefined) return undefined;
-  const isSeen = plan.isShown(pass, seen) || limboOf(pass, journal, plan.snapshotOf(seen)).isOver;
+function letGo<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, seen: Asked['seen']): Step<Facts> | undefined {
+  const { journal, id } = pass.memory;
+  if (journal === undefined || !isAnswered(pass.memory)) return undefined;
+  const isSeen = shows(seen.configuration, id) || limboOf(pass, journal, seen).isOver;
   return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
-function isStep<Facts, Seen>(value: Step<Facts> | Fence | Seen): value is Step<Facts> {
-  return typeof value === 'object' && value !== null && 'is' in value;
+function offFence<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): Fence | undefined {
+  const power = plan.power?.(pass.spec);
+  return power && powerless(pass, power);
 }
 
-function offFence<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-): Fence | undefined {
-  const power = plan.power(pass.spec);
-  return power === undefined ? undefined : powerless(pass, power);
-}
-
-function aloneFence<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-): Fence | undefined {
+function aloneFence<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): Fence | undefined {
   const reference = plan.refersTo(pass.spec);
-  return reference && unreferred(pass, reference, plan.validUntil(pass.spec));
+  return reference && unreferred(pass, reference, plan.validUntil?.(pass.spec));
 }
 
-function takeUp<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-): Step<Facts> {
+/** The first reason not to send the request now, or not to send it again; undefined when it may be sent. */
+function fenceOf<Kind extends Asked>(
+  plan: OncePlan<Kind>,
+  pass: PassOf<Kind>,
+  seen: Kind['seen'],
+): StepOf<Kind> | undefined {
+  const off = offFence(plan, pass);
+  if (off !== undefined) return off;
+  const { journal } = pass.memory;
+  if (journal !== undefined && !isWhole(plan.body(pass, seen), journal)) {
+    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
+  }
+  const validUntil = plan.validUntil?.(pass.spec);
+  const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
+  if (late !== undefined) return plan.outlasts?.(pass, seen, late) ?? late;
+  return plan.fence(pass, seen) ?? aloneFence(plan, pass);
+}
+
+/** True when the journal entry carries exactly the body that the spec asks for. */
+export function isWhole(body: object, journal: JournalEntry): boolean {
+  return canonicalJson(writtenBody(journal)) === canonicalJson(body);
+}
+
+function takeUp<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): StepOf<Kind> {
   const { endpoint, accountId } = pass.account;
-  const facts: Facts = { ...pass.memory.facts, ...plan.facts(pass) };
+  const facts: Kind['facts'] = { ...pass.memory.facts, ...plan.facts(pass) };
   return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
 /** No journal entry yet: check every fence, then write the entry. */
-function first<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-  seen: Seen,
-): Step<Facts> {
-  const fence = plan.fence(pass, seen);
-  if (fence !== undefined) return isStep<Facts, Seen>(fence) ? fence : stop(pass, fence);
-  const journal = plan.intent(pass, seen);
-  const held = heldBack(pass, journal.create);
+function first<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): StepOf<Kind> {
+  const fence = fenceOf(plan, pass, seen);
+  if (fence !== undefined) return finalIfStalled(pass, fence);
+  const journal = intentOf(plan, pass, seen);
+  const held = heldBack(pass) ?? besideAnother(pass, journal);
   if (held !== undefined) return held;
   return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
 }
 
-/** Holds a request back while the account is frozen, after a take-over, or while another one is under way. */
-function heldBack<Spec, Facts>(pass: Pass<Spec, Facts>, create: CreateIntent | undefined): Step<Facts> | undefined {
-  const blind = sightLost(pass);
-  if (blind !== undefined) return blind;
-  if (pass.quarantineMs > 0) {
-    const message =
-      'this operator has just taken over; nothing is sent until calls of its predecessor can no longer arrive';
-    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
-  }
-  const other = create === undefined ? undefined : pass.creating(create.collection, create.name);
+/** The journal entry, with what is needed to find the operation again when the answer is lost. */
+function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): Intent {
+  const { snapshot, configuration } = seen;
+  const body = plan.body(pass, seen);
+  return {
+    operation: plan.operation,
+    attempt: 1,
+    digest: pass.print({ ...body }),
+    ...(body.requestId !== undefined && { requestId: body.requestId }),
+    payload: JSON.stringify(body),
+    create: {
+      collection: plan.noun,
+      name: plan.subject(body),
+      excluded: configuration === undefined ? [] : operationIdsOf(configuration),
+      ...(snapshot.dateMs !== undefined && { serviceTime: new Date(snapshot.dateMs).toISOString() }),
+    },
+  };
+}
+
+/** Holds a request back while the account is frozen, or after a take-over. */
+function heldBack(pass: Pass): Fence | undefined {
+  return sightLost(pass) ?? takingOver(pass, 'nothing is sent');
+}
+
+/** Holds a request back while another one is under way. */
+function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefined {
+  const other = create && creating(create.collection, create.name);
   if (other === undefined) return undefined;
   const message = `${other} is under way for the same configuration; this one is looked at again after it`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
 }
 
 /** For a request without a requestId: waits while its effect still shows, or while a lost call of it may still arrive. */
-function later<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-  seen: Seen,
-): Step<Facts> | undefined {
+function later<Kind extends Asked>(
+  plan: OncePlan<Kind>,
+  pass: PassOf<Kind>,
+  seen: Kind['seen'],
+): StepOf<Kind> | undefined {
   const { journal } = pass.memory;
   if (plan.unidentified !== true || journal === undefined) return undefined;
-  const blind = sightLost<Spec, Facts>(pass);
-  if (blind !== undefined) return blind;
-  const limbo = limboOf(pass, journal, plan.snapshotOf(seen));
+  const limbo = limboOf(pass, journal, seen);
   const why = 'the service shows that it is done, and a lost call may still arrive';
-  return limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why);
+  return sightLost(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
 }
 
 /** Resolves an open journal entry: never sent, answer lost, or refused. */
-function resolve<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-  seen: Seen,
+function resolve<Kind extends Asked>(
+  plan: OncePlan<Kind>,
+  pass: PassOf<Kind>,
+  seen: Kind['seen'],
   journal: JournalEntry,
-): Step<Facts> {
+): StepOf<Kind> {
   const { notes, monotonicMs } = pass;
-  const limbo = limboOf(pass, journal, plan.snapshotOf(seen));
+  const limbo = limboOf(pass, journal, seen);
+  const fence = fenceOf(plan, pass, seen);
   if (journal.conflicted !== undefined) {
     // Interpret the refusal now: later the service may no longer show its reason.
-    const no: No = { words: journal.conflicted, isOver: limbo.isOver, until: inWords(limbo.untilMs) };
-    const own = plan.refused?.(pass, seen, no);
+    const isOver = limbo.isOver || fence !== undefined;
+    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: inWords(limbo.untilMs) });
     if (own !== undefined) return own;
     if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
-    const message = `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`;
-    return stop(pass, { reason: 'Rejected', message, final: true });
+    return ended(pass, never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`));
   }
-  const fence = offFence(plan, pass) ?? plan.fence(pass, seen) ?? aloneFence(plan, pass);
   if (fence !== undefined) {
-    if (isStep<Facts, Seen>(fence)) return fence;
-    if (!fence.final) return stop(pass, fence);
-    if (limbo.settled) return stop(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
+    if (fence.is !== 'stall') return fence;
+    if (limbo.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
     return inDoubt(plan, pass, limbo.untilMs, `${fence.message}; nothing more is sent`);
   }
-  const held = heldBack(pass, undefined);
+  const held = heldBack(pass);
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   const mustWait = plan.unidentified === true ? !limbo.settled : monotonicMs - sentAt < resendMs;
   // After a restart nobody knows whether the bytes went out.
   const why = notes['sentAt'] === undefined ? 'it may have been sent before' : 'the answer was lost';
   if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
+  // The fences have checked that the journal entry fits the spec.
+  const body = writtenBody(journal) as Kind['body'];
+  const isDangerous = plan.power !== undefined;
   return {
     is: 'call',
     call: {
-      ...plan.call(pass, journal),
+      request: plan.request(body),
       words: plan.words(pass),
-      urgency: plan.power(pass.spec) === undefined ? 'edit' : 'dangerous',
+      urgency: isDangerous ? 'dangerous' : 'edit',
+      ...(isDangerous && { credential: 'dangerous', proof: drConfigurationsOf(pass.account.accountId).first }),
       resumes: true,
       confirm: 'live',
+      committed: (answer) => plan.committed(pass, answer, body),
+      tells: (answer) => stageOfReceipt(receiptOf(answer)),
     },
     note: { sentAt: monotonicMs, ...(notes['unsent'] !== undefined && { first: 1 }) },
   };
 }
 
 /** True when a call of the journal entry may have gone out. After a restart nobody knows that it did not. */
-export function wasSent<Spec, Facts>({ memory, notes }: Pass<Spec, Facts>): boolean {
+export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['unsent'] === undefined;
 }
 
 /** Ends a request in doubt. A fence stops further calls but does not settle an earlier one. */
-function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-  seen: Seen,
-  { reason, message }: Fence,
-): Fence {
+function inTheEnd<Kind extends Asked>(
+  plan: OncePlan<Kind>,
+  pass: PassOf<Kind>,
+  seen: Kind['seen'],
+  { reason, message }: End,
+): End {
   const untold = plan.untold?.(pass, seen);
   if (untold === undefined) return never(reason, `${message}; no trace shows of what may have been sent before`);
   const why = `its answer was lost, no more is sent (${reason}), and what the service shows does not tell what came of it`;
@@ -343,10 +414,10 @@ function inTheEnd<Spec, Facts extends RequestFacts, Seen>(
 }
 
 /** Says until when a call of the journal entry may still arrive. */
-function limboOf<Spec, Facts>(
-  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<Spec, Facts>,
+function limboOf(
+  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
   journal: JournalEntry,
-  snapshot: Snapshot,
+  { snapshot }: Asked['seen'],
 ): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
   const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
   const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
@@ -357,16 +428,54 @@ function limboOf<Spec, Facts>(
   return { settled: neverSent || answered || isOver, isOver, untilMs };
 }
 
-function inDoubt<Spec, Facts extends RequestFacts, Seen>(
-  plan: OncePlan<Spec, Facts, Seen>,
-  pass: Pass<Spec, Facts>,
-  untilMs: number,
-  why: string,
-): Step<Facts> {
+function inDoubt<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, untilMs: number, why: string): Fence {
   const message = `${plan.words(pass)}: ${why}; until ${inWords(untilMs)} the service is watched for what came of it`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
 
 function inWords(wallMs: number): string {
   return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
+}
+
+/** How a request ends. */
+export interface End {
+  readonly is: 'ready' | 'stall';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** A stall ends the request; any other step stays. */
+function finalIfStalled<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
+  return step.is === 'stall' ? ended(pass, step) : step;
+}
+
+/** The end of a request, for good. */
+export function ended<Facts extends RequestFacts>(
+  pass: Pass<unknown, Facts>,
+  { is, reason, message }: End,
+  more: Partial<Memory<Facts>> = {},
+): Verdict<Facts> {
+  const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedTime: isoSeconds(pass.wallMs) };
+  // An unknown outcome gives conditions with status Unknown.
+  const isAccepted = is === 'ready' || pass.memory.facts.acceptedTime !== undefined;
+  const said = is === 'ready' ? 'yes' : reason === 'UnknownState' ? 'unknown' : 'no';
+  const conditions = [
+    isAccepted ? acceptance : about('Accepted')[said](reason, message),
+    succeeded[said](reason, message),
+  ];
+  const rest = { reason, message, remember: { ...more, journal: undefined, facts }, note: {}, conditions };
+  return is === 'ready' ? { is, ...rest } : { is, ...rest };
+}
+
+const succeeded = about('Succeeded');
+const acceptance = about('Accepted').yes('Accepted', 'the service accepted the request');
+
+/** Accepted and Succeeded while a request is under way. */
+function underWay({ memory }: Pass<unknown, RequestFacts>): readonly OwnCondition[] {
+  const unfinished = 'the service has not reported a result yet';
+  if (memory.facts.acceptedTime !== undefined) return [acceptance, succeeded.unknown('InProgress', unfinished)];
+  const isWritten = memory.journal !== undefined;
+  const reason = isWritten ? 'InDoubt' : 'NotSent';
+  const message = isWritten ? 'written down; what came of it is not known' : 'nothing was sent yet';
+  return [about('Accepted').unknown(reason, message), succeeded.unknown(reason, unfinished)];
 }

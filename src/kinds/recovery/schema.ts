@@ -1,8 +1,8 @@
 /** Parts of the disaster-readiness kinds. */
 import type { z } from 'zod';
-import { immutable, withRule } from '../../engine/kind/schema/rules.ts';
-import { mostStages } from './stages.ts';
 import {
+  immutable,
+  withRule,
   choice,
   fields,
   flag,
@@ -14,6 +14,9 @@ import {
   text,
   time as timeShown,
 } from '../../engine/kind/schema/schema.ts';
+
+/** Status lists at most this many stages. */
+export const mostStages = 20;
 
 /** The largest number that JSON can say exactly. */
 const largest = 9_007_199_254_740_991;
@@ -56,27 +59,27 @@ export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
 }
 
-const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
-const time = (description: string) => timeShown(description).optional();
+/** A number of things, where the service shows it. */
+export const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
+/** A time, where the service shows it. */
+export const time = (description: string) => timeShown(description).optional();
 
 /** The clean-up that the service has not finished. */
-export function pendingCleanup() {
-  return shown('What the service still has to clean up.', {
-    pendingCount: count('How many things.'),
-    retainedDiskCount: count('How many disks are kept for their retention.'),
-    retryingCount: count('How many are being tried again.'),
-    earliestRetentionUntil: time('When the first retention ends.'),
-  }).optional();
-}
+export const pendingCleanup = shown('What the service still has to clean up.', {
+  pendingCount: count('How many things.'),
+  retainedDiskCount: count('How many disks are kept for their retention.'),
+  retryingCount: count('How many are being tried again.'),
+  earliestRetentionUntil: time('When the first retention ends.'),
+}).optional();
 
 /** The state of the clean-up after a validation; advice, not proof. */
-export function validationCleanup() {
-  return shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
-    observedTime: time('When this was seen (interface: observedAt).'),
-    retentionUntil: time('Until when something is retained.'),
-    retentionPending: flag('Whether something is still retained.').optional(),
-  }).optional();
-}
+export const validationCleanup = shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
+  observedTime: time('When this was seen (interface: observedAt).'),
+  retentionUntil: time('Until when something is retained.'),
+  retentionPending: flag('Whether something is still retained.').optional(),
+}).optional();
+
+export type ValidationCleanup = NonNullable<z.output<typeof validationCleanup>>;
 
 /** Names of a destination as the service shows them. */
 export function destination(description: string) {
@@ -102,21 +105,20 @@ export function activationResult(description: string) {
   }).optional();
 }
 
+const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
+
 /** The size of what a recovery point would need; a preview only. */
-export function sizing() {
-  const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
-  return shown('The size of what was protected; a preview only, never sent (interface: retainedSizing).', {
-    replicas: count('Replicas.'),
-    zClouds: size('Standard units per replica.'),
-    cpu: size('CPU cores per replica.'),
-    cpuRequest: size('Requested CPU cores per replica.'),
-    memoryMb: size('Memory per replica in decimal MB.'),
-    memoryRequestMb: size('Requested memory per replica in decimal MB.'),
-    volumeCapacities: listOf('The capacities of the volumes.', text('A capacity, such as 10Gi.', { max: 64 }), {
-      max: 50,
-    }).optional(),
-  });
-}
+export const sizing = shown('The size of what was protected; a preview only, never sent (interface: retainedSizing).', {
+  replicas: count('Replicas.'),
+  zClouds: size('Standard units per replica.'),
+  cpu: size('CPU cores per replica.'),
+  cpuRequest: size('Requested CPU cores per replica.'),
+  memoryMb: size('Memory per replica in decimal MB.'),
+  memoryRequestMb: size('Requested memory per replica in decimal MB.'),
+  volumeCapacities: listOf('The capacities of the volumes.', text('A capacity, such as 10Gi.', { max: 64 }), {
+    max: 50,
+  }).optional(),
+});
 
 /** An operation on a configuration, in the words of the service. */
 export function operation(description: string) {
@@ -130,40 +132,47 @@ export function operation(description: string) {
     endedTime: time('When it ended.'),
     cutoffTime: time('The moment of the data that it works on (interface: cutoffAt).'),
     requestId: text('The request that began it, when it was one of ours.', { max: 128 }).optional(),
-    validationCleanup: validationCleanup(),
+    validationCleanup,
   });
 }
 
 /** The stage of a request, and the stages before it. */
-export function stageFacts() {
-  return {
-    stage: text('How far the operation is, in the words of the service (interface: phase).', { max: 64 }).optional(),
-    stageChangeTime: time('Since when the service shows this stage.'),
-    stages: listOf(
-      'The stages that the service showed, in order; a stage that was over between two looks is missing.',
-      shown('A stage.', {
-        stage: text('The stage, in the words of the service.', { max: 64 }),
-        observedTime: timeShown('When it was seen first.'),
-      }),
-      { max: mostStages },
-    ).optional(),
-  };
-}
+export const stageFacts = {
+  stage: text('How far the operation is, in the words of the service (interface: phase).', { max: 64 }).optional(),
+  stageChangeTime: time('Since when the service shows this stage.'),
+  stages: listOf(
+    'The stages that the service showed, in order; a stage that was over between two looks is missing.',
+    shown('A stage.', {
+      stage: text('The stage, in the words of the service.', { max: 64 }),
+      observedTime: timeShown('When it was seen first.'),
+    }),
+    { max: mostStages },
+  ).optional(),
+};
 
 /** The status of every request about a configuration. */
-export function requestFacts() {
-  return {
-    ...stageFacts(),
-    failedSteps: count('How many steps of the operation in a row have failed.'),
-    requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
-    configurationId: text('The id of the configuration.', { max: 128 }).optional(),
-    configurationGeneration: generation(
-      'The generation of the configuration that the request was made for (interface: expectedGeneration).',
-    ).optional(),
-    acceptedTime: time('When the service accepted it.'),
-    finishedTime: time('When it was final.'),
-  };
-}
+export const requestFacts = {
+  ...stageFacts,
+  failedSteps: count('How many steps of the operation in a row have failed.'),
+  requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
+  configurationId: text('The id of the configuration.', { max: 128 }).optional(),
+  configurationGeneration: generation(
+    'The generation of the configuration that the request was made for (interface: expectedGeneration).',
+  ).optional(),
+  acceptedTime: time('When the service accepted it.'),
+  finishedTime: time('When it was final.'),
+};
+
+export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
+
+/** What all requests are. */
+export const request = { scope: 'Namespaced', life: 'request', holds: false } as const;
+
+/** The columns of the protection of a request, of how far the request is, and for how long it has been there. */
+export const requestColumns = [
+  { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
+  ...stageColumns('The stage of the request, in the words of the service.'),
+] as const;
 
 /** The columns of how far a request is, and for how long it has been there. */
 export function stageColumns(description: string) {

@@ -1,22 +1,12 @@
 /** Keeps the stages of an operation in status, in order, each with the time of its first appearance. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
-
-/** The status fields about the stages of one operation. */
-export interface StageFacts {
-  readonly stage?: string | undefined;
-  readonly stageChangeTime?: string | undefined;
-  readonly stages?: readonly { readonly stage: string; readonly observedTime: string }[] | undefined;
-  readonly failedSteps?: number | undefined;
-}
-
-/** Status lists at most this many stages. */
-export const mostStages = 20;
-const longestStage = 64;
+import type { Receipt } from '../../hosting/requests.ts';
+import { nameOf } from './configurations.ts';
+import { mostStages, type RequestFacts } from './schema.ts';
 
 /** Adds the current stage to the facts; a known stage keeps its time. */
-export function atStage<Facts extends StageFacts>(facts: Facts, shown: string | undefined, wallMs: number): Facts {
-  const stage = shown?.slice(0, longestStage);
+export function atStage<Facts extends RequestFacts>(facts: Facts, stage: string | undefined, wallMs: number): Facts {
   if (stage === undefined || stage === facts.stage) return facts;
   const observedTime = isoSeconds(wallMs);
   const stages = [...(facts.stages ?? []), { stage, observedTime }].slice(-mostStages);
@@ -24,26 +14,25 @@ export function atStage<Facts extends StageFacts>(facts: Facts, shown: string | 
 }
 
 /** Makes an event of each new stage, and of each step that failed. */
-export function stageNotices(before: StageFacts, now: StageFacts, operationId: string | undefined): readonly Notice[] {
+export function stageNotices(
+  before: RequestFacts,
+  { stage, failedSteps = 0 }: RequestFacts,
+  operationId: string | undefined,
+): readonly Notice[] {
   const name = operationId === undefined ? 'the operation' : `operation ${operationId}`;
-  const reached = now.stage === before.stage ? [] : [now.stage];
-  const failed = (now.failedSteps ?? 0) > (before.failedSteps ?? 0) ? [now.failedSteps] : [];
-  return [
-    ...reached.map((stage = ''): Notice => ({ type: 'Normal', ...stageTold(name, stage) })),
-    ...failed.map((count): Notice => {
-      return { type: 'Warning', reason: 'StepFailed', note: `${name}: ${count} failed steps in a row` };
-    }),
-  ];
+  const notices: Notice[] = [];
+  if (stage !== undefined && stage !== before.stage) notices.push({ type: 'Normal', ...stageTold(name, stage) });
+  if (failedSteps > (before.failedSteps ?? 0)) {
+    notices.push({ type: 'Warning', reason: 'StepFailed', note: `${name}: ${failedSteps} failed steps in a row` });
+  }
+  return notices;
 }
 
 /** The event of the stage that an answer names. */
-export function stageOfReceipt(
-  receipt: { readonly operationId?: string | undefined; readonly phase?: string | undefined } | undefined,
-): Told | undefined {
-  const { operationId, phase } = receipt ?? {};
-  return phase === undefined ? undefined : stageTold(`operation ${operationId ?? '(its id is not shown)'}`, phase);
+export function stageOfReceipt(receipt: Receipt | undefined): Told | undefined {
+  return receipt?.phase === undefined ? undefined : stageTold(nameOf(receipt), receipt.phase);
 }
 
 function stageTold(name: string, stage: string): Told {
-  return { reason: 'StageReached', note: `${name} is ${stage.slice(0, longestStage)}` };
+  return { reason: 'StageReached', note: `${name} is ${stage}` };
 }

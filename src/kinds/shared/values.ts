@@ -1,6 +1,6 @@
 import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { Secret } from '../../base/secret.ts';
+import type { Secret } from '../../base/json.ts';
 
 interface KeyRef {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface Valued {
 /** The current value; undefined while it cannot be looked up. */
 export function valueOf(
   { value, valueFrom }: Valued,
-  { secret, configMap }: Pick<Pass<unknown, unknown>, 'secret' | 'configMap'>,
+  { secret, configMap }: Pick<Pass, 'secret' | 'configMap'>,
 ): string | Secret | undefined {
   if (value !== undefined) return value;
   const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};

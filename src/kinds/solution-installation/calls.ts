@@ -3,11 +3,11 @@
  *
  * Why: docs/design/deployments.md#solutions
  */
-import { growingMs } from '../../base/backoff.ts';
+import { growingMs } from '../../base/time.ts';
 import type { Json } from '../../base/json.ts';
-import { boundTo } from '../../engine/kind/planner/binding.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { boundTo } from '../../engine/kind/planner/create.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
+import { sightLost, takingOver, readOf } from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
   type Call,
@@ -25,9 +25,8 @@ import {
   solutionsOf,
   type AppItem,
 } from '../../hosting/requests.ts';
-import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
-import { alike, environmentIds, isNamedAfter, merged, unexplained, type SolutionPass } from './components.ts';
-import { presumed } from './presumed.ts';
+import type { SolutionInstallationFacts } from './schema.ts';
+import { alike, environmentIds, isNamedAfter, merged, presumed, unexplained, type SolutionPass } from './components.ts';
 import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
@@ -61,8 +60,7 @@ export function create(pass: SolutionPass, attempt: number): Step<SolutionInstal
   const apps = appsOf(account.accountId);
   const snapshot = pass.view.all(apps);
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
-  if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
-  const held = takeOver(pass);
+  const held = sightLost(pass) ?? takeOver(pass);
   if (held !== undefined) return held;
   const creating = pass.creating(collection, spec.appName);
   if (creating !== undefined) {
@@ -93,11 +91,8 @@ function idsOf(apps: readonly AppItem[]): readonly string[] {
 }
 
 /** Waits until calls of a previous leader can no longer arrive. */
-export function takeOver({ quarantineMs }: SolutionPass): Step<SolutionInstallationFacts> | undefined {
-  if (quarantineMs <= 0) return undefined;
-  const message =
-    'this operator has just taken over; nothing is installed until calls of its predecessor can no longer arrive';
-  return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
+export function takeOver(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+  return takingOver(pass, 'nothing is installed');
 }
 
 /** The one request for everything: a new installation, the rest of one, and another agent image. */
@@ -139,10 +134,7 @@ function installed(
   const result = solutionResultOf(body);
   if (result === undefined) return undefined;
   const id = result.installationId ?? memory.id;
-  const bound =
-    id === undefined
-      ? { journal: undefined }
-      : boundTo<SolutionInstallationSpec, SolutionInstallationFacts>(pass, id, memory.ownership ?? 'Created');
+  const bound = id === undefined ? { journal: undefined } : boundTo(pass, id, memory.ownership ?? 'Created');
   const told = result.components.map(({ appEnvId, ...rest }) => definedOf({ ...rest, environmentId: appEnvId }));
   const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;

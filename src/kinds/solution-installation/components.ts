@@ -5,10 +5,9 @@
  * component unless another resource made it.
  */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { definedOf } from '../../engine/kind/planner/plan.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
-import { lookTwice } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
+import { lookTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
+import { definedOf } from '../../engine/kind/planner/compare.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
@@ -98,7 +97,7 @@ function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | u
 }
 
 /** The names of the components that the catalog shows. */
-export function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
+function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
   const solution = view.all(solutionsOf(account.accountId))?.items.get(spec.solution);
   return solution?.components.map(({ name }) => name) ?? [];
 }
@@ -108,7 +107,7 @@ function wordsOf(name: string): readonly string[] {
 }
 
 /** A name by its letters and digits alone. */
-export function squashed(name: string): string {
+function squashed(name: string): string {
   return wordsOf(name).join('');
 }
 
@@ -167,14 +166,16 @@ function missingEnvironment(
   return seen.snapshot.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
 }
 
-function gone({ spec, account, memory }: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
+function gone(pass: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
+  const { spec, memory } = pass;
   const { appId = '', environmentId = '', name = appId } = component;
   const what = `component ${name} (app ${appId}, environment ${environmentId})`;
   if (spec.lifecycle?.onMissing !== 'Recreate') {
     const message = `${what} is gone from the service, or a part of it, and is not made again`;
     return { is: 'stall', reason: 'ObjectGone', message };
   }
-  if (account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: account.frozen };
+  const blind = sightLost(pass);
+  if (blind !== undefined) return blind;
   if (memory.id === undefined) {
     const message = `${what} is gone, and the installation's id is not known; put it into spec.externalId`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
@@ -253,4 +254,42 @@ export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | un
 
 function isOlder({ wrote }: SolutionPass, { begunAt }: Snapshot): boolean {
   return wrote !== undefined && begunAt < wrote.at;
+}
+
+/** Between the list that was looked at before the call and its last byte, and between two clocks. */
+const presumedSlackMs = 60_000;
+
+/**
+ * The components that the lost call made: one app for each of the catalog's, called after it, new since the call, made in its time,
+ * and nobody else's. Undefined where anything else could explain what shows.
+ *
+ * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
+ */
+export function presumed(
+  pass: SolutionPass,
+  entry: JournalEntry,
+  traces: readonly AppItem[],
+): SolutionInstallationFacts['components'] {
+  const { create } = entry;
+  const names = componentNames(pass);
+  if (create === undefined || create.excluded.length >= mostExcluded || traces.length !== names.length)
+    return undefined;
+  if (pass.creating(create.collection, create.name) !== undefined) return undefined;
+  if (traces.some((app) => isOthers(pass, app) || !isInTime(pass, entry, app))) return undefined;
+  const fitting = names.map((name) => traces.filter((app) => squashed(app.name) === squashed(create.name + name)));
+  if (fitting.some(({ length }) => length !== 1) || new Set(fitting.flat()).size !== names.length) return undefined;
+  return fitting.flat().map(({ appId }, at) => ({ name: names[at], appId }));
+}
+
+/** Whether another resource has an app, or may have made it by a call of its own. */
+function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
+  const apps = appsOf(pass.account.accountId).key;
+  return (pass.related?.('HostedApp', appId) ?? []).length > 0 || pass.creating(apps, name) !== undefined;
+}
+
+/** Whether an app was made while the call could arrive, by the service's own clock; where no time shows, its name decides. */
+function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
+  if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;
+  const sinceMs = app.createdAtMs - Date.parse(create.serviceTime);
+  return sinceMs >= -presumedSlackMs && sinceMs <= deadlineSeconds * 1_000 + horizonMs + presumedSlackMs;
 }

@@ -1,11 +1,12 @@
-import { sameJson } from '../../base/json.ts';
-import { boundTo, notGranted } from '../../engine/kind/planner/binding.ts';
+import { sameJson, Secret } from '../../base/json.ts';
+import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
+import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { readOf } from '../../engine/kind/planner/reading.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import { solutionsOf } from '../../hosting/requests.ts';
-import { Secret } from '../../base/secret.ts';
+import { about } from '../shared/condition.ts';
 import { nearest } from '../shared/nearest.ts';
 import { identity, type SolutionInstallationFacts, type SolutionInstallationSpec } from './schema.ts';
 import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './calls.ts';
@@ -26,11 +27,8 @@ function step(pass: SolutionPass): Step<SolutionInstallationFacts> {
     return { is: 'stall', reason: 'Immutable', message };
   }
   const id = externalId ?? memory.id;
-  const other = id === undefined ? undefined : pass.claimant(id);
-  if (other?.goesFirst === true) {
-    const message = `installation ${id} belongs to ${other.name}, which is older; one installation has one owner`;
-    return { is: 'stall', reason: 'Claimed', message };
-  }
+  const claimed = id === undefined ? undefined : claimedByOlder(pass, id, `installation ${id}`, 'installation');
+  if (claimed !== undefined) return claimed;
   if (isOther) return resume(pass, externalId);
   if (memory.journal?.operation === 'upgrade') return resolveUpgrade(pass, memory.journal);
   if (memory.journal !== undefined) return resolveDoubt(pass, memory.journal);
@@ -135,20 +133,20 @@ function isDone({ subject }: SolutionPass): boolean {
 
 /** The condition `PostInstallPending`: the service's note asks a person for something that is not done yet. */
 function postInstall(pass: SolutionPass): OwnCondition {
-  const type = 'PostInstallPending';
+  const pending = about('PostInstallPending');
   const { postInstallNote, complete } = pass.memory.facts;
   if (complete === undefined) {
-    return { type, status: 'Unknown', reason: 'ReadingService', message: 'the installation has not been answered yet' };
+    return pending.unknown('ReadingService', 'the installation has not been answered yet');
   }
   if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
     const message = `the answer was lost, and a step to be done by you with it; look in the console, then annotate this resource with ${doneAnnotation}: "true"`;
-    return { type, status: 'Unknown', reason: 'Presumed', message };
+    return pending.unknown('Presumed', message);
   }
   if (postInstallNote === undefined || isDone(pass)) {
-    return { type, status: 'False', reason: 'NothingToDo', message: 'nothing is left to be done by you' };
+    return pending.no('NothingToDo', 'nothing is left to be done by you');
   }
   const message = `${postInstallNote.replace(/\.$/, '')}; once it is done, annotate this resource with ${doneAnnotation}: "true"`;
-  return { type, status: 'True', reason: 'ToBeDoneByYou', message };
+  return pending.yes('ToBeDoneByYou', message);
 }
 
 /** Fingerprints of fields that were sent and have left the spec: the service keeps them. */
@@ -181,7 +179,6 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
   show: (pass) => ({
     facts: { ...pass.memory.facts, ...statesOf(pass) },
     conditions: [postInstall(pass)],
-    drift: [],
     unverified: Object.keys(wantedOf(pass)).toSorted(),
     leftover: Object.keys(leftPrints(pass)).toSorted(),
   }),

@@ -1,11 +1,29 @@
 /**
- * The API classes of client-node with what they leave out: shared connections, and a deadline.
+ * The API classes of client-node with what they leave out: for the sandbox, benchmarks and scenarios shared connections and a
+ * deadline; for the commands for people the operator's own transport, which has the credentials, the deadline, and the words of a
+ * failure.
  *
- * The operator itself uses a client of its own (transport.ts): every call of an API class opens a connection of its own, with a
+ * The operator itself uses a client of its own (client.ts): every call of an API class opens a connection of its own, with a
  * TLS handshake (1,000 creates, 1,000 connections), its informer ends at the first answer of 500, and neither has a deadline.
  */
-import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
+import {
+  KubeConfig,
+  type RequestContext,
+  AuthorizationV1Api,
+  CoreV1Api,
+  createConfiguration,
+  CustomObjectsApi,
+  PatchStrategy,
+  ResponseContext,
+  ServerConfiguration,
+  setHeaderOptions,
+  wrapHttpLibrary,
+} from '@kubernetes/client-node';
 import { Agent } from 'undici';
+import type { KubeApi, KubeObject, Page, Resource } from '../../engine/ports.ts';
+import { type ApiAnswer, provesAbsence, refusalOf } from './failure.ts';
+import { parseJson, parseObject, parsePage, titleOf } from './parse.ts';
+import type { ApiCall, KubeTransport } from './transport.ts';
 
 /** A configuration for many calls: they share connections, and each has a deadline. */
 export class ConnectedConfig extends KubeConfig {
@@ -29,4 +47,125 @@ export class ConnectedConfig extends KubeConfig {
   close(): Promise<void> {
     return this.#agent.destroy();
   }
+}
+
+/** What commands ask of a cluster. */
+export type CommandApi = Pick<KubeApi, 'get' | 'list' | 'patch' | 'serverDate' | 'isAllowed'>;
+
+/** The API server refused; whoever asked knows what that means. */
+class Refused extends Error {
+  readonly answer: ApiAnswer;
+
+  constructor(answer: ApiAnswer) {
+    super(`the API server answered ${answer.status}`);
+    this.name = 'Refused';
+    this.answer = answer;
+  }
+}
+
+/** A cluster as the commands for people see it. */
+export class ClassedApi implements CommandApi {
+  readonly #transport: KubeTransport;
+
+  constructor(transport: KubeTransport) {
+    this.#transport = transport;
+  }
+
+  async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
+    const what = `reading ${titleOf(resource, namespace, name)}`;
+    try {
+      return parseObject(await this.#read(resource, namespace, name, what), what);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (error.answer.status === 404 && provesAbsence(error.answer.text, name)) return undefined;
+      throw refusalOf(error.answer, what);
+    }
+  }
+
+  async list(resource: Resource, { namespace, limit, continue: next }: Parameters<KubeApi['list']>[1]): Promise<Page> {
+    const what = `listing ${resource.plural}`;
+    const custom = new CustomObjectsApi(this.#over(what));
+    const page = { ...resource, limit, ...(next !== undefined && { _continue: next }) };
+    const asked =
+      namespace === undefined
+        ? custom.listClusterCustomObject(page)
+        : custom.listNamespacedCustomObject({ ...page, namespace });
+    return parsePage(await asked.catch(inWords(what)), what);
+  }
+
+  async patch(...[resource, namespace = '', name, body]: Parameters<KubeApi['patch']>): Promise<KubeObject> {
+    const what = `patching ${titleOf(resource, namespace, name)}`;
+    const custom = new CustomObjectsApi(this.#over(what));
+    const options = setHeaderOptions('Content-Type', PatchStrategy.JsonPatch);
+    const asked = custom.patchNamespacedCustomObject({ ...resource, namespace, name, body }, options);
+    return parseObject(await asked.catch(inWords(what, true)), what);
+  }
+
+  async isAllowed(...[who, action]: Parameters<NonNullable<KubeApi['isAllowed']>>): Promise<boolean> {
+    const what = 'creating a SubjectAccessReview';
+    const { verb, group, resource: whole, namespace } = action;
+    const [resource = '', subresource = ''] = whole.split('/');
+    const resourceAttributes = { verb, group, resource, subresource, ...(namespace !== undefined && { namespace }) };
+    const review = { spec: { user: who.user, groups: [...who.groups], resourceAttributes } };
+    const asked = new AuthorizationV1Api(this.#over(what)).createSubjectAccessReview({ body: review });
+    return (await asked.catch(inWords(what))).status?.allowed === true;
+  }
+
+  serverDate(): ReturnType<NonNullable<KubeApi['serverDate']>> {
+    return this.#transport.serverDate;
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  /** An object as its class reads it; the classes of the core group make times of texts, and JSON makes texts of them again. */
+  async #read(resource: Resource, namespace: string | undefined, name: string, what: string): Promise<unknown> {
+    const to = this.#over(what);
+    if (resource.group !== '') {
+      const custom = new CustomObjectsApi(to);
+      return namespace === undefined
+        ? custom.getClusterCustomObject({ ...resource, name })
+        : custom.getNamespacedCustomObject({ ...resource, namespace, name });
+    }
+    const core = new CoreV1Api(to);
+    const named = { name, namespace: namespace ?? '' };
+    const found =
+      resource.plural === 'secrets'
+        ? await core.readNamespacedSecret(named)
+        : await core.readNamespacedServiceAccount(named);
+    return parseJson(JSON.stringify(found), what);
+  }
+
+  #over(what: string) {
+    const send = async (request: RequestContext): Promise<ResponseContext> => {
+      const answer = await this.#transport.send(callOf(request, what));
+      const { status, text } = answer;
+      if (status < 200 || status > 299) throw new Refused(answer);
+      const body = { text: async () => text, binary: async () => Buffer.from(text), stream: () => null };
+      return new ResponseContext(status, { 'content-type': 'application/json' }, body);
+    };
+    const baseServer = new ServerConfiguration('http://server', {});
+    return createConfiguration({ baseServer, httpApi: wrapHttpLibrary({ send }) });
+  }
+}
+
+function callOf(request: RequestContext, what: string): ApiCall {
+  const { pathname: path, searchParams } = new URL(request.getUrl());
+  const [body, contentType] = [request.getBody(), request.getHeaders()['Content-Type']];
+  return {
+    method: request.getHttpMethod() as unknown as ApiCall['method'],
+    path,
+    query: Object.fromEntries(searchParams),
+    ...(typeof body === 'string' && { body: JSON.parse(body) }),
+    ...(contentType !== undefined && { contentType }),
+    what,
+  };
+}
+
+/** Throws a refusal in the words of what was asked. */
+function inWords(what: string, patched = false): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof Refused ? refusalOf(error.answer, what, patched) : error;
+  };
 }

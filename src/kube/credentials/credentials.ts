@@ -6,14 +6,20 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';
-import type { Clock } from '../../base/clock.ts';
-import { sameJson } from '../../base/json.ts';
-import { Secret } from '../../base/secret.ts';
-import { within } from '../deadline.ts';
-import { type KubeAccess, type KubeCredentials, CredentialsError, type Tls } from './access.ts';
-import { codeOf, type KubeConfiguration, type CredentialsOptions, loadConfiguration } from './configuration.ts';
-import { ExecPlugin, pluginMs, PluginError } from './exec-plugin.ts';
-import { IdentityProvider } from './identity-provider.ts';
+import type { Clock } from '../../base/time.ts';
+import { sameJson, Secret } from '../../base/json.ts';
+import { within } from '../unavailable.ts';
+import {
+  type KubeAccess,
+  type KubeCredentials,
+  CredentialsError,
+  type Tls,
+  codeOf,
+  type KubeConfiguration,
+  type CredentialsOptions,
+  loadConfiguration,
+} from './configuration.ts';
+import { ExecPlugin, pluginMs, PluginError, IdentityProvider } from './authenticators.ts';
 
 const keepMs = 60_000;
 const aheadMs = 60_000;

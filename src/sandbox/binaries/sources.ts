@@ -51,20 +51,58 @@ export async function findBinaries(
   try {
     const meanwhile = await cached();
     if (meanwhile !== undefined) return meanwhile;
-    const make: Make = (step, key, fill) =>
-      progress.during(step, (detail) => cache.make(key, (dir) => fill(dir, { detail, signal })));
-    const made =
-      (await fromArchive(means, platform, keys.unpacked, make, refusals)) ??
-      (await fromGo(means, keys.built, make, refusals));
-    signal.throwIfAborted();
-    if (made !== undefined) return made;
+    for (const way of waysTo(means, platform, keys)) {
+      const obstacle = await way.obstacle();
+      if (obstacle !== undefined) {
+        refusals.push(obstacle);
+        continue;
+      }
+      try {
+        const fill = (detail: Work['detail']) => cache.make(way.key, (dir) => way.fill(dir, { detail, signal }));
+        return await progress.during(way.step, fill);
+      } catch (error) {
+        signal.throwIfAborted();
+        refusals.push(`${way.trouble}: ${reasonOf(error)}`);
+      }
+    }
   } finally {
     await work.release();
   }
   throw new CannotStart(nothingWorked(refusals));
 }
 
-type Make = (step: string, key: string, fill: (dir: string, work: Work) => Promise<void>) => Promise<Binaries>;
+/** A way to make the programs. */
+interface Way {
+  readonly key: string;
+  readonly step: string;
+  /** Why there is no use in trying. */
+  readonly obstacle: () => Promise<string | undefined>;
+  readonly fill: (dir: string, work: Work) => Promise<void>;
+  /** How a failure is told. */
+  readonly trouble: string;
+}
+
+function waysTo(means: Means, platform: string, keys: Readonly<Record<'built' | 'unpacked', string>>): readonly Way[] {
+  const archive = means.archiveFor(platform);
+  const byArchive: Way = {
+    key: keys.unpacked,
+    step: `downloading Kubernetes ${ARCHIVE_VERSION} (the official test archive)`,
+    obstacle: async () => (archive === undefined ? `there is no official archive for ${platform}` : undefined),
+    fill: async (dir, work) => archive && means.unpackArchive(archive, dir, work),
+    trouble: `the official archive ${archive?.url ?? ''} cannot be used`,
+  };
+  const byGo: Way = {
+    key: keys.built,
+    step: `building Kubernetes ${KUBERNETES_VERSION} with Go (about 5 minutes on two cores, once)`,
+    obstacle: async () => {
+      const obstacle = await means.whyNotGo();
+      return obstacle && `Go 1.26 or newer on PATH: ${obstacle}`;
+    },
+    fill: means.buildWithGo,
+    trouble: 'Go cannot build it',
+  };
+  return [byArchive, byGo];
+}
 
 async function fromAssets(dir: string | undefined, refusals: string[]): Promise<Binaries | undefined> {
   if (dir === undefined) {
@@ -75,42 +113,6 @@ async function fromAssets(dir: string | undefined, refusals: string[]): Promise<
   if (!('missing' in found)) return found;
   refusals.push(`KUBEBUILDER_ASSETS names ${dir}, which lacks ${found.missing.join(', ')}`);
   return undefined;
-}
-
-async function fromArchive(
-  means: Means,
-  platform: string,
-  key: string,
-  make: Make,
-  refusals: string[],
-): Promise<Binaries | undefined> {
-  const archive = means.archiveFor(platform);
-  if (archive === undefined) {
-    refusals.push(`there is no official archive for ${platform}`);
-    return undefined;
-  }
-  try {
-    const step = `downloading Kubernetes ${ARCHIVE_VERSION} (the official test archive)`;
-    return await make(step, key, (dir, work) => means.unpackArchive(archive, dir, work));
-  } catch (error) {
-    refusals.push(`the official archive ${archive.url} cannot be used: ${reasonOf(error)}`);
-    return undefined;
-  }
-}
-
-async function fromGo(means: Means, key: string, make: Make, refusals: string[]): Promise<Binaries | undefined> {
-  const obstacle = await means.whyNotGo();
-  if (obstacle !== undefined) {
-    refusals.push(`Go 1.26 or newer on PATH: ${obstacle}`);
-    return undefined;
-  }
-  try {
-    const step = `building Kubernetes ${KUBERNETES_VERSION} with Go (about 5 minutes on two cores, once)`;
-    return await make(step, key, (dir, work) => means.buildWithGo(dir, work));
-  } catch (error) {
-    refusals.push(`Go cannot build it: ${reasonOf(error)}`);
-    return undefined;
-  }
 }
 
 async function claimWork(cache: BinaryCache, progress: Progress, signal: AbortSignal) {

@@ -1,9 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { Agent } from 'undici';
 import type { Binaries } from '../binaries/binaries.ts';
 import { certificateIn, credentialsIn, kubeconfigFor, users } from './credentials.ts';
-import type { ControlPlaneCredentials, User } from './credentials.ts';
+import type { User } from './credentials.ts';
 import { CannotStart } from './cannot-start.ts';
 import { Daemon } from './daemon.ts';
 import type { Ending, Program } from './daemon.ts';
@@ -42,19 +41,13 @@ export interface ControlPlane {
   readonly pids: () => Readonly<Partial<Record<Part, number>>>;
   /** The text of a kubeconfig for one of the built-in users, or for any token. */
   readonly kubeconfig: (who: User | { readonly name: string; readonly token: string }) => string;
-  /** Starts a part again that ended by itself or was stopped, at the same address. */
-  readonly start: (part: Part) => Promise<void>;
-  /** The programs, for those who stop or kill one. */
+  /** The programs, for those who stop, kill or start one; it has the same address again. */
   readonly daemons: Daemons;
   /** Ends every process; close clients first. */
   readonly stop: () => Promise<void>;
 }
 
-interface Daemons {
-  readonly etcd: Daemon;
-  readonly apiserver: Daemon;
-  readonly controllerManager: Daemon | undefined;
-}
+type Daemons = Readonly<Record<'etcd' | 'apiserver', Daemon> & Partial<Record<'controllerManager', Daemon>>>;
 
 /** Starts etcd, kube-apiserver and, where there is one, kube-controller-manager for a data folder. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
@@ -79,28 +72,30 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { binaries, onEnded = () => {} } = options;
+  const { binaries, signal, say, onEnded = () => {}, apiServerFlags: flags = [] } = options;
   const [client = 0, peer = 0, free = 0] = await freePorts(3);
   const port = options.port !== undefined && (await isFree(options.port)) ? options.port : free;
   const credentials = await credentialsIn(join(place.run, 'apiserver'));
-  const trust = trustIn(credentials);
   const daemon = (part: Part, program: Program) => new Daemon(program, (ending) => onEnded(part, ending));
   const url = `https://127.0.0.1:${port}`;
   const managerConfig = join(place.run, 'controller-manager', 'kubeconfig');
-  const flags = options.apiServerFlags ?? [];
-  const settings = { port, etcdPort: client, credentials, flags, dispatcher: trust.dispatcher };
-  const daemons: Daemons = {
-    etcd: daemon('etcd', etcd(binaries.etcd, place, { client, peer })),
-    apiserver: daemon('apiserver', apiServer(binaries.apiServer, place, settings)),
-    controllerManager:
-      binaries.controllerManager === undefined
-        ? undefined
-        : daemon('controllerManager', controllerManager(binaries.controllerManager, place, managerConfig)),
+  const etcdDaemon = daemon('etcd', etcd(binaries.etcd, place, { client, peer }));
+  const settings = { port, etcdPort: client, credentials, flags };
+  const apiserver = daemon('apiserver', apiServer(binaries.apiServer, place, settings));
+  const manager =
+    binaries.controllerManager &&
+    daemon('controllerManager', controllerManager(binaries.controllerManager, place, managerConfig));
+  const daemons = { etcd: etcdDaemon, apiserver, ...(manager && { controllerManager: manager }) };
+  const stop = async () => {
+    for (const one of Object.values(daemons).toReversed()) await one.stop();
   };
-  const abandon = () => void stopAll(daemons);
-  options.signal?.addEventListener('abort', abandon, { once: true });
+  const abandon = () => void stop();
+  signal?.addEventListener('abort', abandon, { once: true });
   try {
-    await startAll(daemons, options.signal);
+    for (const one of [etcdDaemon, apiserver]) {
+      signal?.throwIfAborted();
+      await one.start();
+    }
     const ca = (await certificateIn(credentials.certDir)) ?? '';
     const kubeconfig: ControlPlane['kubeconfig'] = (who) =>
       typeof who === 'string'
@@ -109,64 +104,20 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     const kubeconfigPath = join(dir, 'kubeconfig');
     await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
     await writeFile(managerConfig, kubeconfig('controllerManager'), { mode: 0o600 });
-    options.signal?.throwIfAborted();
-    await daemons.controllerManager?.start();
-    if (daemons.controllerManager === undefined) {
-      options.say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
-    }
-    const facts = { url, ca, kubeconfigPath, kubeconfig, binaries, daemons };
-    return { ...facts, adminToken: credentials.tokens.admin, ...lifecycle(daemons, trust.close) };
+    signal?.throwIfAborted();
+    if (manager) await manager.start();
+    else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
+    const facts = { url, ca, kubeconfigPath, kubeconfig, binaries, daemons, stop };
+    return { ...facts, adminToken: credentials.tokens.admin, pids: () => pidsOf(daemons) };
   } catch (error) {
-    await stopAll(daemons);
-    await trust.close();
+    await stop();
     throw error;
   } finally {
-    options.signal?.removeEventListener('abort', abandon);
+    signal?.removeEventListener('abort', abandon);
   }
 }
 
-async function startAll({ etcd: store, apiserver }: Daemons, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  await store.start();
-  signal?.throwIfAborted();
-  await apiserver.start();
-}
-
-function lifecycle(daemons: Daemons, close: () => Promise<void>) {
-  return {
-    pids: () => {
-      const running = Object.entries(daemons).map(([part, daemon]: [string, Daemon | undefined]) => [
-        part,
-        daemon?.pid,
-      ]);
-      return Object.fromEntries(running.filter(([, pid]) => pid !== undefined)) as Partial<Record<Part, number>>;
-    },
-    start: async (part: Part) => daemons[part]?.start(),
-    stop: async () => {
-      await close();
-      await stopAll(daemons);
-    },
-  };
-}
-
-async function stopAll({ etcd: store, apiserver, controllerManager: manager }: Daemons): Promise<void> {
-  await manager?.stop();
-  await apiserver.stop();
-  await store.stop();
-}
-
-/** A dispatcher that trusts the API server's own certificate, made when the certificate is there. */
-function trustIn({ certDir }: ControlPlaneCredentials) {
-  let made: Agent | undefined;
-  return {
-    dispatcher: async () => {
-      const ca = made === undefined ? await certificateIn(certDir) : undefined;
-      if (ca !== undefined) made ??= new Agent({ connect: { ca, timeout: 2000 }, connections: 1 });
-      return made;
-    },
-    close: async () => {
-      await made?.destroy();
-      made = undefined;
-    },
-  };
+function pidsOf(daemons: Daemons): ReturnType<ControlPlane['pids']> {
+  const running = Object.entries(daemons).flatMap(([part, { pid }]) => (pid === undefined ? [] : [[part, pid]]));
+  return Object.fromEntries(running) as Partial<Record<Part, number>>;
 }

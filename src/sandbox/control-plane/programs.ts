@@ -1,6 +1,7 @@
-import type { Dispatcher } from 'undici';
+import { Agent, request } from 'undici';
 import { join } from 'node:path';
-import type { ControlPlaneCredentials } from './credentials.ts';
+import { environmentWith } from '../../config.ts';
+import { certificateIn, type ControlPlaneCredentials } from './credentials.ts';
 import type { Program } from './daemon.ts';
 
 /** The folder and addresses that every program of the control plane needs. */
@@ -11,6 +12,12 @@ export interface ProgramPlace {
 }
 
 const answerMs = 2000;
+
+/**
+ * Go's collector runs when the heap has grown by GOGC percent. At its default of 100 it takes a good part of the CPU that the
+ * API server uses; up to GOMEMLIMIT, memory is cheaper here.
+ */
+const seldomCollected = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
 /** etcd on loopback, without waiting for the disk: a sandbox's data survives its processes, not the machine. */
 export function etcd(command: string, { run, logs }: ProgramPlace, ports: { client: number; peer: number }): Program {
@@ -31,6 +38,7 @@ export function etcd(command: string, { run, logs }: ProgramPlace, ports: { clie
       '--quota-backend-bytes=8589934592',
       '--log-level=warn',
     ],
+    env: environmentWith(seldomCollected),
     logPath: join(logs, 'etcd.log'),
     isUp: () => answersOk(`${client}/health`),
     upWithinMs: 30_000,
@@ -45,13 +53,11 @@ export interface ApiServerSettings {
   readonly credentials: ControlPlaneCredentials;
   /** Further flags. */
   readonly flags: readonly string[];
-  /** The dispatcher that trusts the certificate, once there is one. */
-  readonly dispatcher: () => Promise<Dispatcher | undefined>;
 }
 
 /** kube-apiserver with RBAC, a certificate of its own, and token users. */
 export function apiServer(command: string, { logs }: ProgramPlace, settings: ApiServerSettings): Program {
-  const { port, etcdPort, credentials, flags, dispatcher } = settings;
+  const { port, etcdPort, credentials, flags } = settings;
   return {
     name: 'kube-apiserver',
     command,
@@ -71,10 +77,11 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       '--profiling=false',
       ...flags,
     ],
+    env: environmentWith(seldomCollected),
     logPath: join(logs, 'kube-apiserver.log'),
     isUp: async () => {
-      const trusted = await dispatcher();
-      return trusted !== undefined && isReady(trusted, `https://127.0.0.1:${port}`);
+      const ca = await certificateIn(credentials.certDir);
+      return ca !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, ca);
     },
     upWithinMs: 90_000,
     // Kill it at once: with open watches it takes up to a minute to end, and etcd already has everything.
@@ -108,23 +115,15 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
   };
 }
 
-async function answersOk(url: string): Promise<boolean> {
+/** Whether a GET is answered with 200; `ca` signed the server's certificate. */
+export async function answersOk(url: string, ca?: string): Promise<boolean> {
+  const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } });
   try {
-    const { ok, body } = await fetch(url, { signal: AbortSignal.timeout(answerMs) });
-    await body?.cancel();
-    return ok;
-  } catch {
-    return false;
-  }
-}
-
-async function isReady(trusted: Dispatcher, origin: string): Promise<boolean> {
-  try {
-    const signal = AbortSignal.timeout(answerMs);
-    const { statusCode, body } = await trusted.request({ origin, path: '/readyz', method: 'GET', signal });
-    await body.dump();
+    const { statusCode } = await request(url, { dispatcher, signal: AbortSignal.timeout(answerMs) });
     return statusCode === 200;
   } catch {
     return false;
+  } finally {
+    await dispatcher.destroy();
   }
 }

@@ -1,23 +1,14 @@
 import { type Area, control, route } from '../area.ts';
 import type { World } from '../store/store.ts';
-import { tick } from './progress/schedule.ts';
+import { takeSnapshots, tellConfiguration } from './calls/control.ts';
+import { activate, configure, discardActivation, reset, validate } from './calls/journaled.ts';
+import { points, protections, sources } from './calls/lists.ts';
 import type { ConfigurationSettings } from './model.ts';
-import { configure } from './calls/configure.ts';
-import { takeSnapshots, tellConfiguration } from './control/routes.ts';
-import { activate, discardActivation, validate } from './calls/validate-and-activate.ts';
-import { points, protections, sources } from './lists/list.ts';
-import { reset } from './calls/reset.ts';
-import {
-  clearDisks,
-  configurationOf,
-  configurations,
-  DUE,
-  journaledCalls,
-  keepTicked,
-  recoveryPoints,
-  retainedDisks,
-} from './rows.ts';
-import { momentOf } from './surroundings.ts';
+import { clearDisks, configurationOf, configurations, DUE, journaledCalls, keep } from './rows.ts';
+import { recoveryPoints, retainedDisks } from './rows.ts';
+import { tick } from './schedule.ts';
+
+const deploys = ['svc:write:deploy', 'svc:write:dangerous'] as const;
 
 /** Disaster readiness: protection, isolated checks, and recovered environments. */
 export const disasterReadiness: Area = {
@@ -29,13 +20,9 @@ export const disasterReadiness: Area = {
     route('GET /disaster-readiness/points', ['svc:read'], points),
     route('POST /disaster-readiness/configure', ['svc:write:config', 'svc:write:deploy'], configure),
     route('POST /disaster-readiness/validate', ['svc:write:deploy'], validate),
-    route('POST /disaster-readiness/activate', ['svc:write:deploy', 'svc:write:dangerous'], activate),
-    route(
-      'POST /disaster-readiness/discard-activation',
-      ['svc:write:deploy', 'svc:write:dangerous'],
-      discardActivation,
-    ),
-    route('POST /disaster-readiness/reset', ['svc:write:deploy', 'svc:write:dangerous'], reset),
+    route('POST /disaster-readiness/activate', deploys, activate),
+    route('POST /disaster-readiness/discard-activation', deploys, discardActivation),
+    route('POST /disaster-readiness/reset', deploys, reset),
   ],
   control: [
     control(
@@ -53,13 +40,8 @@ export const disasterReadiness: Area = {
 function workIn(world: World, ms: number): number {
   const work = ({ settings }: { readonly settings: ConfigurationSettings }) =>
     (settings.mode === 'warm' ? 10 : 5) / settings.snapshotIntervalMs + 20 / settings.validationIntervalMs;
-  return (
-    ms *
-    world
-      .of(configurations)
-      .all()
-      .reduce((sum, configuration) => sum + work(configuration), 0)
-  );
+  const rows = world.of(configurations).all();
+  return ms * rows.reduce((sum, configuration) => sum + work(configuration), 0);
 }
 
 /** Does what is due for one configuration. */
@@ -67,5 +49,5 @@ function wake(world: World, { configurationId }: { readonly configurationId: str
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;
   clearDisks(world, configuration.sourceAppEnvId, 'expired');
-  keepTicked(world, configuration, tick(configuration, momentOf(world, configuration)));
+  keep(world, tick(world, configuration));
 }

@@ -1,62 +1,17 @@
 // The journal of a configuration's operations: which one runs, which one holds the lock, how one begins and ends.
-import { SECOND, stepLengthMs } from './durations.ts';
-import type { Configuration, Operation, OperationKind, Phase, Pinned } from './model.ts';
+import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
+import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
 /** The number of operations that a configuration remembers. Activations and running operations are never forgotten. */
 const REMEMBERED = 50;
 
-/** A line for the ledger about a configuration, and its effects on other things. */
-export interface Happening {
-  readonly kind: string;
-  readonly operationId?: string;
-  readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** A disk stays behind under its retention policy. */
-  readonly retainsDisk?: true;
-  /** A recovered environment became live. */
-  readonly recovers?: Pinned;
-}
-
-/** A configuration after something happened to it. */
-export interface OperationOutcome {
-  readonly configuration: Configuration;
-  readonly happenings: readonly Happening[];
-}
-
-/** The circumstances outside of a configuration when something happens to it. */
-export interface Moment {
-  readonly now: number;
-  readonly newId: (prefix: string) => string;
-  /** The source environment exists and its region is up and takes snapshots. */
-  readonly sourceReachable: boolean;
-  readonly destinationUp: boolean;
-  /** The account can take the environment that a running activation would bring to life. */
-  readonly handoffPossible: boolean;
-  /** The source as it is now; absent when it is gone. */
-  readonly source: Configuration['source'] | undefined;
-}
-
-/** An outcome without changes. */
-export function unchanged(configuration: Configuration): OperationOutcome {
-  return { configuration, happenings: [] };
-}
-
 /** A configuration after these things happened to it. */
-export function happened(configuration: Configuration, ...happenings: readonly Happening[]): OperationOutcome {
-  return { configuration, happenings };
-}
-
-/** Goes on from an outcome, keeping what happened before. */
-export function andThen(
-  outcome: OperationOutcome,
-  next: (configuration: Configuration) => OperationOutcome,
-): OperationOutcome {
-  const after = next(outcome.configuration);
-  return { configuration: after.configuration, happenings: [...outcome.happenings, ...after.happenings] };
+export function happened(configuration: Configuration, ...happenings: readonly Happening[]): Configuration {
+  return { ...configuration, happenings: [...(configuration.happenings ?? []), ...happenings] };
 }
 
 /** An operation by its id. */
 export function operationOf(configuration: Configuration, operationId: string | undefined): Operation | undefined {
-  if (operationId === undefined) return undefined;
   return configuration.operations.find((operation) => operation.operationId === operationId);
 }
 
@@ -91,15 +46,9 @@ export function begin(
   configuration: Configuration,
   begun: { readonly operationId: string; readonly kind: OperationKind; readonly now: number; readonly pinned?: Pinned },
 ): Configuration {
-  const operation: Operation = {
-    operationId: begun.operationId,
-    kind: begun.kind,
-    phase: 'queued',
-    startedAt: begun.now,
-    failedSteps: 0,
-    stepDueAt: begun.now + stepLengthMs(begun.kind, 'queued'),
-    pinned: begun.pinned,
-  };
+  const { operationId, kind, now: startedAt, pinned } = begun;
+  const stepDueAt = startedAt + stepLengthMs(kind, 'queued');
+  const operation: Operation = { operationId, kind, phase: 'queued', startedAt, failedSteps: 0, stepDueAt, pinned };
   return { ...configuration, operations: remembered([...configuration.operations, operation]) };
 }
 
@@ -112,23 +61,15 @@ function remembered(operations: readonly Operation[]): readonly Operation[] {
 }
 
 /** Moves an operation into a phase and schedules its next step. */
-export function enter(configuration: Configuration, operation: Operation, phase: Phase, now: number): OperationOutcome {
-  const moved = { ...operation, phase, failedSteps: 0, stepDueAt: now + stepLengthMs(operation.kind, phase) };
-  return happened(withOperation(configuration, moved), {
-    kind: `${operation.kind}.phase`,
-    operationId: operation.operationId,
-    detail: { phase },
-  });
+export function enter(configuration: Configuration, operation: Operation, phase: Phase, now: number): Configuration {
+  const { kind, operationId } = operation;
+  const moved = { ...operation, phase, failedSteps: 0, stepDueAt: now + stepLengthMs(kind, phase) };
+  return happened(withOperation(configuration, moved), { kind: `${kind}.phase`, operationId, detail: { phase } });
 }
 
 /** Schedules another try of an operation's phase. */
-export function waitUntil(
-  configuration: Configuration,
-  operation: Operation,
-  at: number,
-  now: number,
-): OperationOutcome {
-  return unchanged(withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) }));
+export function waitUntil(configuration: Configuration, operation: Operation, at: number, now: number): Configuration {
+  return withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) });
 }
 
 /** Ends an operation and releases its lock; a receiver that goes on receiving becomes the active operation again. */
@@ -137,22 +78,20 @@ export function end(
   operation: Operation,
   outcome: NonNullable<Operation['outcome']>,
   now: number,
-): OperationOutcome {
+  leaves: Pick<Happening, 'retainsDisk'> = {},
+): Configuration {
+  const { kind, operationId } = operation;
   const phase: Phase = outcome === 'succeeded' ? 'succeeded' : 'failed';
   const ended = withOperation(configuration, { ...operation, stepDueAt: undefined, phase, outcome, endedAt: now });
-  return happened(withoutLock(ended, operation.operationId), {
-    kind: `${operation.kind}.${outcome}`,
-    operationId: operation.operationId,
-  });
+  return happened(withoutLock(ended, operationId), { kind: `${kind}.${outcome}`, operationId, ...leaves });
 }
 
 function withoutLock(configuration: Configuration, operationId: string): Configuration {
-  const { activeOperationId, checkOperationId, receiverOperationId, told } = configuration;
+  const { activeOperationId, receiverOperationId, told } = configuration;
   const receiver = receiverOperationId === operationId ? undefined : receiverOperationId;
   return {
     ...configuration,
     activeOperationId: activeOperationId === operationId ? receiver : activeOperationId,
-    checkOperationId: checkOperationId === operationId ? undefined : checkOperationId,
     told: { ...told, validationCleanup: undefined, failSteps: 0 },
   };
 }

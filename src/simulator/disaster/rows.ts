@@ -2,14 +2,13 @@
 // their own, so that a snapshot writes one small row.
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
-import { nextDueAt } from './progress/schedule.ts';
+import { nextDueAt } from './schedule.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
-import type { Configuration, CallRecord, RecoveryPoint, RetainedDisk } from './model.ts';
-import type { Happening, OperationOutcome } from './operations.ts';
+import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';
 
 /** A configuration as it is kept: without its points, with the timer that will wake it. */
-export interface StoredConfiguration extends Omit<Configuration, 'points'> {
+export interface StoredConfiguration extends Omit<Configuration, 'points' | 'happenings'> {
   readonly timer?: { readonly timerId: string; readonly at: number } | undefined;
 }
 
@@ -70,32 +69,23 @@ function pointsOf(world: World, configurationId: string): readonly StoredPoint[]
   return world.of(recoveryPoints).where('configuration', configurationId);
 }
 
-/** Stores the result of a timer; recovery points are touched only if they changed. */
-export function keepTicked(world: World, before: Configuration, outcome: OperationOutcome): void {
-  if (outcome.configuration.points !== before.points) keepPoints(world, before.points, outcome.configuration);
-  keepRow(world, outcome);
-}
-
-/** Stores the result of a call: rows, timer, ledger, and effects elsewhere. */
-export function keep(world: World, outcome: OperationOutcome, requestId?: string): void {
-  keepPoints(world, pointsOf(world, outcome.configuration.configurationId), outcome.configuration);
-  keepRow(world, outcome, requestId);
-}
-
-function keepRow(world: World, { configuration, happenings }: OperationOutcome, requestId?: string): void {
-  const { points: _points, ...row } = configuration;
+/** Stores what has happened to a configuration: rows, timer, ledger, and effects elsewhere. */
+export function keep(world: World, configuration: Configuration, requestId?: string): void {
+  const { points, happenings = [], ...row } = configuration;
+  const before = pointsOf(world, row.configurationId);
+  if (points !== before) keepPoints(world, before, configuration);
   world.of(configurations).put({ ...row, timer: wokenAt(world, configuration) });
   for (const happening of happenings) note(world, configuration, happening, requestId);
 }
 
-/** Removes a configuration with everything that belongs to it; `happenings` say what stays behind. */
-export function wipe(world: World, configuration: Configuration, happenings: readonly Happening[]): void {
+/** Removes a configuration with everything that belongs to it; the last happening says what stays behind. */
+export function wipe(world: World, configuration: Configuration, last: Happening): void {
   const { configurationId } = configuration;
   const timer = world.of(configurations).get(configurationId)?.timer;
   if (timer !== undefined) world.cancel(timer.timerId);
   for (const { pointId } of pointsOf(world, configurationId)) world.of(recoveryPoints).remove(pointId);
   world.of(configurations).remove(configurationId);
-  for (const happening of happenings) note(world, configuration, happening);
+  note(world, configuration, last);
 }
 
 /** Points are a sequence: old ones are dropped at its beginning, new ones are added at its end. */

@@ -1,47 +1,36 @@
-// The rest of the world as disaster readiness sees it: environments as sources, regions, and the recovered environment
-// that comes into being there.
+// The rest of the world as disaster readiness sees it: environments as sources, regions as destinations, and the recovered
+// environment that comes into being there.
 import { type App, apps, createApp } from '../apps/app.ts';
-import type { AreaCall } from '../area.ts';
 import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
 import { isDatabase } from '../apps/presets.ts';
 import { present } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
-import { date, listed } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import type { ActivationFacts } from './activation/admission.ts';
-import type { RegionFacts, SourceFacts } from './protection/eligibility.ts';
 import type { Configuration, Pinned, RetainedSource, TargetNames } from './model.ts';
-import { type Moment, runningActivation } from './operations.ts';
-import { nativeEngine } from './activation/promotion.ts';
+import { runningActivation } from './operations.ts';
 
 const VOLUME_CAPACITY = '10Gi';
+const WITHOUT_VOLUMES: readonly string[] = ['FUNCTION', 'JOB'];
 
-/** The environments of an account as a list shows them. */
-export function listedEnvironments(call: AreaCall, accountId: string): readonly Environment[] {
-  return listed(call, environments, 'account', accountId);
-}
-
-/** An environment of this account as a source; undefined when there is none. */
-export function sourceFacts(world: World, accountId: string, appEnvId: string): SourceFacts | undefined {
+/** An environment of this account; undefined when there is none. */
+export function environmentIn(world: World, accountId: string, appEnvId: string): Environment | undefined {
   const environment = world.of(environments).get(appEnvId);
-  return environment?.accountId === accountId ? factsOf(world, environment) : undefined;
+  return environment?.accountId === accountId ? environment : undefined;
 }
 
-/** An environment as a source: its facts for eligibility. */
-export function factsOf(world: World, environment: Environment): SourceFacts {
-  const { appEnvId, appId, name, region, volumes } = environment;
-  const app = world.of(apps).get(appId);
-  const dockerPreset = app?.dockerPreset ?? 'CUSTOM';
-  const source: RetainedSource = {
-    appId,
-    appName: app?.name ?? '',
-    environmentName: name,
-    region,
-    dockerPreset,
-    isDatabase: isDatabase(dockerPreset),
-    sizing: sizingOf(environment),
-  };
-  return { appEnvId, source, volumes };
+/** An environment as a source of protection. */
+export function sourceOf(world: World, environment: Environment): RetainedSource {
+  const { appId, name, region } = environment;
+  const app: Partial<App> = world.of(apps).get(appId) ?? {};
+  const { dockerPreset = 'CUSTOM', name: appName = '' } = app;
+  const sizing = sizingOf(environment);
+  return { appId, appName, environmentName: name, region, dockerPreset, isDatabase: isDatabase(dockerPreset), sizing };
+}
+
+/** The source of a configuration as it is now; undefined when it is gone. */
+export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configuration): RetainedSource | undefined {
+  const environment = environmentIn(world, accountId, sourceAppEnvId);
+  return environment && sourceOf(world, environment);
 }
 
 function sizingOf({ resources, volumes }: Environment): NonNullable<RetainedSource['sizing']> {
@@ -57,45 +46,53 @@ function sizingOf({ resources, volumes }: Environment): NonNullable<RetainedSour
   };
 }
 
-/** The regions there are. */
-export function regionFacts(world: World): readonly RegionFacts[] {
-  return world
-    .of(regions)
-    .all()
-    .map(({ name, up, supports }) => ({ name, up, supportsDisasterReadiness: supports.disasterReadiness }));
+/** The reasons why an environment cannot be protected; none when it can. */
+export function unsupportedReasons(world: World, environment: Environment): readonly string[] {
+  const { dockerPreset } = sourceOf(world, environment);
+  const reasons: string[] = [];
+  if (WITHOUT_VOLUMES.includes(dockerPreset)) reasons.push('presetUnsupported');
+  if (environment.volumes === 0) reasons.push('noPersistentVolume');
+  if (!supports(world, environment.region)) reasons.push('regionUnsupported');
+  if (eligibleDestinations(world, environment).length === 0) reasons.push('noEligibleDestination');
+  return reasons;
 }
 
-function isUp(world: World, region: string): boolean {
+/** The regions a source can be protected into: other regions first, its own last as it needs an acknowledgment. */
+export function eligibleDestinations(world: World, { region: own }: Pick<Environment, 'region'>): readonly string[] {
+  const all = world.of(regions).all();
+  const names = all.filter(({ name }) => supports(world, name)).map(({ name }) => name);
+  return [...names.filter((name) => name !== own), ...names.filter((name) => name === own)];
+}
+
+/** Tells if a region takes part in disaster readiness. */
+export function supports(world: World, region: string): boolean {
+  return world.of(regions).get(region)?.supports.disasterReadiness === true;
+}
+
+/** Tells if a region is up. */
+export function isUp(world: World, region: string): boolean {
   return world.of(regions).get(region)?.up === true;
 }
 
-/** The circumstances of a configuration at this moment. */
-export function momentOf(world: World, configuration: Configuration): Moment {
-  const { accountId, sourceAppEnvId, settings } = configuration;
-  const facts = sourceFacts(world, accountId, sourceAppEnvId);
-  const region = world.of(regions).get(facts?.source.region ?? '');
-  const target = runningActivation(configuration)?.pinned?.target;
-  return {
-    now: world.now,
-    newId: (prefix) => world.id(prefix),
-    sourceReachable: region?.up === true && region.supports.disasterReadiness,
-    destinationUp: isUp(world, settings.destinationRegion),
-    handoffPossible: target === undefined || obstacleTo(world, configuration, target) === undefined,
-    source: facts?.source,
-  };
+/** Tells if the region that a configuration copies to is up. */
+export function destinationUp(world: World, { settings }: Configuration): boolean {
+  return isUp(world, settings.destinationRegion);
 }
 
-/** The facts by which an activation into this target is judged. */
-export function activationFacts(world: World, configuration: Configuration, target: TargetNames): ActivationFacts {
-  return {
-    sourceRegionUp: isUp(world, configuration.source.region),
-    sameInstant: (one, other) => date(world, one) === date(world, other),
-    obstacle: obstacleTo(world, configuration, target),
-  };
+/** Tells if the source environment exists and its region is up and takes snapshots. */
+export function sourceReachable(world: World, configuration: Configuration): boolean {
+  const region = sourceNow(world, configuration)?.region ?? '';
+  return isUp(world, region) && supports(world, region);
+}
+
+/** Tells if the account can take the environment that a running activation would bring to life. */
+export function handoffPossible(world: World, configuration: Configuration): boolean {
+  const target = runningActivation(configuration)?.pinned?.target;
+  return target === undefined || obstacleTo(world, configuration, target) === undefined;
 }
 
 /** The reason why no recovered environment can have these names, if any. */
-function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames): string | undefined {
+export function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames) {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app is gone';
   const unique = world.readings['names.apps'] === 'unique';
   const taken = unique && world.of(apps).where('name', `${accountId}/${target.appName ?? ''}`).length > 0;
@@ -113,6 +110,12 @@ export function targetOf(world: World, configuration: Configuration) {
   if (live === undefined) return undefined;
   const { appEnvId, appId, name: environmentName } = live;
   return { appEnvId, appId, appName: world.of(apps).get(appId)?.name ?? '', environmentName };
+}
+
+/** The engine of a database that the service hands over itself; undefined for everything the user deploys. */
+export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | 'redis' | undefined {
+  if (dockerPreset === 'POSTGRESQL') return 'postgresql';
+  return dockerPreset === 'REDIS' ? 'redis' : undefined;
 }
 
 /**

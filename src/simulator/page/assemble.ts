@@ -23,7 +23,7 @@ export function assemblePage(): string {
     .replace('<script></script>', () => `<script>\n'use strict';\n${scripts().join('\n')}</script>`);
 }
 
-const sheets = ['base', 'layout', 'world', 'request', 'recovery', 'narrow'];
+const sheets = ['base', 'layout', 'parts'];
 
 function styles(): string {
   return sheets.map((name) => read(`styles/${name}.css`)).join('');

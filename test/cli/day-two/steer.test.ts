@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { steering, type Steering, type Waiting } from '../../../src/cli/day-two/steer.ts';
+import { steering, type Steering } from '../../../src/cli/day-two/steer.ts';
+import type { Waiting } from '../../../src/cli/machine.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { clusterOf } from '../support/in-memory.ts';
 import { ran } from '../support/spoken.ts';

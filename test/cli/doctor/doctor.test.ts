@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { doctor } from '../../../src/cli/doctor/doctor.ts';
 import { manifest } from '../../../src/crd/manifest.ts';
 import { identities } from '../../../src/kinds/identities.ts';
-import { leaseResource } from '../../../src/kube/lease/lease-spec.ts';
+import { leaseResource } from '../../../src/kube/lease.ts';
 import type { ClusterAction } from '../../../src/engine/ports.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { folderOf } from '../support/folder.ts';
@@ -44,8 +44,23 @@ beforeEach(async () => {
   await world.run(100_000);
 });
 
+/** The lease as the operator has renewed it, by its own clock. */
+function renewed(renewTime: string): void {
+  const lease = world.cluster.get(leaseResource, 'apphosting-system', 'apphosting-operator');
+  const spec = { holderIdentity: 'operator-0', renewTime };
+  world.cluster.update(leaseResource, 'apphosting-system', 'apphosting-operator', { ...lease, spec }, 'object');
+}
+
+const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+/** Runs it; `meanwhile` happens where it waits. */
+function runWhile(meanwhile: () => void, ...args: readonly string[]) {
+  const time = { nowMs: () => Date.now(), pause: async () => meanwhile() };
+  return ran((given, speaks) => doctor(given, speaks, clusterOf(world), time), args);
+}
+
 function run(...args: readonly string[]) {
-  return ran((given, speaks) => doctor(given, speaks, clusterOf(world)), args);
+  return runWhile(() => undefined, ...args);
 }
 
 describe('doctor', () => {
@@ -70,14 +85,46 @@ describe('doctor', () => {
   });
 
   it('says that nobody leads', async () => {
-    const lease = world.cluster.get(leaseResource, 'apphosting-system', 'apphosting-operator');
-    const spec = { holderIdentity: 'operator-0', renewTime: '2026-01-01T00:00:00Z' };
-    world.cluster.update(leaseResource, 'apphosting-system', 'apphosting-operator', { ...lease, spec }, 'object');
+    renewed('2026-01-01T00:00:00Z');
 
     const { code, out } = await run();
 
     expect(out).toMatch(/^error +Lease +apphosting-system\/apphosting-operator +nobody leads, the last time/m);
+    expect(out).not.toContain('Clock');
     expect(code).toBe(2);
+  });
+
+  it.each([
+    ['ahead of', 40_000],
+    ['behind', -40_000],
+  ])('says that the clock of the operator is %s the others, and that it leads', async (how, ms) => {
+    renewed(fromNow(ms));
+
+    const { code, out } = await runWhile(() => renewed(fromNow(ms + 2_000)), '--fail-on', 'warning');
+
+    expect(out).toMatch(/^ok +Lease +\S+ +operator-0 leads/m);
+    const clock = new RegExp(`^warning +Clock +\\S+ +the clock of the operator is \\d+ s ${how} this machine`, 'mu');
+    expect(out).toMatch(clock);
+    expect(code).toBe(2);
+  });
+
+  it('says nothing of its clock where another one takes over', async () => {
+    renewed(fromNow(-40_000));
+
+    const { out } = await runWhile(() => renewed(fromNow(0)));
+
+    expect(out).toContain('operator-0 leads');
+    expect(out).toContain('everything is in order');
+  });
+
+  it('says that this machine and the API server disagree', async () => {
+    const cluster = clusterOf(world);
+    const api = Object.assign(cluster.api, { serverDate: () => ({ dateMs: Date.now() - 90_000, seenAt: 0 }) });
+
+    const { out } = await ran((given, speaks) => doctor(given, speaks, { ...cluster, api }), ['-o', 'short']);
+
+    expect(out).toMatch(/^warning +Clock +clock +this machine and the API server are 90 s apart/m);
+    expect(out).toMatch(/^warning +Clock +\S+operator +the clock of the operator is 90 s ahead of the API server/m);
   });
 
   it('names the verb that is missing for one check, makes the others, and ends with 1', async () => {

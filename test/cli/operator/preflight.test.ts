@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { preflight } from '../../../src/cli/operator/preflight.ts';
 import { KubeError } from '../../../src/engine/ports.ts';
 import type { ServerVersion } from '../../../src/kube/client/client.ts';
-import { MemoryCluster } from '../../../src/cli/in-memory/cluster.ts';
+import { MemoryCluster } from '../../support/memory-cluster.ts';
 import { MemoryKube } from '../../support/memory-kube.ts';
 import { VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
 

@@ -4,7 +4,7 @@ import type { AccountReader, AccountReading } from '../../../src/cli/account/rea
 import { loadDocuments } from '../../../src/cli/documents/load.ts';
 import { makePlan } from '../../../src/cli/plan/make-plan.ts';
 import type { Plan } from '../../../src/cli/plan/model.ts';
-import { liveActor } from '../../../src/cli/plan/scenes.ts';
+import { liveActor, sortDocuments } from '../../../src/cli/plan/scenes.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import { resourceOf } from '../../../src/cli/operator/operator.ts';
 import { InProcess } from '../../support/in-process.ts';
@@ -61,15 +61,11 @@ async function planned(world: InProcess, wanted: Readonly<Record<string, object>
   const folder = folderOf({ 'all.yaml': objects.join('\n---\n') });
   return makePlan({
     name: 'test',
-    documents: await loadDocuments(folder),
-    base: undefined,
-    live: kinds.flatMap((kind) => world.cluster.all(resourceOf(kind))).map(liveActor),
-    liveProblems: [],
-    readers: [readerOf(world)],
-    namespace: 'team',
-    requestsPerSecond: 5,
-    only: [],
     from: folder,
+    wanted: sortDocuments(await loadDocuments(folder), 'team'),
+    live: { actors: kinds.flatMap((kind) => world.cluster.all(resourceOf(kind))).map(liveActor), problems: [] },
+    readers: [readerOf(world)],
+    requestsPerSecond: 5,
   });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { begun, doubted, isInDoubt, notDone } from '../../../src/engine/kind/planner/sent-fingerprints.ts';
+import { begun, doubted, isInDoubt, notDone } from '../../../src/engine/kind/planner/compare.ts';
 
 const known = { generation: 3, prints: { a: 'v1:a', b: 'v1:b' } };
 

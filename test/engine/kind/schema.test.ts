@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { lifecycle, managementPolicy, onDelete, specInAccount } from '../../../src/engine/kind/schema/parts.ts';
-import { atMostOne, exactlyOne, immutable, rulesOf, withRule } from '../../../src/engine/kind/schema/rules.ts';
 import {
+  atMostOne,
+  exactlyOne,
+  immutable,
+  rulesOf,
+  withRule,
   choice,
   fields,
   flag,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { shownInstead } from '../../../src/engine/kind/planner/compare.ts';
-import { Secret } from '../../../src/base/secret.ts';
+import { Secret } from '../../../src/base/json.ts';
 
 describe('what the service shows instead of what is wanted', () => {
   it.each([

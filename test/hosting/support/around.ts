@@ -1,4 +1,4 @@
-import type { Entropy } from '../../../src/base/clock.ts';
+import type { Entropy } from '../../../src/base/time.ts';
 import type { Log, Metrics } from '../../../src/engine/ports.ts';
 import type { HostRules } from '../../../src/hosting/wire/hosts.ts';
 

@@ -1,7 +1,7 @@
 import type { Outcome, Read, Request, Service, Snapshot } from '../../../src/engine/ports.ts';
-import { openHosting } from '../../../src/hosting/open.ts';
+import { openHosting } from '../../../src/hosting/service.ts';
 import type { Wire } from '../../../src/hosting/wire/wire.ts';
-import { Secret } from '../../../src/base/secret.ts';
+import { Secret } from '../../../src/base/json.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { settle, VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
 import { collector, loopbackRules, steadyEntropy } from './around.ts';

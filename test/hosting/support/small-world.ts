@@ -3,7 +3,7 @@ import { Credential } from '../../../src/hosting/credential.ts';
 import { Mirror } from '../../../src/hosting/mirror/mirror.ts';
 import { openTransport } from '../../../src/hosting/wire/transport.ts';
 import type { WireRequest, WireResponse } from '../../../src/hosting/wire/wire.ts';
-import { Secret } from '../../../src/base/secret.ts';
+import { Secret } from '../../../src/base/json.ts';
 import { VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
 import { collector, steadyEntropy } from './around.ts';
 import { answer, pathOf, scriptedWire } from './scripted-wire.ts';

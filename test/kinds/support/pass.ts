@@ -1,10 +1,9 @@
-import type { Json } from '../../../src/base/json.ts';
-import { OperatorKey } from '../../../src/engine/objects/fingerprint.ts';
+import { type Json, Secret } from '../../../src/base/json.ts';
+import { OperatorKey } from '../../../src/engine/kind/planner/compare.ts';
 import type { KindDefinition } from '../../../src/engine/kind/contract/define.ts';
 import type { AccountView, Pass, Referred, Subject, View } from '../../../src/engine/kind/contract/pass.ts';
 import type { Call, Memory, Step } from '../../../src/engine/kind/contract/step.ts';
 import type { Read, ReadProblem, Snapshot } from '../../../src/engine/ports.ts';
-import { Secret } from '../../../src/base/secret.ts';
 
 const key = new OperatorKey(new Secret('a key made up for tests'));
 

@@ -1,7 +1,7 @@
 import { resourceOf } from '../../../src/cli/operator/operator.ts';
 import type { KubeObject } from '../../../src/engine/ports.ts';
 import { kinds } from '../../../src/kinds/index.ts';
-import { eventResource } from '../../../src/kube/events/events.ts';
+import { eventResource } from '../../../src/kube/events.ts';
 import { InProcess, type InProcessOptions } from '../../support/in-process.ts';
 import { flawsOf } from '../../support/status-checker.ts';
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
-import { request } from 'undici';
 import { inject, onTestFinished } from 'vitest';
 import type { BreakablePlane } from '../../support/breakable-plane.ts';
 import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
+import { answersOk } from '../../../src/sandbox/control-plane/programs.ts';
 import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
 import { type Api, kubectl } from './kubernetes.ts';
 
@@ -71,14 +71,4 @@ async function argumentsOf(api: Api, namespace: string): Promise<readonly string
   const { body } = await api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/apphosting-operator`);
   const { spec } = body as { spec: { template: { spec: { containers: readonly { args: readonly string[] }[] } } } };
   return (spec.template.spec.containers[0]?.args ?? []).map((arg) => arg.replace('$(POD_NAMESPACE)', namespace));
-}
-
-async function answersOk(url: string): Promise<boolean> {
-  try {
-    const { statusCode, body } = await request(url, { signal: AbortSignal.timeout(2_000) });
-    await body.dump();
-    return statusCode === 200;
-  } catch {
-    return false;
-  }
 }

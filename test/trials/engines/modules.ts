@@ -18,8 +18,8 @@ export async function moduleOf(folder: string, module: string): Promise<string> 
 
 /** Has the definitions in these files served by a cluster. */
 export async function define(plane: ClusterAccess, paths: readonly string[]): Promise<void> {
-  const texts = await Promise.all(paths.map((path) => readFile(path, 'utf8')));
-  const manifests = texts.flatMap((text, at) => manifestsOf(text, paths[at] ?? ''));
+  const texts = await Promise.all(paths.map(async (path) => [path, await readFile(path, 'utf8')] as const));
+  const manifests = manifestsOf(new Map(texts));
   const cluster = clusterAt(plane);
   for (const manifest of manifests) await cluster.apply(manifest);
   await cluster.established(manifests.map(({ metadata }) => metadata.name));

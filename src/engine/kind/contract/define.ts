@@ -2,6 +2,22 @@ import type { z } from 'zod';
 import type { Pass } from './pass.ts';
 import type { Memory, Showing, Step } from './step.ts';
 
+/** The API group of every kind. */
+export const group = 'apphosting.dev';
+/** The version of every kind. */
+export const version = 'v1alpha1';
+/** The one finalizer. */
+export const finalizer = 'apphosting.dev/hosting';
+
+/** Annotations that users steer an object with. */
+export const annotations = {
+  paused: 'apphosting.dev/paused',
+  reconcileAt: 'apphosting.dev/reconcile-at',
+  acceptEndpoint: 'apphosting.dev/accept-endpoint',
+  acceptMissing: 'apphosting.dev/accept-missing',
+  onDelete: 'apphosting.dev/on-delete',
+} as const;
+
 /** A key of a Secret or ConfigMap in the object's own namespace, and where the spec asks for it. */
 export interface MaterialNeed {
   readonly name: string;

@@ -1,6 +1,5 @@
-import type { Json } from '../../../base/json.ts';
+import type { Json, Secret } from '../../../base/json.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
-import type { Secret } from '../../../base/secret.ts';
 import type { Memory, Notes, Ownership } from './step.ts';
 
 /** The object as a kind sees it. */
@@ -94,7 +93,7 @@ export interface Related {
 }
 
 /** How many resources of a kind use an account. */
-export interface Use {
+interface Use {
   readonly kind: string;
   readonly total: number;
   readonly ready: number;
@@ -128,7 +127,7 @@ export interface Powers {
 }
 
 /** Everything that a kind decides on: pure data and pure look-ups. The same pass gives the same step. */
-export interface Pass<Spec, Facts> {
+export interface Pass<Spec = unknown, Facts = unknown> {
   readonly subject: Subject;
   readonly spec: Spec;
   readonly memory: Memory<Facts>;

@@ -44,7 +44,7 @@ export interface JournalEntry {
 export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
 
 /** What the engine remembers of an object in its status. */
-export interface Memory<Facts> {
+export interface Memory<Facts = unknown> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   /** Where the id lives; a mismatch with the account sends nothing. */
@@ -70,7 +70,7 @@ export interface Told {
 }
 
 /** One request, with everything the engine must know to send it safely. */
-export interface Call<Facts> {
+export interface Call<Facts = unknown> {
   readonly request: Request;
   /** The call in the words of the user's YAML: `create contact point "On call"`. */
   readonly words: string;
@@ -138,7 +138,7 @@ interface AwaitedRead {
 }
 
 /** What status says now. */
-export type Verdict<Facts> = Aside<Facts> & {
+export type Verdict<Facts = unknown> = Aside<Facts> & {
   /** Conditions of the verdict itself; each replaces the shown one of its type. */
   readonly conditions?: readonly OwnCondition[];
 } & (
@@ -161,7 +161,7 @@ export type Verdict<Facts> = Aside<Facts> & {
   );
 
 /** The single next thing to do for an object. */
-export type Step<Facts> =
+export type Step<Facts = unknown> =
   | Verdict<Facts>
   | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
   /** Writes down what is about to be sent, and sends nothing: the next step looks again and then resumes it. */
@@ -204,14 +204,15 @@ export interface OwnCondition {
 }
 
 /** What a kind shows in status beside the verdict. */
-export interface Showing<Facts> {
+export interface Showing<Facts = unknown> {
   /** The object could not be seen this time: its conditions and lists stay as status has them. */
   readonly unseen?: boolean;
   readonly facts: Facts;
   readonly conditions: readonly OwnCondition[];
-  readonly drift: readonly Drift[];
-  readonly unverified: readonly string[];
-  readonly leftover: readonly string[];
+  /** Each of these lists is empty where it is left out. */
+  readonly drift?: readonly Drift[];
+  readonly unverified?: readonly string[];
+  readonly leftover?: readonly string[];
   /** Events to publish once, when this is written. */
   readonly notices?: readonly Notice[];
 }

@@ -1,10 +1,10 @@
-import { sameJson } from '../../../base/json.ts';
-import type { Json } from '../../../base/json.ts';
-import { Secret } from '../../../base/secret.ts';
+/** How the spec differs from the service, and the fingerprints by which it is known what was sent and applied. */
+import { sameJson, type Json, canonicalJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
-import { isInDoubt, overwritable } from './sent-fingerprints.ts';
-import type { Drift } from '../contract/step.ts';
+import type { Drift, Memory, Call } from '../contract/step.ts';
+import { isoSeconds } from '../../../base/time.ts';
+import { createHash, createHmac } from 'node:crypto';
 
 /** How the spec differs from the service. */
 export interface Difference {
@@ -21,6 +21,20 @@ export interface Difference {
   /** Fields whose newest value an older call may still overwrite, with the wall time until when. */
   readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
+}
+
+/** A field that is text; empty when it is not stated. */
+export function textIn(fields: Fields, field: string): string {
+  const value = fields[field];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Fields without those that are not stated. */
+export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
+  const rows = Object.entries(fields).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, value] as const],
+  );
+  return Object.fromEntries(rows);
 }
 
 /** Whether two values are the same, looking into secrets. */
@@ -65,16 +79,12 @@ export function shownInstead(observed: Json | undefined, wanted: Json | undefine
 }
 
 /** Redacts an observed value, which was kept unredacted for the comparison. */
-function withoutSecrets<Spec, Facts>({ shown: safe }: Pass<Spec, Facts>, value: Json | undefined): Json | undefined {
+function withoutSecrets({ shown: safe }: Pass, value: Json | undefined): Json | undefined {
   return typeof value === 'string' && safe !== undefined ? safe(value) : value;
 }
 
 /** Compares what the spec wants with what the service shows, and what it never shows with what was last sent. */
-export function compare<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  observed: Fields,
-): Difference {
+export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Difference {
   const differing: Record<string, Json> = {};
   const unsent: Record<string, Json> = {};
   const prints: Record<string, string> = {};
@@ -111,22 +121,14 @@ export function compare<Spec, Facts, Item>(
  * Why a field has a fingerprint: `sent`, to know the value last sent where the service does not show it or drift is only
  * reported; `set`, to know that it was set once. Undefined for a field without one.
  */
-export function rememberedAs<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  field: string,
-): 'sent' | 'set' | undefined {
+export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent' | 'set' | undefined {
   if (plan.hidden?.(field, pass) === true || plan.hiddenAtTimes?.(field) === true) return 'sent';
   if (plan.lifecycle(pass.spec).drift === 'Report') return 'sent';
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
 /** A fingerprint of a lost key says nothing; while the spec is the one that was applied, it is taken as unchanged. */
-export function stateOfHidden<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  field: string,
-  print: string,
-): 'sent' | 'unsent' | 'unknownKey' {
+export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
   // An older call may have overwritten it: it is sent once more when that call can no longer arrive.
@@ -140,4 +142,293 @@ export function stateOfHidden<Spec, Facts>(
 /** The key that a fingerprint was made with, by its name. */
 export function keyOf(print: string): string {
   return print.split(':', 1)[0] ?? '';
+}
+
+// ---- fingerprints ----------------------------------------------------------------------------------------------
+
+const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
+const nameLength = 12;
+const signLength = 4;
+
+/**
+ * The operator's own key. It makes fingerprints of values that the service never shows, and marks of objects that we created.
+ */
+export class OperatorKey {
+  readonly #key: Secret;
+  /** Identifies the key, so that a fingerprint made with another key is recognised as such. */
+  readonly id: string;
+
+  constructor(key: Secret) {
+    this.#key = key;
+    this.id = createHash('sha256').update(key.reveal()).digest('hex').slice(0, 8);
+  }
+
+  /** `<keyId>:<digest>` of a value; equal values have equal fingerprints, and nothing else can be learned from one. */
+  print(value: Json): string {
+    return `${this.id}:${createHmac('sha256', this.#key.reveal()).update(canonicalJson(value)).digest('hex').slice(0, 32)}`;
+  }
+
+  /** The mark of one object in one account: `apphosting:` and 16 characters. The last four prove that this key made it. */
+  marker(endpoint: string, accountId: string, uid: string): string {
+    return this.#signed(`apphosting:${this.#letters(`marker|${endpoint}|${accountId}|${uid}`, nameLength)}`);
+  }
+
+  /** True when this key made the mark. */
+  isOwn(marker: string): boolean {
+    return this.#signed(marker.slice(0, 'apphosting:'.length + nameLength)) === marker;
+  }
+
+  #signed(name: string): string {
+    return `${name}${this.#letters(`mark of|${name}`, signLength)}`;
+  }
+
+  #letters(text: string, length: number): string {
+    const digest = createHmac('sha256', this.#key.reveal()).update(text).digest();
+    return [...digest.subarray(0, length)].map((byte) => base32[byte % 32] ?? '').join('');
+  }
+}
+
+// ---- fingerprints of what was sent -----------------------------------------------------------------------------
+//
+// Fingerprints of values that were sent and that the service does not show.
+//
+// A fingerprint stands for what the service holds. Around it a mark says how sure that is:
+//   `F`        the service answered that it took the value with fingerprint F
+//   `?S T>B`   a call from before time T that carries the value S is under way, or its answer was lost; before it, B was known
+//   `?S T`     the outcome of that call will never be known; without S it was more than one value, or an unknown one
+//   `@T F`     the service took F, but an older call with another value may still arrive until time T: then F is sent once more
+//
+// Guarantees: a value whose outcome is unknown counts as unsent, so that whatever is wanted is sent; a refusal takes back just
+// the newest call; a value that may be overwritten by a late call is sent again after it can no longer arrive.
+//
+// Why: docs/design/at-most-once.md#mark-changed-fields-as-in-doubt-before-the-call
+
+type Prints = Readonly<Record<string, string>>;
+type Applied = Memory['applied'];
+
+const doubt = '?';
+const late = '@';
+/** Stands for a time: the call overwrites nothing, even if it arrives late. */
+const harmless = 'never';
+/** Times in marks are rounded up to so many horizons, so that repeated tries of a call need no status write each. */
+const stepHorizons = 5;
+
+/** True when the service may hold the value of a call whose outcome is unknown. */
+export function isInDoubt(print: string | undefined): boolean {
+  return print?.startsWith(doubt) === true;
+}
+
+/** A call that carries a field, as its mark says: fingerprint of the value and time of the decision, each where known. */
+interface Lost {
+  readonly sent: string;
+  readonly at: string;
+}
+
+/** The fingerprints of a call's values, and when it is sent. */
+interface Sending {
+  readonly prints: Prints;
+  /** Undefined for a call that overwrites nothing when it arrives late: a creation. */
+  readonly wallMs: number | undefined;
+  readonly horizonMs: number;
+}
+
+/** Parses the mark of a call under way: the call, and what was known before it. */
+function underWay(print: string): (Lost & { readonly before: string }) | undefined {
+  const end = isInDoubt(print) ? print.indexOf('>') : -1;
+  return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
+}
+
+/** Parses the mark of a call whose outcome will never be known. */
+function lostOf(mark: string): Lost {
+  const [sent = '', at = ''] = mark.slice(doubt.length).split(' ');
+  return { sent, at };
+}
+
+function markOf({ sent, at }: Lost): string {
+  return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
+}
+
+/** The memory while a call that carries these fields is under way. */
+export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
+  if (applied === undefined && fields.length === 0) return undefined;
+  const { generation, prints } = doubted(applied, []);
+  const at = sending === undefined ? '' : timeOf(sending);
+  const marked = fields.map((field) => {
+    const mark = markOf({ sent: sending?.prints[field] ?? '', at });
+    return [field, `${mark}>${prints[field] ?? ''}`];
+  });
+  return { generation, prints: { ...prints, ...(Object.fromEntries(marked) as Prints) } };
+}
+
+function timeOf({ wallMs, horizonMs }: Sending): string {
+  const stepMs = stepHorizons * horizonMs;
+  return wallMs === undefined ? harmless : isoSeconds(Math.ceil(wallMs / stepMs) * stepMs);
+}
+
+/** The memory when the outcome for these fields, and for the newest call, will never be known. */
+export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
+  const { generation = -1, prints = {} } = applied ?? {};
+  const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
+  const marked = fields.map((field) => [field, doubt]);
+  return { generation, prints: Object.fromEntries([...lasting, ...marked]) as Prints };
+}
+
+/** The mark of a call whose outcome will never be known; with another one before it, any of their values may arrive. */
+function withoutEnd(print: string): string {
+  const open = underWay(print);
+  if (open === undefined) return print;
+  const isAlone = !isInDoubt(open.before) && !open.before.startsWith(late);
+  const isSame = isInDoubt(open.before) && lostOf(open.before).sent === open.sent;
+  return markOf({ sent: isAlone || isSame ? open.sent : '', at: open.at });
+}
+
+/** The memory before the newest call: it was not carried out. */
+export function notDone(applied: Applied): Applied {
+  if (applied === undefined) return undefined;
+  const before = Object.entries(applied.prints).flatMap(([field, print]) => {
+    const known = underWay(print)?.before ?? print;
+    return known === '' ? [] : [[field, known] as const];
+  });
+  return { ...applied, prints: Object.fromEntries(before) };
+}
+
+/** Until when an older call may overwrite the value of a field, and that value's fingerprint. */
+function overwritable(print: string | undefined): { readonly untilMs: number; readonly print: string } | undefined {
+  if (print?.startsWith(late) !== true) return undefined;
+  const [until = '', value = ''] = print.slice(late.length).split(' ');
+  return { untilMs: Date.parse(until), print: value };
+}
+
+/** The times from which it follows until when a lost call may arrive. */
+interface Horizon {
+  readonly wallMs: number;
+  /** A call ends this long after its decision; what is late arrives within the horizon after that. */
+  readonly callMs: number;
+  readonly horizonMs: number;
+}
+
+/**
+ * The fingerprint of a value that the service has just accepted; `before` is the one from the time of the decision. A late
+ * call with the same value does no harm.
+ */
+function taken(print: string, before: string | undefined, horizon: Horizon): string {
+  const untilMs = mayArriveUntil(print, before, horizon);
+  return untilMs <= horizon.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
+}
+
+/** Until when an older call with another value may arrive. */
+function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Horizon): number {
+  const older = overwritable(before);
+  if (older !== undefined) return older.untilMs;
+  if (before === undefined || !isInDoubt(before)) return Number.NEGATIVE_INFINITY;
+  const { sent, at } = lostOf(withoutEnd(before));
+  if (sent === print || at === harmless) return Number.NEGATIVE_INFINITY;
+  return (at === '' ? wallMs : Date.parse(at) + callMs) + horizonMs;
+}
+
+// ---- fingerprints of what was applied --------------------------------------------------------------------------
+//
+// Fingerprints of what was applied, from which a later pass knows what was sent of hidden fields, and which removed fields
+// the service keeps.
+
+/** Hidden and kept fields that were set once and are no longer wanted: the interface shows no way to clear them. */
+export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
+  if (pass.subject.deleting) return [];
+  const desired = plan.desired(pass);
+  return Object.keys(pass.memory.applied?.prints ?? {})
+    .filter((field) => desired[field] === undefined && plan.replaced?.(field, desired) !== true)
+    .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
+}
+
+/** The fingerprints to keep: of wanted and of left-over fields; `sent` are the fields of the answered call. */
+function printsOf(
+  plan: ObjectPlan,
+  pass: Pass,
+  difference: Difference,
+  sent: readonly string[],
+): Readonly<Record<string, string>> {
+  const known = pass.memory.applied?.prints ?? {};
+  const leftover = leftoverOf(plan, pass).flatMap((field) =>
+    known[field] === undefined ? [] : [[field, known[field]]],
+  );
+  return { ...Object.fromEntries(leftover), ...afterAnswer(pass, difference, sent) };
+}
+
+/** The fingerprints of the wanted values, marked where an older call may still overwrite them. */
+function afterAnswer(
+  pass: Pass,
+  { prints, overwritable }: Difference,
+  sent: readonly string[],
+): Readonly<Record<string, string>> {
+  const known = pass.memory.applied?.prints ?? {};
+  const rows = Object.entries(prints).map(([field, print]) => {
+    if (sent.includes(field)) return [field, taken(print, known[field], pass)];
+    return [field, field in overwritable ? known[field] : print];
+  });
+  return Object.fromEntries(rows) as Readonly<Record<string, string>>;
+}
+
+/** The memory while an update is under way: its fields count as in doubt. */
+export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
+  const { applied } = pass.memory;
+  const fields = Object.keys(now).filter((field) => {
+    const how = rememberedAs(plan, pass, field);
+    return how === 'sent' || (how === 'set' && applied?.prints[field] === undefined);
+  });
+  const facts = plan.requests.supposedOfUpdate?.(now, pass);
+  if (fields.length === 0 && facts === undefined) return {};
+  return {
+    meanwhile: {
+      ...(fields.length > 0 && {
+        applied: begun(applied, fields, { prints: printed(pass, now), wallMs: pass.wallMs, horizonMs: pass.horizonMs }),
+      }),
+      ...(facts !== undefined && { facts }),
+    },
+  };
+}
+
+function printed(pass: Pass, values: Fields): Readonly<Record<string, string>> {
+  const rows = Object.entries(values).flatMap(([field, value]) =>
+    value === undefined ? [] : [[field, pass.print(value)]],
+  );
+  return Object.fromEntries(rows) as Readonly<Record<string, string>>;
+}
+
+/** The memory when the whole spec was applied; `sent` are the fields of the call that was answered. */
+export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
+  return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
+}
+
+/** The memory when only these fields were applied yet. */
+export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
+  const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
+  return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
+}
+
+/** The values of these fields only. */
+export function only<Value>(
+  values: Readonly<Record<string, Value>>,
+  fields: readonly string[],
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(Object.entries(values).filter(([field]) => fields.includes(field)));
+}
+
+/**
+ * The fields that count as applied to an adopted object, once it was read. With drift `Report`: every field that the
+ * service shows. When the spec names the id and all shown fields equal the spec: the hidden fields too, so that nothing is
+ * sent before the spec changes. Undefined when already decided.
+ *
+ * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
+ */
+export function asFound(plan: ObjectPlan, pass: Pass, { differing }: Pick<Difference, 'differing'>): Memory['applied'] {
+  const { ownership, applied, id } = pass.memory;
+  if (ownership !== 'Adopted' || applied !== undefined) return undefined;
+  const isReported = plan.lifecycle(pass.spec).drift === 'Report';
+  const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
+  const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
+  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => {
+    return isHidden(field) ? isAlike : isReported;
+  });
+  if (!isReported && rows.length === 0) return undefined;
+  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
 }

@@ -1,17 +1,23 @@
 /**
- * Creates an object at most once, although the service makes a new one at every call.
+ * Gives a resource its object: finds it, adopts it, or creates it at most once, although the service makes a new one at every
+ * call.
  *
  * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
  * one open create per name and collection.
  */
-import { adoptionOf, ambiguous, bind, boundTo, isMarked, notGranted } from './binding.ts';
-import { isSameName, rememberedAs } from './compare.ts';
-import { denied, lookAfterDenial, namesake } from './denial.ts';
-import type { Pass } from '../contract/pass.ts';
-import { definedOf, type Fields, type ObjectPlan } from './plan.ts';
-import { begun } from './sent-fingerprints.ts';
-import { readOf } from './reading.ts';
-import { mostExcluded, type CreateIntent, type Step } from '../contract/step.ts';
+import { isSameName, rememberedAs, begun, keyOf, sameField, definedOf } from './compare.ts';
+import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
+import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
+import { type Fields, type ObjectPlan } from './plan.ts';
+import {
+  mostExcluded,
+  type CreateIntent,
+  type Step,
+  type Memory,
+  type Ownership,
+  type Verdict,
+  type JournalEntry,
+} from '../contract/step.ts';
 
 /**
  * An object that waits for a name looks again after an eighth of its waiting time, so that many waiting objects cost
@@ -21,10 +27,7 @@ const firstTurnMs = 2_000;
 const longestTurnMs = 30_000;
 
 /** The first step towards an object that has no id yet: find it, adopt it, or create it. */
-export function findOrCreate<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): Step<Facts> {
+export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
   const since = emptySince(plan, pass);
@@ -47,7 +50,8 @@ export function findOrCreate<Spec, Facts, Item>(
   if (taken !== undefined) return taken;
   const held = mayNotCreate(pass, list.key, name);
   if (held !== undefined) return held;
-  const lacking = lookAfterDenial(plan, pass, undefined);
+  const { deniedAt } = pass.notes;
+  const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
   const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
   // Existing objects of this name belong to other resources: exclude them when looking for ours.
@@ -59,12 +63,7 @@ export function findOrCreate<Spec, Facts, Item>(
  * The step for an existing object of this name without an owner; undefined when it is gone and only a lagging list shows
  * it.
  */
-function takenBy<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  name: string,
-  id: string,
-): Step<Facts> | undefined {
+function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step | undefined {
   const single = plan.single(id);
   const shown = pass.view.one(single, id);
   if (shown === undefined || shown.snapshot.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
@@ -77,17 +76,12 @@ function takenBy<Spec, Facts, Item>(
  * How new a list must be to show that nothing exists yet. An object with our mark cannot be older than this process's
  * knowledge of the resource, so many new resources can share one list.
  */
-function emptySince<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): number {
+function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
 }
 
 /** The call that creates the object, with all that is needed to find it again when its answer is lost. */
-export function create<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  intent: CreateIntent,
-  attempt: number,
-): Step<Facts> {
+function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: number): Step {
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
   const words = `create ${plan.noun} "${intent.name}"`;
@@ -106,7 +100,7 @@ export function create<Spec, Facts, Item>(
       words,
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
-      obstacle: namesake(plan, pass),
+      obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal) => denied(plan, pass, words, refusal),
       meanwhile: {
         applied: begun(pass.memory.applied, Object.keys(prints), {
@@ -131,7 +125,7 @@ export function create<Spec, Facts, Item>(
 }
 
 /** The wanted fields that creation takes. */
-export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Fields {
+function creatable(plan: ObjectPlan, pass: Pass): Fields {
   const later = new Set(plan.afterCreation ?? []);
   return Object.fromEntries(
     Object.entries(plan.desired(pass)).filter(([field, value]) => value !== undefined && !later.has(field)),
@@ -139,32 +133,12 @@ export function creatable<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>
 }
 
 /** The step that holds back every create at the moment; undefined when none. */
-export function mayNotCreate<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  collection: string,
-  name: string,
-): Step<Facts> | undefined {
-  if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
-  }
-  if (pass.quarantineMs > 0) {
-    return {
-      is: 'wait',
-      reason: 'TakeOver',
-      message:
-        'this operator has just taken over; nothing is created until calls of its predecessor can no longer arrive',
-      retryInMs: pass.quarantineMs,
-    };
-  }
-  return createdElsewhere(pass, collection, name);
+function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
+  return sightLost(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
 
 /** Waits while another resource is creating an object of this name. */
-function createdElsewhere<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
-  collection: string,
-  name: string,
-): Step<Facts> | undefined {
+function createdElsewhere(pass: Pass, collection: string, name: string): Step | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
   const message = `${other} is creating "${name}"; this one takes its turn after it`;
@@ -173,12 +147,7 @@ function createdElsewhere<Spec, Facts>(
   return { is: 'wait', reason: 'CreateInProgress', message, retryInMs, note: { ...pass.notes, waitsSince } };
 }
 
-function alreadyExists<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  name: string,
-  ids: readonly string[],
-): Step<Facts> {
+function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly string[]): Step {
   const [id] = ids;
   const what =
     ids.length === 1
@@ -189,4 +158,193 @@ function alreadyExists<Spec, Facts, Item>(
   if (no !== undefined) return wish === 'ByName' ? no : { ...no, reason: 'AlreadyExists' };
   const how = ids.length === 1 ? `it, set spec.externalId: ${id}` : 'one, set spec.externalId';
   return { is: 'stall', reason: 'AlreadyExists', message: `${what}; to adopt ${how}` };
+}
+
+// ---- binding an object -----------------------------------------------------------------------------------------
+//
+// Binds a resource to an object of the service: by its id, by its mark, or by adoption.
+//
+// Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
+
+/** What to remember when an id is bound. */
+export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<Memory<never>> {
+  const { endpoint, accountId } = pass.account;
+  return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
+}
+
+/** The step that binds an id. */
+export function bind(pass: Pass, id: string, ownership: Ownership): Step<never> {
+  return { is: 'again', remember: boundTo(pass, id, ownership) };
+}
+
+/** Whether an object carries the mark of this resource. */
+export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
+  return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
+}
+
+/** Several objects may be the one that this resource made: somebody has to say which. */
+function ambiguous(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step {
+  const ids = found.map(([id]) => id).toSorted();
+  return {
+    is: 'stall',
+    reason: 'Ambiguous',
+    message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
+  };
+}
+
+/** Which objects this resource may adopt: its own wish, limited by the account. */
+function adoptionOf(plan: ObjectPlan, pass: Pass): Adoption {
+  return adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption);
+}
+
+/** Which objects may be adopted: the wish of a spec, limited by the account. */
+export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
+  const rank = { Never: 0, ById: 1, ByName: 2 } as const;
+  return rank[wish] < rank[account.adoption] ? wish : account.adoption;
+}
+
+/** The verdict where adoption of this id is not allowed; undefined where it is. */
+export function notGranted(
+  what: string,
+  account: Pick<AccountView, 'adoption'>,
+  wish?: Adoption,
+): Extract<Verdict<never>, { is: 'stall' }> | undefined {
+  if (adoptionWithin(account, wish) !== 'Never') return undefined;
+  const message = `${what}, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
+  return { is: 'stall', reason: 'AdoptionNotAllowed', message };
+}
+
+/**
+ * Whether the account itself shows an object that a direct read found: a token may see more than one account. An item that
+ * names its account settles it, and otherwise the account's own list.
+ */
+export function isOfAccount(
+  plan: ObjectPlan,
+  pass: Pass,
+  found: { readonly id: string; readonly item: unknown },
+): boolean {
+  const listed = pass.view.one(plan.list(pass), found.id)?.item;
+  const item = listed ?? found.item;
+  const named = item === undefined ? undefined : plan.accountOf?.(item);
+  return named === undefined ? listed !== undefined : named === pass.account.accountId;
+}
+
+// ---- a create in doubt -----------------------------------------------------------------------------------------
+//
+// Resolves a create in doubt: finds the object that it made, or proves that it made none.
+//
+// Guarantees: nothing is sent until the object is found, or a full list begun after the horizon shows none; an object that
+// only may be ours is neither bound nor deleted.
+//
+// Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
+
+const recheckMs = 5_000;
+const clockSlackMs = 5_000;
+
+/** Goes on with a create whose outcome is not known. */
+export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
+  const list = plan.list(pass);
+  const snapshot = pass.view.all(list);
+  const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
+  const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
+  if (snapshot === undefined || snapshot.begunAt < since) {
+    return releasedWithPlace(plan, pass, settledAt) ?? readOf(pass, list, since);
+  }
+  const latestMs =
+    snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
+  const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
+  // Where the operator's key was lost since, the mark of the call is unknown: name and time decide, as without marks.
+  const byMark = plan.markerOf !== undefined && keyOf(entry.digest) === keyOf(pass.print(null));
+  const alike = [...snapshot.items].filter(([id, item]) =>
+    byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
+  );
+  const found = byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item));
+  const [first, second] = found;
+  // Without a mark ours could only be presumed, and a presumed object is never deleted: leave all of them.
+  if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
+  if (second !== undefined) return ambiguous(plan, found);
+  if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');
+  if (entry.conflicted !== undefined) {
+    return {
+      is: 'stall',
+      reason: 'Rejected',
+      message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
+      remember: { journal: undefined, applied: undefined },
+    };
+  }
+  if (snapshot.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
+  const [untimely] = alike;
+  if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
+  if (untimely !== undefined) return outOfTime(plan, untimely[0]);
+  if (pass.subject.deleting) return { is: 'release' };
+  if (isAnother(plan, pass, intent)) {
+    return { is: 'again', remember: { journal: undefined, applied: undefined } };
+  }
+  const held = mayNotCreate(pass, list.key, intent.name);
+  if (held !== undefined) return held;
+  return create(plan, pass, intent, entry.attempt + 1);
+}
+
+/** True if the spec now wants another object than the lost call was to create. */
+function isAnother(plan: ObjectPlan, pass: Pass, { collection, name }: CreateIntent): boolean {
+  const anew = { ...pass, memory: { ...pass.memory, journal: undefined } };
+  return plan.name(anew) !== name || plan.list(anew).key !== collection;
+}
+
+/** The fields that the lost call sent; undefined when the spec or a Secret has changed since. */
+function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fields | undefined {
+  const fields = creatable(plan, pass);
+  return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
+}
+
+/** A lost call, and what it asked for. */
+type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
+
+/** True if an object's name and fields fit the lost call. */
+function isAlike(plan: ObjectPlan, pass: Pass, intent: Sent, id: string, item: unknown): boolean {
+  if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
+  if (pass.claimant(id) !== undefined) return false;
+  const seen = plan.observed(item, pass);
+  return Object.entries(intent.fields ?? {}).every(
+    ([field, value]) => seen[field] === undefined || sameField(field, seen[field], value),
+  );
+}
+
+/** True if an object was created when the lost call may have arrived, by the service's own clock. */
+function isInTime(plan: ObjectPlan, intent: Sent, item: unknown): boolean {
+  const createdAt = plan.createdAtOf(item);
+  if (createdAt === undefined) return true;
+  const earliestMs = intent.serviceTime === undefined ? undefined : Date.parse(intent.serviceTime);
+  const isTooEarly = earliestMs !== undefined && createdAt < earliestMs - clockSlackMs;
+  const isTooLate = intent.latestMs !== undefined && createdAt > intent.latestMs + clockSlackMs;
+  return !isTooEarly && !isTooLate;
+}
+
+function inDoubt(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
+  const until = new Date(pass.journalSeen.wall + entry.deadlineSeconds * 1_000 + pass.horizonMs).toISOString();
+  return {
+    is: 'wait',
+    reason: 'InDoubt',
+    message: `create ${plan.noun} "${intent.name}": the answer was lost; if the object does not show by ${until}, it is created again`,
+    retryInMs: recheckMs,
+  };
+}
+
+/** Stalls on an object that fits but for its time of creation: the service's clocks may differ. */
+function outOfTime(plan: { noun: string }, id: string): Step {
+  return {
+    is: 'stall',
+    reason: 'Ambiguous',
+    message: `${plan.noun} ${id} could be the one that a lost call of this resource created, though it was not made at that time; name it in spec.externalId, or delete it and another one is created`,
+  };
+}
+
+function leaveAll(
+  plan: { noun: string },
+  { name }: CreateIntent,
+  found: readonly (readonly [string, unknown])[],
+): Step {
+  const ids = found.map(([id]) => id).toSorted();
+  const stays = `${ids.join(', ')} stay in the service: one of them may be the ${plan.noun} "${name}" of a lost call`;
+  return { is: 'release', stays };
 }

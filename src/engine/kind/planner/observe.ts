@@ -1,95 +1,44 @@
 /**
- * What the service shows of an object that is already bound to an id.
+ * The reads that a decision takes, and what proves that something is absent.
  *
- * Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
- * write, or not the object at all, counts only after a direct read says the same; an object is gone only after two direct
- * reads a poll apart.
+ * Guarantees: a failed read proves nothing; an object is gone only after two direct reads a poll apart.
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
-import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
-import { sameValue } from './compare.ts';
+import type { Read } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
-import { readOf } from './reading.ts';
 import type { Reason } from '../contract/reasons.ts';
-import type { Notes, Step } from '../contract/step.ts';
+import type { Notes, Step, JournalEntry, Refusal, Verdict } from '../contract/step.ts';
+import { isoSecondsUp } from '../../../base/time.ts';
 
-export type Look<Facts, Item> =
-  | { readonly is: 'seen'; readonly seen: Sight<Item> }
+export type Look =
+  | { readonly is: 'seen'; readonly seen: Sight }
   | { readonly is: 'gone' }
-  | { readonly is: 'unclear'; readonly step: Step<Facts> };
-
-/** How many polls a list is believed for after the service began to refuse it. */
-export const believedPolls = 2;
-const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
-
-/** Looks for a bound object, asking for the reads that a safe answer needs. */
-export function look<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-): Look<Facts, Item> {
-  const list = plan.list(pass);
-  const listed = pass.view.one(list, id);
-  if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
-  const { item, snapshot } = listed;
-  if (refusedFor(pass, list, snapshot) >= believedPolls * pass.account.pollMs)
-    return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
-  const older = pass.wrote !== undefined && snapshot.begunAt < pass.wrote.at;
-  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, snapshot.begunAt);
-  const fields = plan.observed(item, pass);
-  if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
-  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, snapshot.begunAt);
-  return { is: 'seen', seen: { item, fields } };
-}
-
-/** For how long the service has refused this list, whose items may then be gone. A list that cannot be reached is believed. */
-export function refusedFor<Spec, Facts>(pass: Pass<Spec, Facts>, list: Read, snapshot: Snapshot): number {
-  const problem = pass.view.problem(list);
-  return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
-}
-
-/** The service as we left it ourselves a moment ago. */
-function ownWrite<Spec, Facts, Item>(pass: Pass<Spec, Facts>): Look<Facts, Item> {
-  return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
-}
-
-/** True when a list contradicts our own write of less than a horizon ago: the list may lag. */
-function contradicts<Spec, Facts>(pass: Pass<Spec, Facts>, fields: Readonly<Record<string, unknown>>): boolean {
-  const wrote = pass.wrote;
-  if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
-  return Object.entries(wrote.fields).some(([field, value]) => {
-    const seen = fields[field];
-    return seen !== undefined && !sameValue(value, seen as typeof value);
-  });
-}
-
-function lookDirectly<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-  since: number,
-): Look<Facts, Item> {
-  const direct = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since });
-  if (direct.is !== 'there') return direct;
-  return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
-}
+  | { readonly is: 'unclear'; readonly step: Step<never> };
 
 /** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
-export function sightLost<Spec, Facts>({
-  account,
-}: Pass<Spec, Facts>): Extract<Step<Facts>, { is: 'wait' }> | undefined {
+export function sightLost({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
+/** The wait after a take-over, until calls of the predecessor can no longer arrive; `held` says what waits. */
+export function takingOver(
+  { quarantineMs }: Pass<unknown, unknown>,
+  held: string,
+): Extract<Step<never>, { is: 'wait' }> | undefined {
+  if (quarantineMs <= 0) return undefined;
+  const message = `this operator has just taken over; ${held} until calls of its predecessor can no longer arrive`;
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
+}
+
 /** The step until two reads, far enough apart, both miss something; undefined once they do. */
-export function missedTwice<Spec, Facts>(
-  pass: Pass<Spec, Facts>,
+export function missedTwice(
+  pass: Pass<unknown, unknown>,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
   said: { readonly reason: Reason; readonly message: string },
-): Extract<Step<Facts>, { is: 'read' | 'wait' | 'stall' }> | undefined {
+): Extract<Step<never>, { is: 'read' | 'wait' }> | undefined {
   const { read, begunAt, apartMs } = look;
   const { missedAt } = pass.notes;
   if (missedAt === undefined) {
@@ -107,10 +56,10 @@ export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGo
 }
 
 /** Reads one object by id: it is gone only after two such reads a poll apart. */
-export function lookTwice<Spec, Facts, Item>(
-  pass: Pass<Spec, Facts>,
+export function lookTwice<Item>(
+  pass: Pass,
   about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
-): { readonly is: 'there'; readonly item: Item } | Exclude<Look<Facts, Item>, { is: 'seen' }> {
+): { readonly is: 'there'; readonly item: Item } | Exclude<Look, { is: 'seen' }> {
   const { noun, single, id, since } = about;
   const direct = pass.view.one(single, id);
   if (direct === undefined || direct.snapshot.begunAt < since) {
@@ -131,11 +80,7 @@ export function lookTwice<Spec, Facts, Item>(
  * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two
  * answers must agree: the list inside it is refused, and it is missing from its own list.
  */
-export function releasedWithPlace<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  since: number,
-): Step<Facts> | undefined {
+export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
   if (place === undefined || !pass.subject.deleting || pass.account.frozen !== undefined) return undefined;
   const problem = pass.view.problem(plan.list(pass));
@@ -143,4 +88,123 @@ export function releasedWithPlace<Spec, Facts, Item>(
   const seen = pass.view.one(place.list, place.id);
   if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, place.list, since);
   return seen.item === undefined ? { is: 'release' } : undefined;
+}
+
+/** A pause that the service asks for is no news if no more than this is left of it, and it has not held up who asks for as long. */
+const shortPauseMs = 10_000;
+
+/** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */
+export function readOf(
+  pass: Pass<unknown, unknown>,
+  read: Read,
+  since: number,
+): Extract<Step<never>, { is: 'read' | 'wait' }> {
+  const problem = pass.view.problem(read);
+  if (problem === undefined || problem.at < since) return { is: 'read', read, since };
+  const message = `reading ${read.first.endpoint}: ${problem.message}`;
+  switch (problem.why) {
+    case 'unauthorized':
+    case 'hostNotAllowed':
+      return { is: 'wait', reason: 'AccountNotReady', message };
+    case 'forbidden':
+    case 'refused':
+      return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
+    case 'throttled': {
+      const pause = longPause(pass);
+      if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
+      return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
+    }
+    case 'malformed':
+      return { is: 'wait', reason: 'UnexpectedResponse', message };
+    case 'unreachable':
+      return { is: 'wait', reason: 'ServiceUnavailable', message };
+  }
+}
+
+/** The end of a long pause that the service asked for, in words; undefined when there is none. */
+export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
+  const { throttledMs = 0 } = account;
+  return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
+}
+
+/**
+ * How new a read must be to count after a refusal of the journalled call, which may have been carried out all the same.
+ * Passed to the next step by `note`.
+ */
+export function sinceNo({ memory, notes, askedAt }: Pass): number {
+  return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
+}
+
+/** Adds the time found by `sinceNo` to the notes of a step. */
+export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
+  if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
+  return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
+}
+
+/** The body that an entry carries; undefined where somebody changed it so that it cannot be read. */
+export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
+}
+
+// ---- after a refusal -------------------------------------------------------------------------------------------
+//
+// Finds out whether a refused call failed because an object that it names is gone.
+//
+// Guarantees: an object is called gone only after a read of its own since the refusal; if none is gone, the second refusal
+// stands.
+//
+// Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
+
+const recheckMs = 300_000;
+
+/** Reads, before a refused call is repeated, whether an object that it names is missing; undefined when none is. */
+export function lookAfterDenial(
+  plan: ObjectPlan,
+  pass: Pass,
+  deniedAt: number,
+  id?: string,
+): { readonly is: 'gone' } | { readonly is: 'unclear'; readonly step: Step } | undefined {
+  const since = Math.max(deniedAt, pass.monotonicMs - recheckMs);
+  if (id !== undefined) {
+    const own = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since: deniedAt });
+    if (own.is !== 'there') return own;
+  }
+  for (const target of plan.namesInCalls?.(pass) ?? []) {
+    const found = pass.view.one(target.single, target.id);
+    if (found === undefined || found.snapshot.begunAt < since)
+      return { is: 'unclear', step: readOf(pass, target.single, since) };
+    if (found.item !== undefined) continue;
+    const message = `${target.words} is gone from the service, which refuses the ${plan.noun} with it`;
+    return { is: 'unclear', step: { is: 'wait', reason: 'ReferenceNotReady', message, retryInMs: recheckMs } };
+  }
+  return undefined;
+}
+
+/** The verdict on a refusal before the named objects were checked; undefined when the refusal stands as it is. */
+export function denied(plan: ObjectPlan, pass: Pass, words: string, refusal: Refusal): Verdict | undefined {
+  const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
+  if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
+  const message = `${words}: ${refusal.message}`;
+  if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
+  return {
+    is: 'wait',
+    reason: 'ObjectMissing',
+    message: `${message}; looking what is gone`,
+    retryInMs: 1,
+    note: { ...pass.notes, deniedAt: pass.monotonicMs + 1 },
+  };
+}
+
+/** Names the other object that has the wanted name, and its resource: the service may allow each name once. */
+export function namesake(plan: ObjectPlan, pass: Pass): string | undefined {
+  const name = plan.name(pass);
+  const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];
+  const [id] = items.find(([other, item]) => other !== pass.memory.id && plan.nameOf(item) === name) ?? [];
+  if (id === undefined) return undefined;
+  const owner = pass.claimant(id)?.name;
+  return `${plan.noun} ${id} has the name "${name}"${owner === undefined ? '' : ` and belongs to ${owner}`}`;
 }

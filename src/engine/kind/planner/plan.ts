@@ -6,22 +6,8 @@ import type { Notice, OwnCondition, Refusal, Step } from '../contract/step.ts';
 /** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
-/** A field that is text; empty when it is not stated. */
-export function textIn(fields: Fields, field: string): string {
-  const value = fields[field];
-  return typeof value === 'string' ? value : '';
-}
-
-/** Fields without those that are not stated. */
-export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
-  const rows = Object.entries(fields).flatMap(([field, value]) =>
-    value === undefined ? [] : [[field, value] as const],
-  );
-  return Object.fromEntries(rows);
-}
-
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
-interface Lifecycle {
+export interface Lifecycle {
   readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: 'Never' | 'ById' | 'ByName' | undefined;
   readonly onDelete: 'Delete' | 'Retain' | undefined;
@@ -30,7 +16,7 @@ interface Lifecycle {
 }
 
 /** What is known of the object in the service: the shown item where there is one, and its fields with our own newer writes. */
-export interface Sight<Item> {
+export interface Sight<Item = unknown> {
   readonly item: Item | undefined;
   readonly fields: Fields;
 }
@@ -48,83 +34,83 @@ export interface Named {
  *
  * The shared planner (`planObject`) does everything else: adoption, creating at most once, absence, drift, deletion.
  */
-export interface ObjectPlan<Spec, Facts, Item> {
+export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   /** What users call it, in lower case: `contact point`. */
   readonly noun: string;
-  readonly list: (pass: Pass<Spec, Facts>) => Read<Item>;
-  readonly single: (id: string) => Read<Item>;
+  list(pass: Pass<Spec, Facts>): Read<Item>;
+  single(id: string): Read<Item>;
   /**
    * False while the place of the object is unknown, because a reference is gone. Without this function it is always known.
    */
-  readonly isPlaced?: (pass: Pass<Spec, Facts>) => boolean;
+  isPlaced?(pass: Pass<Spec, Facts>): boolean;
   /** The object that contains this one, when it may be deleted first: its list and its id there. */
-  readonly placeOf?: (pass: Pass<Spec, Facts>) => { readonly list: Read; readonly id: string };
-  readonly name: (pass: Pass<Spec, Facts>) => string;
-  readonly nameOf: (item: Item) => string;
+  placeOf?(pass: Pass<Spec, Facts>): { readonly list: Read; readonly id: string };
+  name(pass: Pass<Spec, Facts>): string;
+  nameOf(item: Item): string;
   /** Where the item shows when it was made. */
-  readonly createdAtOf: (item: Item) => number | undefined;
+  createdAtOf(item: Item): number | undefined;
   /** The account that an item says it belongs to; without it, or where the item says nothing, the list decides. */
-  readonly accountOf?: (item: Item) => string | undefined;
+  accountOf?(item: Item): string | undefined;
   /** Where the item carries our marker; undefined for kinds that have no place for it. */
-  readonly markerOf?: (item: Item) => string | undefined;
-  readonly lifecycle: (spec: Spec) => Lifecycle;
-  readonly externalId: (spec: Spec) => string | undefined;
+  markerOf?(item: Item): string | undefined;
+  lifecycle(spec: Spec): Lifecycle;
+  externalId(spec: Spec): string | undefined;
   /** A reason not to call at all, such as a metric that the environment cannot have. */
-  readonly admit?: (pass: Pass<Spec, Facts>) => Step<Facts> | undefined;
+  admit?(pass: Pass<Spec, Facts>): Step<Facts> | undefined;
   /** Other objects of the service that its calls name: a refusal may be about one of them. */
-  readonly namesInCalls?: (pass: Pass<Spec, Facts>) => readonly Named[];
+  namesInCalls?(pass: Pass<Spec, Facts>): readonly Named[];
   /** What must have been read besides the object itself before it can be compared. */
-  readonly alsoReads?: (pass: Pass<Spec, Facts>, id: string) => readonly Read[];
-  readonly desired: (pass: Pass<Spec, Facts>) => Fields;
+  alsoReads?(pass: Pass<Spec, Facts>, id: string): readonly Read[];
+  desired(pass: Pass<Spec, Facts>): Fields;
   /** The same fields as the service shows them; a field that it never shows is absent. */
-  readonly observed: (item: Item, pass: Pass<Spec, Facts>) => Fields;
+  observed(item: Item, pass: Pass<Spec, Facts>): Fields;
   /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
-  readonly hidden?: (field: string, pass: Pass<Spec, Facts>) => boolean;
+  hidden?(field: string, pass: Pass<Spec, Facts>): boolean;
   /** Fields that are hidden only at times, such as while they are empty: their fingerprint is always kept. */
-  readonly hiddenAtTimes?: (field: string) => boolean;
+  hiddenAtTimes?(field: string): boolean;
   /** Fields that another resource manages now: the spec's value counts as sent. */
-  readonly sentElsewhere?: (field: string, pass: Pass<Spec, Facts>) => boolean;
+  sentElsewhere?(field: string, pass: Pass<Spec, Facts>): boolean;
   /** Shown fields whose fingerprint is kept as well, to notice when the spec drops them. */
-  readonly kept?: (field: string) => boolean;
+  kept?(field: string): boolean;
   /** Fields that another wanted field replaces: the service no longer has them. */
-  readonly replaced?: (field: string, wanted: Fields) => boolean;
+  replaced?(field: string, wanted: Fields): boolean;
   /** Fields that hold secrets: shown as `(redacted)` wherever they differ. */
-  readonly secret?: (field: string) => boolean;
+  secret?(field: string): boolean;
   /** Fields that the service cannot change once the object is there. */
   readonly fixed?: readonly string[];
   /** Fields that creation does not take; the first update brings them about. */
   readonly afterCreation?: readonly string[];
   /** Fields that only creation takes and that are never shown: they are listed as unverified. */
-  readonly creationOnly?: (spec: Spec) => readonly string[];
+  creationOnly?(spec: Spec): readonly string[];
   /** The step that delays an update, although the object differs. */
-  readonly mustWait?: (pass: Pass<Spec, Facts>, changed: Fields) => Step<Facts> | undefined;
+  mustWait?(pass: Pass<Spec, Facts>, changed: Fields): Step<Facts> | undefined;
   readonly requests: {
-    readonly create: (pass: Pass<Spec, Facts>, fields: Fields) => Request;
-    readonly idOfCreated: (body: unknown) => string | undefined;
+    create(pass: Pass<Spec, Facts>, fields: Fields): Request;
+    idOfCreated(body: unknown): string | undefined;
     /** Fields that the answer to a creation shows. */
-    readonly shownByCreated?: (body: unknown) => Fields;
-    readonly update: (id: string, changed: Fields, pass: Pass<Spec, Facts>) => Request;
+    shownByCreated?(body: unknown): Fields;
+    update(id: string, changed: Fields, pass: Pass<Spec, Facts>): Request;
     /** Those of the changed fields that need a call of their own before the others; without it all go at once. */
-    readonly updateFirst?: (changed: Fields, pass: Pass<Spec, Facts>) => readonly string[] | undefined;
+    updateFirst?(changed: Fields, pass: Pass<Spec, Facts>): readonly string[] | undefined;
     /** Ids in the service at which an update must be alone; see `Call.alone`. */
-    readonly updateAlone?: (pass: Pass<Spec, Facts>) => readonly string[];
+    updateAlone?(pass: Pass<Spec, Facts>): readonly string[];
     /** Facts from the answer to an update. */
-    readonly learnedByUpdate?: (body: unknown, changed: Fields, pass: Pass<Spec, Facts>) => Facts;
+    learnedByUpdate?(body: unknown, changed: Fields, pass: Pass<Spec, Facts>): Facts;
     /** Facts to remember while an update has no answer. */
-    readonly supposedOfUpdate?: (changed: Fields, pass: Pass<Spec, Facts>) => Facts;
-    readonly remove: (id: string) => Request;
+    supposedOfUpdate?(changed: Fields, pass: Pass<Spec, Facts>): Facts;
+    remove(id: string): Request;
   };
   /** What stands in the way of a removal, in words, when the service refuses it. */
-  readonly blocked?: (refusal: Refusal, pass: Pass<Spec, Facts>) => string | undefined;
+  blocked?(refusal: Refusal, pass: Pass<Spec, Facts>): string | undefined;
   /** What the service keeps after a removal, in words. */
-  readonly staysBehind?: (pass: Pass<Spec, Facts>) => string | undefined;
+  staysBehind?(pass: Pass<Spec, Facts>): string | undefined;
   /** The next step once spec and service agree; without it the object is ready. */
-  readonly settle?: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Step<Facts>;
-  readonly facts: (pass: Pass<Spec, Facts>, seen: Sight<Item>) => Facts;
+  settle?(pass: Pass<Spec, Facts>, seen: Sight<Item>): Step<Facts>;
+  facts(pass: Pass<Spec, Facts>, seen: Sight<Item>): Facts;
   /** Facts that stay when the bound object is gone or replaced. */
-  readonly factsOfNext: (facts: Facts) => Facts;
+  factsOfNext(facts: Facts): Facts;
   /** Conditions of its own; `facts` is what status shows now. */
-  readonly conditions?: (pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts) => readonly OwnCondition[];
+  conditions?(pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts): readonly OwnCondition[];
   /** Events about changes since the last status; `facts` is what status shows now. */
-  readonly notices?: (pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts) => readonly Notice[];
+  notices?(pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts): readonly Notice[];
 }

@@ -6,24 +6,43 @@
  */
 import type { Json } from '../../../base/json.ts';
 import { isoSeconds } from '../../../base/time.ts';
-import { leftoverOf, meanwhile, only, part, whole } from './applied.ts';
-import { asFound } from './binding.ts';
-import { compare, type Difference } from './compare.ts';
-import { findOrCreate } from './create.ts';
-import { denied, lookAfterDenial, namesake } from './denial.ts';
-import { bindNamed, claimed, resolveFirst } from './named.ts';
+import {
+  asFound,
+  compare,
+  isSameName,
+  leftoverOf,
+  meanwhile,
+  only,
+  part,
+  sameValue,
+  whole,
+  type Difference,
+} from './compare.ts';
+import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
+import { denied, lookAfterDenial, lookTwice, namesake, readOf, type Look } from './observe.ts';
+import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
-import { readOf } from './reading.ts';
 import { planRemoval } from './removal.ts';
-import { believedPolls, look, refusedFor } from './observe.ts';
-import type { Notes, Showing, Step, Verdict } from '../contract/step.ts';
+import type { Notes, Showing, Step, Verdict, CreateIntent } from '../contract/step.ts';
 
 /** The next step for an object with plain create, update and delete. */
 export function planObject<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
 ): Step<Facts> {
+  return nextStep(plan, pass) as Step<Facts>;
+}
+
+/** What status shows of such an object. */
+export function showObject<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Showing<Facts> {
+  return shownOf(plan, pass) as Showing<Facts>;
+}
+
+function nextStep(plan: ObjectPlan, pass: Pass): Step {
   if (pass.subject.deleting) return planRemoval(plan, pass);
   const unresolved = resolveFirst(plan, pass);
   if (unresolved !== undefined) return unresolved;
@@ -35,16 +54,10 @@ export function planObject<Spec, Facts, Item>(
     return bindNamed(plan, pass, externalId);
   }
   if (id === undefined) return findOrCreate(plan, pass);
-  const claimant = pass.claimant(id);
-  if (claimant?.goesFirst === true) return claimed(plan, id, claimant.name);
-  return keepMatched(plan, pass, id);
+  return claimedByOlder(pass, id, `${plan.noun} ${id}`) ?? keepMatched(plan, pass, id);
 }
 
-/** What status shows of such an object. */
-export function showObject<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): Showing<Facts> {
+function shownOf(plan: ObjectPlan, pass: Pass): Showing {
   const { id } = pass.memory;
   const found = id === undefined ? undefined : look(plan, pass, id);
   const leftover = leftoverOf(plan, pass);
@@ -53,7 +66,7 @@ export function showObject<Spec, Facts, Item>(
     const { facts } = pass.memory;
     // The object is gone, so drop the facts about it.
     const known = found?.is === 'gone' ? plan.factsOfNext(facts) : facts;
-    return { unseen, facts: known, conditions: [], drift: [], unverified: [], leftover };
+    return { unseen, facts: known, conditions: [], leftover };
   }
   const difference = compare(plan, pass, found.seen.fields);
   const facts = plan.facts(pass, found.seen);
@@ -67,11 +80,7 @@ export function showObject<Spec, Facts, Item>(
   };
 }
 
-function keepMatched<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-): Step<Facts> {
+function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const found = afterDoubt(plan, pass, id) ?? look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') return gone(plan, pass, id);
@@ -85,7 +94,8 @@ function keepMatched<Spec, Facts, Item>(
   const reports = plan.lifecycle(pass.spec).drift === 'Report';
   const changed = { ...(!reports && difference.differing), ...difference.unsent };
   if (Object.keys(changed).length > 0) {
-    const lacking = lookAfterDenial(plan, pass, id);
+    const { deniedAt } = pass.notes;
+    const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt, id);
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
@@ -106,10 +116,7 @@ function keepMatched<Spec, Facts, Item>(
 }
 
 /** Waits while an older change, whose answer was lost, may still overwrite the newest values. */
-function lateArrival<Spec, Facts>(
-  { wallMs }: Pass<Spec, Facts>,
-  { overwritable }: Difference,
-): Verdict<Facts> | undefined {
+function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | undefined {
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
   const untilMs = Math.max(...Object.values(overwritable));
@@ -118,11 +125,7 @@ function lateArrival<Spec, Facts>(
 }
 
 /** A list that the service refuses is believed for a while only: then the object is looked at by itself. */
-function whenDoubtful<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-): { readonly retryInMs?: number } {
+function whenDoubtful(plan: ObjectPlan, pass: Pass, id: string): { readonly retryInMs?: number } {
   const list = plan.list(pass);
   const snapshot = pass.view.one(list, id)?.snapshot;
   const refusedMs = snapshot === undefined ? 0 : refusedFor(pass, list, snapshot);
@@ -135,12 +138,7 @@ function whenDoubtful<Spec, Facts, Item>(
  * A field that the service cannot change differs: stall where drift would be corrected, because somebody has to decide;
  * otherwise only report it.
  */
-function immutable<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-  [field = '', ...differing]: readonly string[],
-): Step<Facts> {
+function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...differing]: readonly string[]): Step {
   const { drift, managementPolicy } = plan.lifecycle(pass.spec);
   if (drift === 'Correct' && managementPolicy === 'Manage' && pass.account.managementPolicy === 'Manage') {
     const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
@@ -159,11 +157,7 @@ export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
 }
 
 /** The newest correction of drift is looked for by reads that begin after it: undefined once they have shown it. */
-function confirm<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-): Step<Facts> | undefined {
+function confirm(plan: ObjectPlan, pass: Pass, id: string): Step | undefined {
   const { wrote, notes } = pass;
   if (notes['corrected'] === undefined || wrote === undefined) return undefined;
   const reads = [plan.list(pass), ...(plan.alsoReads?.(pass, id) ?? [])];
@@ -172,11 +166,11 @@ function confirm<Spec, Facts, Item>(
 }
 
 /** The answer to a change was lost: only what was read after it says whether the change is still to be made. */
-function afterDoubt<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
+function afterDoubt(
+  plan: ObjectPlan,
+  pass: Pass,
   id: string,
-): { readonly is: 'unclear'; readonly step: Step<Facts> } | undefined {
+): { readonly is: 'unclear'; readonly step: Step } | undefined {
   const { doubtAt } = pass.notes;
   if (doubtAt === undefined) return undefined;
   const list = plan.list(pass);
@@ -187,13 +181,13 @@ function afterDoubt<Spec, Facts, Item>(
   return older && { is: 'unclear', step: readOf(pass, older, doubtAt) };
 }
 
-function correct<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
+function correct(
+  plan: ObjectPlan,
+  pass: Pass,
   id: string,
   difference: Difference,
   changed: Readonly<Record<string, Json>>,
-): Step<Facts> {
+): Step {
   const { applied } = pass.memory;
   const isDrift = applied?.generation === pass.subject.generation;
   const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
@@ -225,7 +219,7 @@ function correct<Spec, Facts, Item>(
       wrote: () => only(difference.differing, Object.keys(now)),
       // A call that is one of several is looked for with the last of them.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
-      obstacle: namesake(plan, pass),
+      obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal) =>
         refusal.is !== 'inDoubt'
           ? denied(plan, pass, words, refusal)
@@ -245,11 +239,7 @@ function correct<Spec, Facts, Item>(
 }
 
 /** The step for a bound object that is proved gone. */
-function gone<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-): Step<Facts> {
+function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
     return {
@@ -283,5 +273,143 @@ function gone<Spec, Facts, Item>(
       facts: plan.factsOfNext(pass.memory.facts),
     },
     note: {},
+  };
+}
+
+// ---- a bound object as the service shows it --------------------------------------------------------------------
+//
+// Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
+// write, or not the object at all, counts only after a direct read says the same.
+
+/** How many polls a list is believed for after the service began to refuse it. */
+const believedPolls = 2;
+const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
+
+/** Looks for a bound object, asking for the reads that a safe answer needs. */
+function look(plan: ObjectPlan, pass: Pass, id: string): Look {
+  const list = plan.list(pass);
+  const listed = pass.view.one(list, id);
+  if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
+  const { item, snapshot } = listed;
+  if (refusedFor(pass, list, snapshot) >= believedPolls * pass.account.pollMs)
+    return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
+  const older = pass.wrote !== undefined && snapshot.begunAt < pass.wrote.at;
+  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, snapshot.begunAt);
+  const fields = plan.observed(item, pass);
+  if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
+  if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, snapshot.begunAt);
+  return { is: 'seen', seen: { item, fields } };
+}
+
+/** For how long the service has refused this list, whose items may then be gone. A list that cannot be reached is believed. */
+function refusedFor(pass: Pass, list: Read, snapshot: Snapshot): number {
+  const problem = pass.view.problem(list);
+  return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
+}
+
+/** The service as we left it ourselves a moment ago. */
+function ownWrite(pass: Pass): Look {
+  return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
+}
+
+/** True when a list contradicts our own write of less than a horizon ago: the list may lag. */
+function contradicts(pass: Pass, fields: Readonly<Record<string, unknown>>): boolean {
+  const wrote = pass.wrote;
+  if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
+  return Object.entries(wrote.fields).some(([field, value]) => {
+    const seen = fields[field];
+    return seen !== undefined && !sameValue(value, seen as typeof value);
+  });
+}
+
+function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): Look {
+  const direct = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since });
+  if (direct.is !== 'there') return direct;
+  return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
+}
+
+// ---- an object that the spec names -----------------------------------------------------------------------------
+//
+// Binds the object that `spec.externalId` names, after resolving a create in doubt.
+//
+// Guarantees: the result of a lost call is found before another object takes its place, and published when it stays behind;
+// an object of another resource or account is not bound.
+
+/**
+ * Resolves a create in doubt before anything else. An id in spec.externalId is bound instead once reads can find out no
+ * more, or at once when it may be the created object.
+ */
+function resolveFirst(plan: ObjectPlan, pass: Pass): Step | undefined {
+  const externalId = plan.externalId(pass.spec);
+  const { create } = pass.memory.journal ?? {};
+  const isNamed = externalId !== undefined && create !== undefined && mayBeMade(plan, pass, externalId, create);
+  return isNamed ? undefined : resolveOpen(plan, pass, externalId);
+}
+
+function resolveOpen(plan: ObjectPlan, pass: Pass, externalId: string | undefined): Step | undefined {
+  const { journal } = pass.memory;
+  if (journal?.create === undefined) return undefined;
+  const step = resolveCreate(plan, pass, journal, journal.create);
+  const isNothing = step.is === 'call' && (externalId !== undefined || plan.admit?.(pass) !== undefined);
+  if (isNothing) return { is: 'again', remember: { journal: undefined, applied: undefined } };
+  return externalId !== undefined && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
+}
+
+/** True if the object with this id may be the result of a lost create, as far as it was read. */
+function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }: CreateIntent): boolean {
+  if (excluded.includes(id)) return false;
+  const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
+  if (item === undefined) return true;
+  return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
+}
+
+/** The verdict where an older resource has an object: `one` is what the object is called; undefined where none has. */
+export function claimedByOlder(
+  { claimant }: Pass,
+  id: string,
+  what: string,
+  one = 'object in the service',
+): Extract<Verdict<never>, { is: 'stall' }> | undefined {
+  const other = claimant(id);
+  if (other?.goesFirst !== true) return undefined;
+  const message = `${what} belongs to ${other.name}, which is older; one ${one} has one owner`;
+  return { is: 'stall', reason: 'Claimed', message };
+}
+
+/** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
+function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
+  const what = `spec.externalId names ${plan.noun} ${id}`;
+  const isBound = pass.memory.id === id;
+  // Refuse before naming an owner: without the right to adopt, nobody learns about others' objects.
+  const refused = isBound ? undefined : notGranted(what, pass.account, plan.lifecycle(pass.spec).adoption);
+  if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
+  const claimed = claimedByOlder(pass, id, `${plan.noun} ${id}`);
+  if (claimed !== undefined) return claimed;
+  if (isBound) return { is: 'again', remember: boundTo(pass, id, 'Created') };
+  const found = look(plan, pass, id);
+  if (found.is === 'unclear') return found.step;
+  if (found.is === 'gone') {
+    const message = `${what}, which does not exist`;
+    return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };
+  }
+  if (!isOfAccount(plan, pass, { id, item: found.seen.item })) {
+    const list = plan.list(pass);
+    const isOld = (pass.view.one(list, id)?.snapshot.begunAt ?? pass.askedAt) < pass.askedAt;
+    if (isOld) return readOf(pass, list, pass.askedAt);
+    const message = `${what}, which account ${pass.account.accountId} does not show`;
+    return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };
+  }
+  const { create } = pass.memory.journal ?? {};
+  const ownership = create !== undefined && mayBeMade(plan, pass, id, create) ? 'Created' : 'Adopted';
+  const before = pass.memory.id;
+  const isSent = before === undefined && ownership === 'Created';
+  const applied = isSent ? pass.memory.applied : undefined;
+  const facts = plan.factsOfNext(pass.memory.facts);
+  return {
+    is: 'again',
+    remember: { ...boundTo(pass, id, ownership), applied, facts },
+    ...(before !== undefined && {
+      stays: `${plan.noun} ${before} stays in the service: spec.externalId names ${id} now`,
+    }),
   };
 }

@@ -5,12 +5,11 @@
  *
  * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
-import { growingMs } from '../../../base/backoff.ts';
+import { growingMs } from '../../../base/time.ts';
 import type { Pass } from '../contract/pass.ts';
-import { releasedWithPlace } from './observe.ts';
+import { readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
-import { readOf } from './reading.ts';
-import { resolveCreate } from './resolve-create.ts';
+import { bind, isMarked, resolveCreate } from './create.ts';
 import { type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
 
 /** The annotation that lets an object go without touching the service, even while it is being deleted. */
@@ -21,10 +20,7 @@ const blockedRetryMs = 30_000;
 const longestBlockedRetryMs = 600_000;
 
 /** The next step of a deletion. */
-export function planRemoval<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): Step<Facts> {
+export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   const { journal, id } = pass.memory;
   const kept = retained(plan, pass);
   if (kept !== undefined) return { is: 'release', ...(kept !== '' && { stays: kept }) };
@@ -34,7 +30,7 @@ export function planRemoval<Spec, Facts, Item>(
 }
 
 /** Why the object in the service stays, if it does. */
-function retained<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): string | undefined {
+function retained(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
   if (pass.subject.annotations[onDeleteAnnotation] === 'Retain') return stays;
@@ -46,25 +42,19 @@ function retained<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: 
 }
 
 /** Without an id there may still be a marked object, when the status was lost. */
-function forgetUnbound<Spec, Facts, Item>(plan: ObjectPlan<Spec, Facts, Item>, pass: Pass<Spec, Facts>): Step<Facts> {
-  const { markerOf } = plan;
-  if (markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
+function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
+  if (plan.markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) {
     return releasedWithPlace(plan, pass, pass.askedAt) ?? readOf(pass, list, pass.askedAt);
   }
-  const mine = [...snapshot.items].find(([, item]) => markerOf(item) === pass.marker);
+  const mine = [...snapshot.items].find(([, item]) => isMarked(plan, pass, item));
   if (mine === undefined) return { is: 'release' };
-  const { endpoint, accountId } = pass.account;
-  return { is: 'again', remember: { id: mine[0], ownership: 'Created', binding: { endpoint, accountId } } };
+  return bind(pass, mine[0], 'Created');
 }
 
-function removeBound<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-): Step<Facts> {
+function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
   const { removedAt, sentAt } = pass.notes;
   if (removedAt !== undefined) {
     const single = plan.single(id);
@@ -84,14 +74,8 @@ function removeBound<Spec, Facts, Item>(
       };
     }
   }
-  if (pass.account.frozen !== undefined) {
-    return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
-  }
-  if (pass.quarantineMs > 0) {
-    const message =
-      'this operator has just taken over; nothing is deleted until calls of its predecessor can no longer arrive';
-    return { is: 'wait', reason: 'TakeOver', message, retryInMs: pass.quarantineMs };
-  }
+  const held = sightLost(pass) ?? takingOver(pass, 'nothing is deleted');
+  if (held !== undefined) return held;
   return {
     is: 'call',
     call: {
@@ -105,12 +89,7 @@ function removeBound<Spec, Facts, Item>(
   };
 }
 
-function blocked<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-  id: string,
-  refusal: Refusal,
-): Verdict<Facts> | undefined {
+function blocked(plan: ObjectPlan, pass: Pass, id: string, refusal: Refusal): Verdict | undefined {
   if (!isNo(refusal)) return undefined;
   const obstacle = plan.blocked?.(refusal, pass) ?? refusal.message;
   const { blocked: before = 0 } = pass.notes;

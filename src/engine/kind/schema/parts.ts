@@ -1,7 +1,6 @@
 /** The parts that the specs of many kinds share. */
 import type { z } from 'zod';
-import { withTransition } from './rules.ts';
-import { choice, fields, serviceId, text } from './schema.ts';
+import { withTransition, choice, fields, serviceId, text } from './schema.ts';
 
 /** The account used when a spec names none. */
 const defaultAccountRef = { kind: 'HostingAccount', name: 'default' } as const;

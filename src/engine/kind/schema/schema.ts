@@ -5,7 +5,6 @@
  * Assumes: nothing else of zod is used in a kind; `crd/structural.ts` throws on what it does not know.
  */
 import { z } from 'zod';
-import { annotated, exactlyOne, withRule } from './rules.ts';
 
 /** The key under which a text says that it is `metadata.name` when absent; the generator makes a root rule of it. */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
@@ -231,4 +230,251 @@ export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
   shape: Shape,
 ): z.ZodObject<Shape, z.core.$strip> {
   return shown('What the service shows of the object.', shape);
+}
+
+/** The longest token in status, in characters as the API server counts them. */
+const longestToken = 256;
+
+/**
+ * The value of an annotation, cut to what fits into status. It is compared with the cut value in status: compared whole, it
+ * would be handled again and again. No character is split.
+ */
+export function tokenIn(
+  annotations: Readonly<Record<string, string>> | undefined,
+  annotation: string,
+): string | undefined {
+  const token = annotations?.[annotation];
+  if (token === undefined || token.length <= longestToken) return token;
+  return Array.from(token).slice(0, longestToken).join('');
+}
+
+// ---- rules over several fields ---------------------------------------------------------------------------------
+//
+// Rules over several fields: each is stated once for the API server (CEL) and once for our own parse (a function), side by side.
+//
+// Transition rules compare with the object before the change; only the API server can check those, and only on nodes that
+// cannot be removed and added again: `crd/structural.ts` refuses them anywhere else.
+
+/** The key under which Kubernetes keeps rules in a schema. */
+export const rulesKey = 'x-kubernetes-validations';
+
+/** A rule as it stands in the custom resource definition. */
+export interface CelRule {
+  readonly rule: string;
+  readonly message: string;
+  readonly fieldPath?: string;
+  readonly reason?: 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueForbidden';
+}
+
+/** A rule with its twin for our own parse: both must accept and refuse the same values. */
+export interface Rule<Value> extends CelRule {
+  readonly check: (value: Value) => boolean;
+}
+
+/** The same schema with more annotations; what was annotated before stays. */
+export function annotated<Schema extends z.ZodType>(schema: Schema, more: Readonly<Record<string, unknown>>): Schema {
+  return schema.meta({ ...schema.meta(), ...more });
+}
+
+/** The rules that a schema carries so far. */
+export function rulesOf(schema: z.ZodType): readonly CelRule[] {
+  return (schema.meta()?.[rulesKey] ?? []) as readonly CelRule[];
+}
+
+/** The same schema with one more rule. */
+export function withRule<Schema extends z.ZodType>(schema: Schema, asked: Rule<z.output<Schema>>): Schema {
+  const { check, ...cel } = asked;
+  const path = cel.fieldPath?.split('.').filter((part) => part !== '');
+  const refined = schema.refine((value) => check(value), {
+    error: cel.message,
+    ...(path !== undefined && { path }),
+  });
+  return withCel(refined, schema, cel);
+}
+
+/** The same schema with one more rule that compares it with what it was before the change. */
+export function withTransition<Schema extends z.ZodType>(schema: Schema, cel: CelRule): Schema {
+  return withCel(schema, schema, cel);
+}
+
+function withCel<Schema extends z.ZodType>(schema: Schema, before: z.ZodType, cel: CelRule): Schema {
+  return annotated(schema, { ...before.meta(), [rulesKey]: [...rulesOf(before), cel] });
+}
+
+/** The same schema, whose value can never be changed; `message` says what to do instead. */
+export function immutable<Schema extends z.ZodType>(schema: Schema, message: string): Schema {
+  return withTransition(schema, { rule: 'self == oldSelf', message, reason: 'FieldValueForbidden' });
+}
+
+/**
+ * The rule that a field must not change, be added or be removed.
+ *
+ * Optional values (`self.?a == oldSelf.?a`) would read better, but the API server cannot estimate what comparing them
+ * costs.
+ */
+function sameField(path: string): string {
+  return `has(self.${path}) == has(oldSelf.${path}) && (!has(self.${path}) || self.${path} == oldSelf.${path})`;
+}
+
+type FieldOf<Schema extends z.ZodType> = keyof z.output<Schema> & string;
+
+/** The same object, whose named fields can neither be changed nor added nor removed later. */
+export function immutableFields<Schema extends z.ZodObject>(
+  schema: Schema,
+  names: readonly FieldOf<Schema>[],
+  message: string,
+): Schema {
+  const added = names.map((name) => ({
+    rule: sameField(celName(name)),
+    message: `${name} ${message}`,
+    fieldPath: `.${name}`,
+    reason: 'FieldValueForbidden' as const,
+  }));
+  return added.reduce((so, cel) => withTransition(so, cel), schema);
+}
+
+/** The same object, in which exactly one of the named fields is set. */
+export function exactlyOne<Schema extends z.ZodObject>(
+  schema: Schema,
+  names: readonly FieldOf<Schema>[],
+  message = `set exactly one of ${names.join(', ')}`,
+): Schema {
+  return withRule(schema, {
+    rule: `${presences(names)}.exists_one(given, given)`,
+    message,
+    check: (value) => given(value, names) === 1,
+  });
+}
+
+/** The same object, in which at most one of the named fields is set. */
+export function atMostOne<Schema extends z.ZodObject>(
+  schema: Schema,
+  names: readonly FieldOf<Schema>[],
+  message = `set at most one of ${names.join(', ')}`,
+): Schema {
+  return withRule(schema, {
+    rule: `${presences(names)}.filter(given, given).size() <= 1`,
+    message,
+    check: (value) => given(value, names) <= 1,
+  });
+}
+
+function presences(names: readonly string[]): string {
+  return `[${names.map((name) => `has(self.${celName(name)})`).join(', ')}]`;
+}
+
+function given(value: unknown, names: readonly string[]): number {
+  const object = value as Readonly<Record<string, unknown>>;
+  return names.filter((name) => object[name] !== undefined).length;
+}
+
+// https://kubernetes.io/docs/reference/using-api/cel/#escaping
+const reserved = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
+);
+
+/** The name by which CEL knows a field: its reserved words are escaped. */
+export function celName(name: string): string {
+  return reserved.has(name) ? `__${name}__` : name;
+}
+
+// ---- a value that fits its schema ------------------------------------------------------------------------------
+//
+// Cuts a status to its schema, because the API server refuses a whole status that does not fit.
+//
+// Only fields for people are cut, never the journal: bytes that are sent again must be the same bytes.
+//
+// Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
+
+/** A list that lost entries. */
+export interface Cut {
+  readonly field: string;
+  readonly total: number;
+}
+
+/** A value that fits the schema, and the lists that were cut for it. */
+export interface Fitted<Value> {
+  readonly value: Value;
+  readonly cut: readonly Cut[];
+}
+
+interface Node {
+  readonly type?: string;
+  readonly format?: string;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+  readonly additionalProperties?: Node | boolean;
+}
+
+const nodes = new WeakMap<z.ZodType, Node>();
+
+/**
+ * Cuts a value to its schema: texts and lists lose their end, numbers go to the nearest bound, unknown fields and invalid
+ * times are dropped.
+ */
+export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value> {
+  let node = nodes.get(schema);
+  if (node === undefined) {
+    node = z.toJSONSchema(schema, { io: 'input' }) as Node;
+    nodes.set(schema, node);
+  }
+  const cut: Cut[] = [];
+  return { value: within(node, value, '', cut) as Value, cut };
+}
+
+function within(node: Node, value: unknown, path: string, cut: Cut[]): unknown {
+  if (typeof value === 'string') return shortened(value, node.maxLength);
+  if (typeof value === 'number') return Math.min(Math.max(value, node.minimum ?? value), node.maximum ?? value);
+  if (Array.isArray(value)) return list(node, value, path, cut);
+  if (typeof value === 'object' && value !== null) return object(node, value, path, cut);
+  return value;
+}
+
+// As the API server reads times: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
+const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** The API server would refuse the whole status for a text that is no time where there must be one. */
+function isNoTime({ format }: Node, value: unknown): boolean {
+  return (
+    format === 'date-time' && !(typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value)))
+  );
+}
+
+/** Characters are counted as the API server counts them. */
+function shortened(text: string, maxLength = Number.POSITIVE_INFINITY): string {
+  if (text.length <= maxLength) return text;
+  const characters = Array.from(text);
+  return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`;
+}
+
+function list(node: Node, items: readonly unknown[], path: string, cut: Cut[]): unknown {
+  const { maxItems = items.length, items: item } = node;
+  if (items.length > maxItems) cut.push({ field: path, total: items.length });
+  return item === undefined ? items : items.slice(0, maxItems).map((one) => within(item, one, `${path}[]`, cut));
+}
+
+function object(node: Node, value: object, path: string, cut: Cut[]): unknown {
+  const { properties, additionalProperties, maxProperties } = node;
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  const given = Object.entries(value).filter(([, one]) => one !== undefined);
+  if (properties !== undefined) {
+    return Object.fromEntries(
+      given.flatMap(([name, one]) => {
+        const child = properties[name];
+        return child === undefined || isNoTime(child, one) ? [] : [[name, within(child, one, at(name), cut)]];
+      }),
+    );
+  }
+  const most = maxProperties ?? given.length;
+  if (given.length > most) cut.push({ field: path, total: given.length });
+  if (typeof additionalProperties !== 'object') return Object.fromEntries(given.slice(0, most));
+  const kept = given.slice(0, most).map(([name, one]) => [name, within(additionalProperties, one, at(name), cut)]);
+  return Object.fromEntries(kept);
 }

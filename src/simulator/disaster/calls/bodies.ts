@@ -2,6 +2,7 @@
 import { type BodyFields, choice, fields, flag, list, must, number, onlyFields } from '../../http/fields.ts';
 import { orNull, type ReadFields, readFields, type Reads, required, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
+import { PHASES } from '../durations.ts';
 
 const names = { envName: text({ min: 0 }), createNewApp: flag, appName: text({ min: 0 }) };
 
@@ -54,7 +55,7 @@ export function configureBody(body: BodyFields): ReturnType<typeof configureFiel
 export const validateBody = fields(reference, ['accountId', 'configurationId']);
 
 /** An ISO 8601 date in UTC. */
-export const instant: Reads<number> = (value, name) => {
+const instant: Reads<number> = (value, name) => {
   const isUtc = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/.test(value);
   const at = isUtc ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(at)) throw invalid(`${name} must be an ISO 8601 UTC timestamp`);
@@ -92,3 +93,28 @@ export function resetBody(body: BodyFields): string {
   }
   return required(body, 'confirmationName', text());
 }
+
+const count = number({ min: 0, whole: true });
+
+/** Reads a request of the control surface that tells a configuration its circumstances; null takes back an earlier word. */
+export const circumstances = fields({
+  readiness: orNull(fields({ state: must(text()), reason: text(), warnings: list(text()) })),
+  standby: fields({ shape: choice(['standard', 'seedBoost', 'sustained']), reason: orNull(text()), caughtUp: flag }),
+  failSteps: count,
+  hold: flag,
+  engineUnavailableReason: orNull(text()),
+  nextPhase: flag,
+  setPhase: choice(PHASES),
+  nextValidation: orNull(choice(['pass', 'fail', 'cleanupUnverifiable'])),
+  pendingCleanup: orNull(
+    fields({ pendingCount: count, retainedDiskCount: count, retryingCount: count, earliestRetentionUntil: instant }),
+  ),
+  validationCleanup: orNull(
+    fields({ observedAt: must(instant), retentionUntil: instant, retentionPending: must(flag) }),
+  ),
+  applySeconds: number({ min: 0 }),
+  firstCopyBytes: number({ min: 0 }),
+});
+
+/** Such a request. */
+export type Circumstances = ReturnType<typeof circumstances>;

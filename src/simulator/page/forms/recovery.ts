@@ -1,12 +1,10 @@
-import type { FormPlace, FormValues } from './place.ts';
 import { accounts } from '../../accounts/records.ts';
-import { selectablePoints, type SelectablePoint } from '../../disaster/evidence/points.ts';
+import { selectablePoints, type SelectablePoint } from '../../disaster/evidence.ts';
 import type { Configuration, TargetNames } from '../../disaster/model.ts';
-import { eligibleDestinations, unsupportedReasons } from '../../disaster/protection/eligibility.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
-import { regionFacts, sourceFacts } from '../../disaster/surroundings.ts';
+import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../disaster/surroundings.ts';
 import { type Environment, environments } from '../../environments/environment.ts';
-import { type Form, formsOf } from './form.ts';
+import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
 const journaled = `accountId* @accounts, configurationId* @configurations, expectedGeneration#* <configurationId, requestId*`;
 const pages = 'after, limit#';
@@ -78,14 +76,15 @@ function journaledFill(at: FormPlace, suits?: (row: StoredConfiguration) => bool
 function protection(at: FormPlace): FormValues {
   const { world, accountId } = at;
   const name = 'items/0/sourceAppEnvId';
-  const isFree = (each: Environment) => canBeProtected(at, each) && protectionOf(world, each.appEnvId) === undefined;
+  const isOurs = (each: Environment) => each.accountId === accountId;
+  const canBeProtected = (each: Environment) => isOurs(each) && unsupportedReasons(world, each).length === 0;
+  const isFree = (each: Environment) => canBeProtected(each) && protectionOf(world, each.appEnvId) === undefined;
   const free = at.chosen(name) === undefined ? at.rows(environments).find(isFree) : undefined;
-  const environment = free ?? at.row(name, environments, (each) => canBeProtected(at, each));
-  const facts = accountId && environment ? sourceFacts(world, accountId, environment.appEnvId) : undefined;
+  const environment = free ?? at.row(name, environments, canBeProtected);
+  const source = environment && isOurs(environment) ? sourceOf(world, environment) : undefined;
   const mode = at.chosen('common/mode') ?? 'cold';
-  const destination =
-    at.chosen('common/destinationRegion') ?? (facts && eligibleDestinations(facts, regionFacts(world))[0]);
-  const needsNames = mode === 'warm' || facts?.source.isDatabase === true;
+  const destination = at.chosen('common/destinationRegion') ?? (source && eligibleDestinations(world, source)[0]);
+  const needsNames = mode === 'warm' || source?.isDatabase === true;
   return {
     accountId,
     [name]: environment?.appEnvId,
@@ -94,13 +93,8 @@ function protection(at: FormPlace): FormValues {
     'common/mode': mode,
     'common/destinationRegion': destination,
     ...(destination && destination === environment?.region && { 'common/sameRegionAcknowledged': true }),
-    ...(facts && needsNames && named('items/0/target', suggestedNames(facts.source))),
+    ...(source && needsNames && named('items/0/target', suggestedNames(source))),
   };
-}
-
-function canBeProtected({ world, accountId = '' }: FormPlace, { appEnvId }: Environment): boolean {
-  const facts = sourceFacts(world, accountId, appEnvId);
-  return facts !== undefined && unsupportedReasons(facts, regionFacts(world)).length === 0;
 }
 
 function suggestedNames({ appName, environmentName, isDatabase }: Configuration['source']): TargetNames {
@@ -150,6 +144,6 @@ function reset(at: FormPlace): FormValues {
   const protectedEnvironment = at.rows(configurations)[0]?.sourceAppEnvId;
   const sourceAppEnvId =
     at.chosen('sourceAppEnvId') ?? protectedEnvironment ?? at.row('sourceAppEnvId', environments)?.appEnvId;
-  const facts = accountId && sourceAppEnvId ? sourceFacts(at.world, accountId, sourceAppEnvId) : undefined;
-  return { accountId, scope, sourceAppEnvId, confirmationName: facts?.source.environmentName };
+  const environment = environmentIn(at.world, accountId ?? '', sourceAppEnvId ?? '');
+  return { accountId, scope, sourceAppEnvId, confirmationName: environment?.name };
 }

@@ -1,45 +1,30 @@
-// The bench: clock, metrics, regions and readings.
-import { button, byId, chip, el, on, onSubmit, patchList } from './base/elements.js';
-import { drawFaults, prepareFaults } from './faults.js';
-import { menuButton } from './base/menu.js';
+// The bench: clock, metrics, regions, readings and faults.
+import { button, byId, chip, el, menuButton, on, onSubmit, patchList, say } from './base/elements.js';
 import { openRequest } from './request/try.js';
-import { drawOn } from './base/schedule.js';
-import { now, rowsOf, view } from './base/state.js';
+import { drawOn, now, rowsOf, view } from './base/state.js';
 import { act } from './base/sync.js';
-import { dayAndTime, span } from './base/words.js';
+import { count, dayAndTime, span } from './base/words.js';
 
-const advances = [
-  ['15 s', 15_000],
-  ['1 min', 60_000],
-  ['5 min', 300_000],
-  ['1 h', 3_600_000],
-  ['1 day', 86_400_000],
-];
+const advances = { '15 s': 15_000, '1 min': 60_000, '5 min': 300_000, '1 h': 3_600_000, '1 day': 86_400_000 };
 
-let readingsThere = [];
-
-export function prepareBench({ effects, readings, publicRoutes }) {
-  readingsThere = readings;
-  prepareClock();
+export function prepareBench({ effects, readings, publicRoutes }, metrics) {
+  const advance = (ms) => act(`The clock went on by ${span(ms)}`, 'POST', '/clock/advance', { ms });
+  byId('advances').append(...Object.entries(advances).map(([text, ms]) => button(`+${text}`, text, () => advance(ms))));
+  onSubmit('clock-form', () => advance(Math.round(byId('advance-n').value * byId('advance-unit').value)));
   prepareFaults(effects, publicRoutes);
-  prepareMetric();
-  prepareReadings();
-  prepareReset();
+  byId('m-metric').append(...metrics.map((name) => el('option', name)));
+  onSubmit('metric-form', setMetric);
+  on('m-kind', 'input', () => (byId('m-value').disabled = byId('m-kind').value !== 'number'));
+  prepareReadings(readings);
+  on('reset', 'click', () => {
+    if (confirm('Start over with the start world?')) void act('The start world again', 'POST', '/reset', {});
+  });
   drawOn(['time', 'world'], drawClock);
   drawOn(['faults'], drawFaults);
-  drawOn(['regions'], drawRegions);
+  drawOn(['regions'], () => patchList('region-list', rowsOf('regions'), regionNode, 'None.'));
   drawOn(['environments'], drawEnvironmentIds);
   drawOn(['readings', 'world'], drawReadings);
 }
-
-function prepareClock() {
-  byId('advances').append(...advances.map(([text, ms]) => button(`+${text}`, text, () => advance(ms))));
-  onSubmit('clock-form', () =>
-    advance(Math.round(Number(byId('advance-n').value) * Number(byId('advance-unit').value))),
-  );
-}
-
-const advance = (ms) => act(`The clock went on by ${span(ms)}`, 'POST', '/clock/advance', { ms });
 
 export function drawClock() {
   byId('clock').textContent = `${dayAndTime(now())} UTC`;
@@ -50,39 +35,13 @@ export function drawClock() {
   for (const node of byId('clock-form').querySelectorAll('button, input, select')) node.disabled = !isVirtual;
 }
 
-function prepareReset() {
-  let armed;
-  const disarm = () => {
-    clearTimeout(armed);
-    armed = undefined;
-    byId('reset').textContent = 'Reset the world';
-  };
-  on('reset', 'click', () => {
-    if (armed === undefined) {
-      byId('reset').textContent = 'Press again to reset';
-      armed = setTimeout(disarm, 4000);
-      return;
-    }
-    disarm();
-    void act('The start world again', 'POST', '/reset', {});
-  });
-}
-
-function prepareMetric() {
-  onSubmit('metric-form', () => {
-    const kind = byId('m-kind').value;
-    const pods = (byId('m-pods').value.match(/[^\s,]+/g) ?? []).map(Number);
-    const value = kind === 'null' ? null : kind === 'error' ? 'error' : Number(byId('m-value').value);
-    const [appEnvId, metric] = [byId('m-env').value.trim(), byId('m-metric').value];
-    const body = { appEnvId, metric, value, ...(pods.length > 0 ? { pods } : {}) };
-    return act(`${metric} of ${appEnvId} is ${value === null ? 'without data' : value}`, 'POST', '/metrics', body);
-  });
-  on('m-kind', 'input', () => (byId('m-value').disabled = byId('m-kind').value !== 'number'));
-}
-
-/** The metrics that there are; the forms of the simulator know them. */
-export function offerMetrics(names) {
-  byId('m-metric').replaceChildren(...names.map((name) => el('option', name)));
+function setMetric() {
+  const kind = byId('m-kind').value;
+  const pods = (byId('m-pods').value.match(/[^\s,]+/g) ?? []).map(Number);
+  const value = { number: Number(byId('m-value').value), null: null, error: 'error' }[kind];
+  const [appEnvId, metric] = [byId('m-env').value.trim(), byId('m-metric').value];
+  const body = { appEnvId, metric, value, ...(pods.length > 0 ? { pods } : {}) };
+  return act(`${metric} of ${appEnvId} is ${value ?? 'without data'}`, 'POST', '/metrics', body);
 }
 
 function drawEnvironmentIds() {
@@ -90,10 +49,6 @@ function drawEnvironmentIds() {
   byId('env-ids').replaceChildren(...envs.map(({ id, cliEnvName }) => el('option', { value: id }, cliEnvName)));
   const field = byId('m-env');
   if (field.value === '' && document.activeElement !== field) field.value = envs[0]?.id ?? '';
-}
-
-function drawRegions() {
-  patchList('region-list', rowsOf('regions'), regionNode, 'None.');
 }
 
 function regionNode({ id, up, supports }) {
@@ -118,29 +73,149 @@ function regionNode({ id, up, supports }) {
   );
 }
 
-function prepareReadings() {
-  byId('r-name').append(...readingsThere.map(({ name }) => el('option', name)));
-  on('r-name', 'input', () => {
+function prepareReadings(readings) {
+  byId('r-name').append(...readings.map(({ name }) => el('option', name)));
+  const showReading = () => {
+    const { does, values } = readings.find(({ name }) => name === byId('r-name').value);
+    const words = values.filter((value) => value !== 'N');
+    byId('r-does').textContent = `${does}: ${values.join(', ')}`;
+    byId('r-values').replaceChildren(...words.map((value) => el('option', { value })));
     byId('r-value').value = '';
-    showReading();
-  });
+  };
+  on('r-name', 'input', showReading);
   onSubmit('reading-form', () => {
-    const name = byId('r-name').value;
-    const given = byId('r-value').value.trim();
-    const value = /^\d+$/.test(given) ? Number(given) : given;
-    return act(`${name} is ${given}`, 'PATCH', '/readings', { [name]: value });
+    const [name, given] = [byId('r-name').value, byId('r-value').value.trim()];
+    return act(`${name} is ${given}`, 'PATCH', '/readings', { [name]: given });
   });
   showReading();
-}
-
-function showReading() {
-  const { does = '', values = [] } = readingsThere.find(({ name }) => name === byId('r-name').value) ?? {};
-  byId('r-does').textContent = `${does}: ${values.join(', ')}`;
-  byId('r-values').replaceChildren(...values.filter((value) => value !== 'N').map((value) => el('option', { value })));
 }
 
 function drawReadings() {
   const rows = Object.entries(view.readings).map(([id, value]) => ({ id, value: String(value) }));
   const show = ({ id, value }) => el('li.item.small', el('code.any', id), el('b', value));
   patchList('reading-list', rows, show, 'All as they are by default.');
+}
+
+/** The value that an effect needs, with its name, type and a suggestion; other effects need none. */
+const valueOf = {
+  status: ['Status', 'number', '503'],
+  commitThen: ['Status', 'number', '500'],
+  delayMs: ['Milliseconds', 'number', '1000'],
+  truncate: ['Bytes that arrive', 'number', '10'],
+  failAfterComponents: ['Components', 'number', '1'],
+  redirect: ['Address', 'text', 'http://127.0.0.1:1/'],
+  slowBodyMsPerByte: ['Milliseconds per byte', 'number', '20'],
+  hugeBody: ['Bytes', 'number', '5000000'],
+  staleList: ['Milliseconds ago', 'number', '60000'],
+};
+
+function prepareFaults(effects, publicRoutes) {
+  const option = ({ name }) => el('option', name);
+  byId('f-effect').append(...effects.map(option));
+  byId('f-then').append(
+    el('option', { value: '' }, 'handle the request'),
+    ...effects.filter(({ name }) => name !== 'delayMs').map(option),
+  );
+  const paths = new Set(publicRoutes.map(({ path }) => path));
+  byId('paths').append(...Array.from(paths, (value) => el('option', { value })));
+  const does = Object.fromEntries(effects.map(({ name, does }) => [name, does]));
+  on('fault-form', 'input', ({ target }) => showEffect(target.id, does));
+  onSubmit('fault-form', injectFault);
+  showEffect('f-effect', does);
+}
+
+async function injectFault() {
+  try {
+    await act(`A fault waits: ${byId('f-effect').value}`, 'POST', '/faults', faultFrom());
+  } catch (error) {
+    say(`Not done: ${error.message}`);
+  }
+}
+
+function effectFrom(name, value) {
+  if (!(name in valueOf)) return { [name]: true };
+  const given = valueOf[name][1] === 'number' ? Number(value) : value;
+  return name === 'commitThen' ? { commitThen: { status: given } } : { [name]: given };
+}
+
+function jsonIn(id, what) {
+  const text = byId(id).value.trim();
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${what} is not JSON`);
+  }
+}
+
+function matchFrom() {
+  const given = (id) => byId(id).value || undefined;
+  const [skip, times] = [Number(byId('f-skip').value), Number(byId('f-count').value)];
+  return {
+    method: given('f-method'),
+    path: given('f-path'),
+    bodyContains: given('f-contains'),
+    skip: skip > 0 ? skip : undefined,
+    count: times === 1 ? undefined : times,
+  };
+}
+
+function faultFrom() {
+  const name = byId('f-effect').value;
+  const effect = effectFrom(name, byId('f-value').value);
+  const body = name === 'status' || name === 'commitThen' ? jsonIn('f-body', 'the body') : undefined;
+  if (body !== undefined) (name === 'status' ? effect : effect.commitThen).body = body;
+  const headers = name === 'status' ? jsonIn('f-headers', 'headers') : undefined;
+  if (headers !== undefined) effect.headers = headers;
+  if (name === 'delayMs' && byId('f-then').value !== '') {
+    // oxlint-disable-next-line unicorn/no-thenable -- the name is fixed, and the value is never a function
+    effect.then = effectFrom(byId('f-then').value, byId('f-then-value').value);
+  }
+  return { match: matchFrom(), effect };
+}
+
+function showEffect(changed, does) {
+  const name = byId('f-effect').value;
+  byId('f-does').textContent = does[name];
+  showValue(name, 'f-value', changed === 'f-effect');
+  byId('f-body-label').hidden = name !== 'status' && name !== 'commitThen';
+  byId('f-headers-label').hidden = name !== 'status';
+  byId('f-then-label').hidden = name !== 'delayMs';
+  showValue(name === 'delayMs' ? byId('f-then').value : '', 'f-then-value', changed === 'f-then');
+  try {
+    byId('f-sends').textContent = `POST /_sim/faults ${JSON.stringify(faultFrom())}`;
+  } catch (error) {
+    byId('f-sends').textContent = error.message;
+  }
+}
+
+function showValue(effect, id, isFresh) {
+  const needs = valueOf[effect];
+  byId(`${id}-label`).hidden = needs === undefined;
+  if (needs === undefined || !isFresh) return;
+  byId(`${id}-name`).textContent = needs[0];
+  byId(id).type = needs[1];
+  byId(id).value = needs[2];
+}
+
+function drawFaults() {
+  const all = rowsOf('faults');
+  byId('n-faults').textContent = all.length;
+  patchList('fault-list', all.slice(0, 50), faultNode, 'None. A fault is used up when it has struck.');
+}
+
+function faultNode(fault) {
+  const after = fault.skip > 0 ? ` after ${fault.skip}` : '';
+  const remove = () => act('The fault is gone', 'DELETE', `/faults/${encodeURIComponent(fault.id)}`);
+  return el(
+    'li.item',
+    el(
+      'span.any.small',
+      chip('warn', 'bolt', `${fault.effect}${fault.status ? ` ${fault.status}` : ''}`),
+      ' ',
+      el('code', `${fault.method ?? 'any'} ${fault.path ?? '*'}`),
+      el('span.muted', `${after}, ${count(fault.count, 'time')}${fault.readsBody ? ', by its body' : ''}`),
+    ),
+    button('Remove', 'remove', remove, { class: 'quiet', 'aria-label': `Remove fault ${fault.effect}` }),
+  );
 }

@@ -1,7 +1,6 @@
 // The two logs, newest first.
 import { byId, chip, el, mono, on, tag } from './base/elements.js';
-import { drawOn, redraw } from './base/schedule.js';
-import { logs, tables } from './base/state.js';
+import { drawOn, logs, tables } from './base/state.js';
 import { rowOf, windowedList } from './base/windowed.js';
 import { dayAndTime } from './base/words.js';
 
@@ -9,33 +8,23 @@ let showRequests;
 let showLedger;
 
 export function prepareLogs() {
-  showRequests = windowedList(byId('request-box'), byId('request-list'), 30);
-  showLedger = windowedList(byId('ledger-box'), byId('ledger-list'), 48);
-  drawOn(['requests', 'world'], drawRequests);
-  drawOn(['ledger', 'world'], drawLedger);
-  for (const id of ['only-faults', 'hold-logs']) {
-    on(id, 'change', () => redraw('requests', 'ledger'));
-  }
+  showRequests = windowedList('request-box', 30);
+  showLedger = windowedList('ledger-box', 48);
+  drawOn(['requests', 'ledger', 'world'], drawLogs);
+  for (const id of ['only-faults', 'hold-logs']) on(id, 'change', drawLogs);
 }
 
-function drawRequests() {
+function drawLogs() {
   if (byId('hold-logs').checked) return;
   const only = byId('only-faults').checked;
-  byId('n-requests').textContent = logs.requests.last.toLocaleString('en');
-  const items = only ? logs.requests.items.filter(({ fault }) => fault) : logs.requests.items;
-  const rows = items.toReversed().map((item) => logRow(item, requestNode));
+  const { requests, ledger } = logs;
+  byId('n-requests').textContent = requests.last.toLocaleString('en');
+  byId('n-ledger').textContent = ledger.last.toLocaleString('en');
+  const rows = (items, make) => items.toReversed().map((item) => rowOf(String(item.seq), [item], make));
   const none = only ? 'No request has met a fault.' : 'Nobody has asked for anything yet.';
-  showRequests(rows, none);
+  showRequests(rows(only ? requests.items.filter(({ fault }) => fault) : requests.items, requestNode), none);
+  showLedger(rows(ledger.items, ledgerNode), 'Nothing has been committed yet.');
 }
-
-function drawLedger() {
-  if (byId('hold-logs').checked) return;
-  byId('n-ledger').textContent = logs.ledger.last.toLocaleString('en');
-  const rows = logs.ledger.items.toReversed().map((item) => logRow(item, ledgerNode));
-  showLedger(rows, 'Nothing has been committed yet.');
-}
-
-const logRow = (item, make) => rowOf(String(item.seq), '', () => make(item));
 
 export function statusChip(status) {
   if (status === 0) return chip('bad', 'cross', 'no answer');

@@ -1,13 +1,11 @@
 // The page comes to life.
 import { prepareAlerts } from './alerts.js';
-import { drawClock, offerMetrics, prepareBench } from './bench.js';
-import { byId } from './base/elements.js';
+import { drawClock, prepareBench } from './bench.js';
+import { byId, prepareMenu } from './base/elements.js';
 import { prepareLogs } from './logs.js';
-import { prepareMenu } from './base/menu.js';
 import { prepareRecovery } from './recovery.js';
 import { prepareRequest } from './request/try.js';
-import { redraw } from './base/schedule.js';
-import { view } from './base/state.js';
+import { redraw, view } from './base/state.js';
 import { ask, follow, live, soon, sync } from './base/sync.js';
 import { prepareWorld } from './world.js';
 
@@ -19,11 +17,9 @@ async function start() {
   prepareRecovery();
   prepareLogs();
   const [manual, forms] = await Promise.all([ask('GET', '/'), ask('GET', '/forms')]);
-  prepareBench(manual);
-  offerMetrics(metricsIn(forms.items));
+  prepareBench(manual, metricsIn(forms.items));
   await sync();
   prepareRequest(forms.items);
-  redraw('requests', 'ledger', 'time', 'world');
   follow();
 }
 

@@ -1,10 +1,8 @@
 // The world: accounts with their tokens, apps and environments, as one long list.
-import { byId, chip, el, mono, on, tag } from './base/elements.js';
-import { menuButton } from './base/menu.js';
+import { byId, chip, el, menuButton, mono, on, tag } from './base/elements.js';
 import { accountActions, appActions, environmentActions, tokenActions } from './actions.js';
 import { openRequest } from './request/try.js';
-import { drawOn } from './base/schedule.js';
-import { groups, rowsOf, tables } from './base/state.js';
+import { drawOn, groups, rowsOf, tables } from './base/state.js';
 import { rowOf, windowedList } from './base/windowed.js';
 import { chipFor, count, readinessOf, statusOf } from './base/words.js';
 
@@ -12,7 +10,7 @@ let showRows;
 let typing;
 
 export function prepareWorld() {
-  showRows = windowedList(byId('tree'), byId('tree-list'), 34);
+  showRows = windowedList('tree', 34);
   on('find', 'input', () => {
     clearTimeout(typing);
     typing = setTimeout(drawWorld, 120);
@@ -22,74 +20,55 @@ export function prepareWorld() {
 }
 
 function drawWorld() {
-  byId('n-environments').textContent = tables.environments.size.toLocaleString('en');
-  byId('world-sum').textContent = [
-    count(tables.accounts.size, 'account'),
-    count(tables.apps.size, 'app'),
-    count(tables.environments.size, 'environment'),
-  ].join(', ');
+  const { accounts, apps, environments, tokens } = tables;
+  byId('n-environments').textContent = environments.size.toLocaleString('en');
+  const sums = [count(accounts.size, 'account'), count(apps.size, 'app'), count(environments.size, 'environment')];
+  byId('world-sum').textContent = sums.join(', ');
   const wanted = byId('find').value.trim().toLowerCase();
-  const hits = (...texts) => wanted === '' || texts.some((text) => String(text).toLowerCase().includes(wanted));
-  const of = { apps: groups('apps', 'accountId'), people: groups('memberships', 'accountId') };
-  const marks = marksOf();
-  const rows = rowsOf('accounts').flatMap((account) => accountRows(account, of, marks, hits, wanted !== ''));
-  showRows(rows, wanted === '' ? 'No accounts. Make one with “New account”.' : `Nothing matches “${wanted}”.`);
-}
-
-/** The marks of environments: alerts that fire, protections, activations. */
-function marksOf() {
-  const firing = rowsOf('alerts').filter(({ state, enabled }) => enabled && state === 'Firing');
+  const hits = (...texts) => texts.some((text) => String(text).toLowerCase().includes(wanted));
+  const appsOf = groups('apps', 'accountId');
+  const membersOf = groups('memberships', 'accountId');
+  const environmentsOf = groups('environments', 'appId');
+  const alertsOf = groups('alerts', 'appEnvId');
   const protections = new Map(rowsOf('configurations').map((row) => [row.appEnvId, row]));
-  const byEnvironment = Map.groupBy(firing, ({ appEnvId }) => appEnvId);
-  return { environments: groups('environments', 'appId'), firing: byEnvironment, protections };
-}
 
-function accountRows(account, { apps, people }, marks, hits, isFiltered) {
-  const own = apps.get(account.id) ?? [];
-  const accountHit = hits(account.name, account.id);
-  const members = (people.get(account.id) ?? []).filter(({ token, id }) => accountHit || hits(token, id));
-  const rows = own.flatMap((app) => appRows(app, marks, hits));
-  if (isFiltered && rows.length === 0 && members.length === 0 && !accountHit) return [];
-  return [
-    rowOf(`account ${account.id}`, [account, own.length], () => accountNode(account, own.length)),
-    ...members.map((member) => {
-      const token = tables.tokens.get(member.token);
-      return rowOf(`member ${member.id}`, [member, token, account.memberEnvAccess], () =>
-        memberNode(member, token, account),
-      );
-    }),
-    ...rows,
-  ];
-}
-
-function appRows(app, { environments, firing, protections }, hits) {
-  const appHit = hits(app.name, app.id, app.preset);
-  const own = environments.get(app.id) ?? [];
-  const shown = own.filter((env) => appHit || hits(env.name, env.id, env.cliEnvName, env.region, env.status));
-  if (!appHit && shown.length === 0) return [];
-  return [
-    rowOf(`app ${app.id}`, [app, own.length], () => appNode(app, own.length)),
-    ...shown.map((env) => {
-      const fires = firing.get(env.id)?.length ?? 0;
-      const guard = guardOf(protections.get(env.id));
-      return rowOf(`env ${env.id}`, [env, fires, guard], () => environmentNode(env, fires, guard));
-    }),
-  ];
+  const environmentRow = (env) => {
+    const firing = (alertsOf.get(env.id) ?? []).filter(({ state, enabled }) => enabled && state === 'Firing').length;
+    return rowOf(`env ${env.id}`, [env, firing, guardOf(protections.get(env.id))], environmentNode);
+  };
+  const appRows = (app) => {
+    const appHit = hits(app.name, app.id, app.preset);
+    const own = environmentsOf.get(app.id) ?? [];
+    const shown = own.filter((env) => appHit || hits(env.name, env.id, env.cliEnvName, env.region, env.status));
+    if (!appHit && shown.length === 0) return [];
+    return [rowOf(`app ${app.id}`, [app, own.length], appNode), ...shown.map(environmentRow)];
+  };
+  const accountRows = (account) => {
+    const own = appsOf.get(account.id) ?? [];
+    const accountHit = hits(account.name, account.id);
+    const members = (membersOf.get(account.id) ?? []).filter(({ token, id }) => accountHit || hits(token, id));
+    const rows = [
+      ...members.map((each) => rowOf(`member ${each.id}`, [each, tokens.get(each.token), account], memberNode)),
+      ...own.flatMap(appRows),
+    ];
+    if (rows.length === 0 && !accountHit) return [];
+    return [rowOf(`account ${account.id}`, [account, own.length], accountNode), ...rows];
+  };
+  const none = wanted === '' ? 'No accounts. Make one with “New account”.' : `Nothing matches “${wanted}”.`;
+  showRows(rowsOf('accounts').flatMap(accountRows), none);
 }
 
 /** A protection as the tree shows it: its readiness, and an activation that is under way. */
 function guardOf(protection) {
   if (protection === undefined) return undefined;
   const active = protection.operations.find(({ kind, endedAt }) => kind === 'activation' && endedAt === undefined);
-  return {
-    state: protection.readiness.state,
-    active: active && { phase: active.phase, failedSteps: active.failedSteps },
-  };
+  const { phase, failedSteps } = active ?? {};
+  return { state: protection.readiness.state, phase, failedSteps };
 }
 
 function accountNode(account, appCount) {
   return el(
-    'li.account',
+    'li.row.account',
     el(
       'div.line',
       el('h3.any', account.name),
@@ -108,7 +87,7 @@ function memberNode(member, token, account) {
   const few = token && token.scopes.length < 4;
   const rights = [member.role, ...member.permissions.map((name) => permissionNames[name] ?? name)].join(', ');
   return el(
-    'li.member',
+    'li.row.member',
     el('span.mono.any', { title: `membership ${member.id}` }, shortened(member.token)),
     el(
       'span.muted.small.any',
@@ -126,7 +105,7 @@ const shortened = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text
 
 function appNode(app, environmentCount) {
   return el(
-    'li.app',
+    'li.row.app',
     el(
       'div.line',
       el('h4.any', app.name),
@@ -142,7 +121,7 @@ function appNode(app, environmentCount) {
 
 function environmentNode(env, firing, guard) {
   return el(
-    'li.env',
+    'li.row.env',
     chipFor(statusOf, env.status),
     el(
       'div.line',
@@ -152,7 +131,7 @@ function environmentNode(env, firing, guard) {
       env.pendingChanges.length > 0 && chip('info', 'half', `${env.pendingChanges.length} pending`),
       env.preventDestroy && tag('protected from deletion'),
       firing > 0 && chip('bad', 'alert', `${firing} firing`),
-      guard?.active && activationChip(guard.active),
+      guard?.phase && activationChip(guard),
       guard && protectionChip(guard.state),
     ),
     menuButton(`${env.name} ${env.cliEnvName}`, () => environmentActions(env)),

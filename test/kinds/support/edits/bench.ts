@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { isRecord, sameJson } from '../../../../src/base/json.ts';
-import { configMapResource } from '../../../../src/kube/material/material.ts';
+import { configMapResource } from '../../../../src/kube/material.ts';
 import { namespace, type InProcess } from '../../../support/in-process.ts';
 import { aWorld, conditionOf, statusOf } from '../world.ts';
 import type { Edit, Edits, Outcome, Spec } from './table.ts';

@@ -12,19 +12,13 @@ export const onSubmit = (id, run) =>
     void run();
   });
 
-/** An element: `tag.class.class`, its properties if it has any, and its children; those that are false or missing are left out. */
+/** An element: `tag.class.class`, its attributes if it has any, and its children; those that are false or missing are left out. */
 export function el(selector, ...parts) {
   const [tag, ...classes] = selector.split('.');
   const node = document.createElement(tag);
   if (classes.length > 0) node.className = classes.join(' ');
-  const props = parts[0]?.constructor === Object ? parts.shift() : {};
-  for (const [name, value] of Object.entries(props)) {
-    if (value === undefined || value === false) continue;
-    if (name === 'on')
-      for (const [event, run] of Object.entries(value)) node.addEventListener(event, (happened) => void run(happened));
-    else if (name === 'class') node.className = value;
-    else node.setAttribute(name, value === true ? '' : value);
-  }
+  const attributes = parts[0]?.constructor === Object ? parts.shift() : {};
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...parts.filter((child) => child !== undefined && child !== null && child !== false));
   return node;
 }
@@ -40,13 +34,16 @@ export const icon = (name) => svg('svg', { class: 'i', 'aria-hidden': 'true' }, 
 export const chip = (tone, glyph, ...words) => el('span', { class: `chip ${tone}` }, icon(glyph), ...words);
 export const tag = (text) => el('span.tag', text);
 export const mono = (text) => el('span.mono.any.muted', text);
-export const button = (text, act, run, more = {}) =>
-  el('button', { type: 'button', 'data-act': act, on: { click: run }, ...more }, text);
+export function button(text, act, run, more = {}) {
+  const node = el('button', { type: 'button', 'data-act': act, ...more }, text);
+  node.addEventListener('click', (event) => void run(event));
+  return node;
+}
 
 /** Makes the children of a container those of `rows`; what has not changed stays as it is, and keeps the focus. */
 export function patch(container, rows) {
   const focused = container.contains(document.activeElement) ? document.activeElement : undefined;
-  const held = focused && { key: focused.closest('[data-key]')?.dataset.key, act: focused.dataset.act };
+  const place = focused && placeOf(focused);
   const before = new Map([...container.children].map((node) => [node.dataset.key, node]));
   let at = container.firstElementChild;
   for (const row of rows) {
@@ -55,10 +52,8 @@ export function patch(container, rows) {
     if (node === undefined || (node.sig !== row.sig && !row.update)) {
       const fresh = row.make();
       fresh.dataset.key = row.key;
-      if (node) {
-        if (node === at) at = at.nextElementSibling;
-        node.remove();
-      }
+      if (node === at) at = at?.nextElementSibling ?? null;
+      node?.remove();
       node = fresh;
     }
     if (node.sig !== row.sig) row.update?.(node);
@@ -67,7 +62,15 @@ export function patch(container, rows) {
     else container.insertBefore(node, at);
   }
   for (const node of before.values()) node.remove();
-  if (held?.act !== undefined && document.activeElement !== focused) refocus(container, held);
+  if (place?.act !== undefined && document.activeElement !== focused) focusAt(container, place);
+}
+
+/** The place of a control, by which the one is found that stands there after it was made anew. */
+const placeOf = (node) => ({ key: node.closest('[data-key]')?.dataset.key, act: node.dataset.act });
+
+function focusAt(container, { key, act }) {
+  const inside = [...container.querySelectorAll('[data-act]')].filter((node) => node.dataset.act === act);
+  inside.find((node) => placeOf(node).key === key)?.focus({ preventScroll: true });
 }
 
 /** Makes a short list of what has an id; when there is nothing, it says so. */
@@ -75,14 +78,6 @@ export function patchList(id, items, make, none) {
   const rows = items.map((item) => ({ key: item.id, sig: JSON.stringify(item), make: () => make(item) }));
   const nothing = { key: '-', sig: '', make: () => el('li.muted.small', none) };
   patch(byId(id), rows.length > 0 ? rows : [nothing]);
-}
-
-function refocus(container, { key, act }) {
-  for (const node of container.querySelectorAll('[data-act]')) {
-    if (node.dataset.act !== act || node.closest('[data-key]')?.dataset.key !== key) continue;
-    node.focus({ preventScroll: true });
-    return;
-  }
 }
 
 let saying;
@@ -95,4 +90,52 @@ export function say(text) {
   saidAt = Date.now();
   clearTimeout(saying);
   saying = setTimeout(() => (byId('said').textContent = ''), 6000);
+}
+
+let opener;
+
+/** A button that opens a menu of what can be done with a row; `items` gives `[text, run]` for each entry when it is opened. */
+export function menuButton(about, items) {
+  const title = `Actions for ${about}`;
+  const open = (event) => openMenu(event.currentTarget, title, items());
+  const more = { class: 'quiet more', 'aria-haspopup': 'menu', 'aria-label': title, title };
+  return button(icon('dots'), 'menu', open, more);
+}
+
+function openMenu(from, title, items) {
+  const menu = byId('menu');
+  opener = placeOf(from);
+  const entries = items.map(([text, run]) => {
+    if (text === '-') return el('hr', { role: 'separator' });
+    const choose = () => {
+      menu.hidePopover();
+      run();
+    };
+    return button(text, text, choose, { role: 'menuitem', tabindex: '-1' });
+  });
+  menu.setAttribute('aria-label', title);
+  menu.replaceChildren(...entries);
+  menu.showPopover({ source: from });
+  menu.querySelector('[role=menuitem]')?.focus();
+}
+
+function moveIn(menu, event) {
+  const entries = [...menu.querySelectorAll('[role=menuitem]')];
+  const n = entries.indexOf(document.activeElement);
+  const to = { ArrowDown: n + 1, ArrowUp: n - 1, Home: 0, End: -1 }[event.key];
+  if (event.key === 'Tab') menu.hidePopover();
+  if (to === undefined) return;
+  event.preventDefault();
+  entries.at(to % entries.length)?.focus();
+}
+
+/** Makes the menu of the page work; there is one, and it moves to where it is needed. */
+export function prepareMenu() {
+  const menu = byId('menu');
+  menu.addEventListener('keydown', (event) => moveIn(menu, event));
+  menu.addEventListener('toggle', ({ newState }) => {
+    const { activeElement } = document;
+    const isFree = menu.contains(activeElement) || activeElement === document.body;
+    if (newState === 'closed' && isFree && opener) focusAt(document, opener);
+  });
 }

@@ -1,4 +1,4 @@
-// The state of the page: the tables of the world, the logs, and the view they came with.
+// The state of the page: the tables of the world, the logs, the view they came with, and what must be drawn again.
 
 /** The collections of the world, and how one row of each is called. */
 export const called = {
@@ -19,16 +19,18 @@ const names = Object.keys(called);
 
 export const tables = Object.fromEntries(names.map((name) => [name, new Map()]));
 export const rowsOf = (name) => [...tables[name].values()];
+export const groups = (name, field) => Map.groupBy(tables[name].values(), (row) => row[field]);
 
 export const logs = {
   ledger: { items: [], last: 0, longest: 3000 },
   requests: { items: [], last: 0, longest: 1000 },
 };
 
-/** Changes of alerts, operations and standbys from the ledger: the strips and lanes are drawn from them. */
-export const states = new Map();
-export const phases = new Map();
-export const applied = new Map();
+/** The lines of the ledger of one kind about one thing, oldest first: strips and lanes are drawn from them. */
+export const linesAbout = (id, ending) =>
+  logs.ledger.items
+    .filter((line) => line.kind.endsWith(ending) && (line.id === id || line.detail.configurationId === id))
+    .map(({ at, detail }) => ({ ...detail, at: Date.parse(at) }));
 
 export let view = { epoch: '', revision: 0, now: 0, mode: 'real', readings: {} };
 let seenAt = 0;
@@ -39,38 +41,29 @@ export function takeIn(next) {
   view = { ...next, rows: undefined, removed: undefined };
   seenAt = Date.now();
   if (next.complete) for (const table of Object.values(tables)) table.clear();
-  const touched = new Set(next.complete ? names : []);
-  for (const [name, rows] of Object.entries(next.rows)) {
-    for (const row of rows) tables[name].set(row.id, row);
-    touched.add(name);
-  }
-  for (const [name, ids] of Object.entries(next.removed)) {
-    for (const id of ids) tables[name].delete(id);
-    if (ids.length > 0) touched.add(name);
-  }
-  return touched;
+  for (const [name, rows] of Object.entries(next.rows)) for (const row of rows) tables[name].set(row.id, row);
+  for (const [name, ids] of Object.entries(next.removed)) for (const id of ids) tables[name].delete(id);
+  return next.complete ? names : Object.keys(next.rows);
 }
 
-export const groups = (name, field) => Map.groupBy(tables[name].values(), (row) => row[field]);
+const parts = [];
+const stale = new Set();
+let drawing;
 
-/** Remembers a ledger line about an alert, an operation or a standby. */
-export function note({ at: when, kind, id, detail }) {
-  const at = Date.parse(when);
-  if (kind === 'alert.stateChanged') remember(states, id, { at, from: detail.from, to: detail.to }, 40);
-  else if (kind === 'standby.applied') remember(applied, detail.configurationId, { at, shape: detail.shape }, 80);
-  else if (/^(enrollment|validation|activation)\./.test(kind) && !kind.endsWith('.stepFailed')) {
-    const phase = detail.phase ?? { accepted: 'queued', requested: 'queued', started: 'queued' }[kind.split('.')[1]];
-    if (phase !== undefined) remember(phases, id, { at, phase }, 20);
-  }
+/** Runs `draw` when one of these collections, logs or other things changed. */
+export function drawOn(names, draw) {
+  parts.push({ names, draw });
 }
 
-export function forget() {
-  for (const map of [states, phases, applied]) map.clear();
+/** Notes what changed: it is drawn a little later, once for all that changes until then, and only when somebody looks. */
+export function redraw(...names) {
+  for (const name of names) stale.add(name);
+  if (!document.hidden) drawing ??= setTimeout(drawNow, 120);
 }
 
-function remember(map, key, entry, most) {
-  const list = map.get(key) ?? [];
-  map.delete(key);
-  map.set(key, [...list, entry].slice(-most));
-  if (map.size > 6000) map.delete(map.keys().next().value);
+function drawNow() {
+  drawing = undefined;
+  const due = parts.filter(({ names }) => names.some((name) => stale.has(name)));
+  stale.clear();
+  for (const { draw } of due) draw();
 }

@@ -1,7 +1,6 @@
-// Talks to the simulator: reads the world again when something happened, and follows its two logs.
+// Talks to the simulator: reads the world and its two logs again when something happened.
 import { byId, chip, say } from './elements.js';
-import { redraw } from './schedule.js';
-import { forget, logs, note, tables, takeIn, view } from './state.js';
+import { logs, redraw, tables, takeIn, view } from './state.js';
 
 /** Asks the control surface; throws what it says when it refuses. */
 export async function ask(method, path, body) {
@@ -25,106 +24,51 @@ export async function act(done, method, path, body) {
   }
 }
 
-let syncing;
-let again = false;
+let running = Promise.resolve();
+let planned;
 
-/** Updates the tables: everything at first and for another world, otherwise only changes. One update at a time. */
+/** Updates the tables and logs; one update at a time, and one more for all who ask during it. */
 export function sync() {
-  if (syncing) {
-    again = true;
-    return syncing;
-  }
-  syncing = (async () => {
-    try {
-      do {
-        again = false;
-        await syncOnce();
-      } while (again);
-    } finally {
-      syncing = undefined;
-    }
-  })();
-  return syncing;
+  planned ??= running.then(() => {
+    running = planned.catch(() => undefined);
+    planned = undefined;
+    return syncOnce();
+  });
+  return planned;
 }
 
+/** Reads everything at first and for another world, otherwise only changes. */
 async function syncOnce() {
+  const before = view;
   const watch = [...byId('protections').querySelectorAll('article')].map((node) => node.dataset.key).join(',');
-  const query =
-    view.epoch === '' ? '' : `?epoch=${view.epoch}&after=${view.revision}&watch=${encodeURIComponent(watch)}`;
-  const next = await ask('GET', `/view${query}`);
-  const isOther = next.epoch !== view.epoch;
-  const moved = next.now !== view.now;
-  const readings = JSON.stringify(next.readings) === JSON.stringify(view.readings) ? [] : ['readings'];
+  const known = `?epoch=${before.epoch}&after=${before.revision}&watch=${encodeURIComponent(watch)}`;
+  const next = await ask('GET', `/view${before.epoch === '' ? '' : known}`);
+  const isOther = next.epoch !== before.epoch;
   const touched = takeIn(next);
-  if (isOther) await readLogsAgain(next);
-  else await Promise.all([catchUpWith('ledger', next.ledgerSeq), catchUpWith('requests', next.requestSeq)]);
-  redraw(...touched, ...readings, ...(moved ? ['time'] : []), ...(isOther ? ['readings', 'world'] : []));
+  await readLog('ledger', next.ledgerSeq, isOther);
+  await readLog('requests', next.requestSeq, isOther);
+  const readings = JSON.stringify(next.readings) === JSON.stringify(before.readings) ? [] : ['readings'];
+  redraw(...touched, ...readings, ...(next.now === before.now ? [] : ['time']), ...(isOther ? ['world'] : []));
 }
 
-let caughtUp = false;
-
-async function readLogsAgain(next) {
-  caughtUp = false;
-  forget();
-  for (const [name, last] of Object.entries({ ledger: next.ledgerSeq, requests: next.requestSeq })) {
-    const log = logs[name];
-    log.items = [];
-    log.last = Math.max(0, last - log.longest);
-    await readMissing(name);
-    redraw(name);
-  }
-  caughtUp = true;
-}
-
-async function catchUpWith(name, last) {
-  if (last > logs[name].last) await readMissing(name);
-}
-
-const reading = {};
-
-/** Reads the events that the stream missed before it was open or while it was broken. */
-function readMissing(name) {
-  reading[name] ??= linesOfLog(name).finally(() => (reading[name] = undefined));
-  return reading[name];
-}
-
-async function linesOfLog(name) {
+/** Reads the newest lines of a log, as many as the page shows. */
+async function readLog(name, last, isOther) {
   const log = logs[name];
-  try {
-    const { items } = await ask('GET', `/${name}?after=${log.last}`);
-    for (const item of items.slice(-log.longest)) keep(name, item);
-  } catch (error) {
+  if (isOther) Object.assign(log, { items: [], last: Math.max(0, last - log.longest) });
+  if (last <= log.last) return;
+  const linesAfter = (seq) => ask('GET', `/${name}?after=${seq}`);
+  const { items } = await linesAfter(log.last).catch((error) => {
     // The simulator has dropped older lines, so go on with the oldest that it has.
-    if (error.first === undefined || error.first - 1 <= log.last) throw error;
-    log.last = error.first - 1;
-    await linesOfLog(name);
-  }
-}
-
-function keep(name, item) {
-  const log = logs[name];
-  if (item.seq <= log.last) return;
-  log.last = item.seq;
-  log.items.push(item);
-  if (log.items.length > log.longest * 1.2) log.items.splice(0, log.items.length - log.longest);
-  if (name === 'ledger') {
-    note(item);
-    if (caughtUp && item.kind === 'alert.stateChanged' && item.detail.to === 'Firing') fires(item.id);
-  }
+    if (error.first === undefined) throw error;
+    return linesAfter(error.first - 1);
+  });
+  log.last = items.at(-1)?.seq ?? last;
+  log.items = [...log.items, ...items].slice(-log.longest);
   redraw(name);
-}
-
-const firing = new Set();
-
-function fires(id) {
-  if (firing.size === 0) {
-    setTimeout(() => {
-      const names = [...firing].map((each) => tables.alerts.get(each)?.name ?? each);
-      say(names.length > 2 ? `${names.length} alerts are firing` : `Firing: ${names.join(', ')}`);
-      firing.clear();
-    }, 300);
-  }
-  firing.add(id);
+  if (name === 'requests' || isOther) return;
+  const fired = items.filter(({ kind, detail }) => kind === 'alert.stateChanged' && detail.to === 'Firing');
+  if (fired.length > 2) say(`${fired.length} alerts are firing`);
+  else if (fired.length > 0) say(`Firing: ${fired.map(({ id }) => tables.alerts.get(id)?.name ?? id).join(', ')}`);
 }
 
 let stream;
@@ -140,26 +84,19 @@ export function follow() {
     live(false);
     if (stream.readyState === EventSource.CLOSED) setTimeout(follow, 2000);
   });
-  for (const [event, name] of Object.entries({ ledger: 'ledger', request: 'requests' })) {
-    stream.addEventListener(event, ({ data }) => {
-      if (!caughtUp) return;
-      const item = JSON.parse(data);
-      if (item.seq === logs[name].last + 1) keep(name, item);
-      if (name === 'ledger' || item.committed || item.fault || item.seq > logs[name].last) soon();
-    });
-  }
+  for (const event of ['ledger', 'request']) stream.addEventListener(event, soon);
 }
 
 export function live(is) {
   byId('live').replaceChildren(is ? chip('ok', 'dot', 'Live') : chip('warn', 'half', 'Reconnecting'));
 }
 
-let planned;
+let timer;
 
 /** Reads the world again a little later, once for all that happens until then. */
 export function soon() {
-  planned ??= setTimeout(() => {
-    planned = undefined;
+  timer ??= setTimeout(() => {
+    timer = undefined;
     sync().catch(() => undefined);
   }, 200);
 }

@@ -1,19 +1,21 @@
 // Long lists: only the rows in sight, and a few around them, are elements.
-import { el, patch } from './elements.js';
+import { byId, el, patch } from './elements.js';
 
 const margin = 400;
 
 /**
- * Keeps a list inside a box that scrolls. Each row is `{key, show}`; `show` gives `{sig, make, update?}` and is asked only for rows in
- * sight. Returns what sets the rows, and the text that stands there when there are none.
+ * Keeps the list inside a box that scrolls. Each row is `{key, show}`; `show` gives `{sig, make, update?}` and is asked only for rows in
+ * sight; `guess` is the height of a row that was not yet seen. Returns what sets the rows, and the text that stands there when there are
+ * none.
  */
-export function windowedList(box, list, guess) {
+export function windowedList(id, guess) {
+  const box = byId(id);
+  const list = box.firstElementChild;
   const heights = new Map();
   let rows = [];
   let width = 0;
-  let framed = false;
+  let frame;
 
-  const heightOf = (row) => heights.get(row.key) ?? guess;
   const gap = (key, height) => ({
     key,
     sig: String(height),
@@ -21,35 +23,19 @@ export function windowedList(box, list, guess) {
     update: (node) => (node.style.height = `${height}px`),
   });
 
-  function inSight() {
+  function draw() {
+    const ends = [0];
+    for (const { key } of rows) ends.push(ends.at(-1) + (heights.get(key) ?? guess));
     const top = box.scrollTop - margin;
     const bottom = box.scrollTop + Math.max(box.clientHeight, 200) + margin;
-    let at = 0;
-    let first = rows.length;
-    let last = 0;
-    let above = 0;
-    let below = 0;
-    for (let n = 0; n < rows.length; n += 1) {
-      const end = at + heightOf(rows[n]);
-      if (end <= top) above = end;
-      else if (at >= bottom) below += end - at;
-      else {
-        first = Math.min(first, n);
-        last = n + 1;
-      }
-      at = end;
-    }
-    return { first: Math.min(first, last), last, above, below };
-  }
-
-  function draw() {
-    const { first, last, above, below } = inSight();
-    const shown = rows.slice(first, last);
+    const reached = ends.findIndex((end) => end > top);
+    const first = reached < 0 ? rows.length : Math.max(0, reached - 1);
+    const last = ends.findLastIndex((end) => end < bottom) + 1;
     const hadFocus = list.contains(document.activeElement);
     patch(list, [
-      ...(above > 0 ? [gap('^', above)] : []),
-      ...shown.map(({ key, show }) => ({ key, ...show() })),
-      ...(below > 0 ? [gap('v', below)] : []),
+      ...(first > 0 ? [gap('^', ends[first])] : []),
+      ...rows.slice(first, last).map(({ key, show }) => ({ key, ...show() })),
+      ...(last < rows.length ? [gap('v', ends.at(-1) - ends[last])] : []),
     ]);
     if (hadFocus && document.activeElement === document.body) box.focus({ preventScroll: true });
     return measure(first);
@@ -58,12 +44,9 @@ export function windowedList(box, list, guess) {
   /** Notes the heights of what is shown and, for screen readers, its place in the whole list; says whether a height changed. */
   function measure(first) {
     let changed = false;
-    let n = first;
-    for (const node of list.children) {
-      if (node.classList.contains('gap')) continue;
-      n += 1;
-      node.setAttribute('aria-posinset', n);
-      node.setAttribute('aria-setsize', rows.length);
+    for (const [n, node] of [...list.querySelectorAll(':scope > :not(.gap)')].entries()) {
+      node.ariaPosInSet = first + n + 1;
+      node.ariaSetSize = rows.length;
       const { height } = node.getBoundingClientRect();
       if (height === 0 || heights.get(node.dataset.key) === height) continue;
       heights.set(node.dataset.key, height);
@@ -73,7 +56,7 @@ export function windowedList(box, list, guess) {
   }
 
   function drawUntilSteady() {
-    framed = false;
+    frame = undefined;
     for (let n = 0; n < 4 && draw(); n += 1);
     if (box.scrollTop === 0) endAtRow();
   }
@@ -86,12 +69,7 @@ export function windowedList(box, list, guess) {
     if (most < ends.at(-1)) box.style.maxHeight = `${ends.findLast((end) => end <= most) ?? most}px`;
   }
 
-  function soonInFrame() {
-    if (framed) return;
-    framed = true;
-    requestAnimationFrame(drawUntilSteady);
-  }
-
+  const soonInFrame = () => (frame ??= requestAnimationFrame(drawUntilSteady));
   box.addEventListener('scroll', soonInFrame, { passive: true });
   new ResizeObserver(() => {
     if (box.clientWidth !== width) heights.clear();
@@ -100,10 +78,13 @@ export function windowedList(box, list, guess) {
   }).observe(box);
 
   return (next, none) => {
-    rows = next.length > 0 ? next : [rowOf('-', none, () => el('li.empty', none))];
+    rows = next.length > 0 ? next : [rowOf('-', [none], (text) => el('li.empty', text))];
     drawUntilSteady();
   };
 }
 
-/** A row that is made anew when what it was made from has changed. */
-export const rowOf = (key, seen, make) => ({ key, show: () => ({ sig: JSON.stringify(seen), make }) });
+/** A row that is made anew when what it is made from has changed. */
+export const rowOf = (key, from, make) => ({
+  key,
+  show: () => ({ sig: JSON.stringify(from), make: () => make(...from) }),
+});

@@ -1,8 +1,7 @@
 // Sends a request as a client would, and shows what came of it: the answer, the ledger, the world.
-import { changesBetween } from './changes.js';
 import { byId, chip, el, say } from '../base/elements.js';
 import { ledgerNode, statusChip } from '../logs.js';
-import { logs, tables } from '../base/state.js';
+import { called, logs, tables } from '../base/state.js';
 import { sync } from '../base/sync.js';
 import { count } from '../base/words.js';
 
@@ -65,7 +64,7 @@ function showAnswer(request, answer, before) {
   const lines = linesOf(request, logged, before.ledger);
   const elsewhere = logs.ledger.items.filter((line) => line.seq > before.ledger && !lines.includes(line));
   const others = new Set(elsewhere.map(({ id }) => id));
-  const changes = changesBetween(before.world, tables).filter(({ id }) => !others.has(id));
+  const changes = changesSince(before.world).filter(({ id }) => !others.has(id));
   const status = answer.status || logged?.status || 0;
   byId('t-answer').replaceChildren(
     el(
@@ -91,16 +90,10 @@ function showAnswer(request, answer, before) {
 
 /** The line of the request log that is ours: the oldest one since then with the same method, path and query. */
 function loggedOf({ method, url }, after) {
-  const { pathname, search } = new URL(url, location.origin);
-  const path = pathname.replace(/^\/api\/public\/v1/, '');
-  const asked = new URLSearchParams(search).toString();
-  return logs.requests.items.find(
-    (line) =>
-      line.seq > after &&
-      line.method === method &&
-      line.path === path &&
-      new URLSearchParams(line.query).toString() === asked,
-  );
+  const asked = (line) => `/api/public/v1${line.path}?${new URLSearchParams(line.query)}`;
+  const { pathname, searchParams } = new URL(url, location.origin);
+  const own = `${pathname}?${searchParams}`;
+  return logs.requests.items.find((line) => line.seq > after && line.method === method && asked(line) === own);
 }
 
 function linesOf({ isControl }, logged, after) {
@@ -135,4 +128,42 @@ function changeNode({ verb, what, id, name, fields }) {
     el('span.mono.any.muted', id),
     fields.length > 0 && el('div.small.any', ...fields.map((field) => el('div', field))),
   );
+}
+
+const nameOfRow = (row) => row.name ?? row.envName ?? row.cliEnvName ?? row.token;
+
+/** Every row that came, went or changed, with the fields that changed. */
+function changesSince(before) {
+  return Object.entries(called).flatMap(([name, what]) => {
+    const [old, now] = [before.get(name), tables[name]];
+    const ids = new Set([...[...old.keys()].filter((id) => !now.has(id)), ...now.keys()]);
+    return Array.from(ids, (id) => {
+      const [from, to] = [old.get(id), now.get(id)];
+      const verb = to === undefined ? 'removed' : from === undefined ? 'added' : 'changed';
+      const fields = from && to && from !== to ? differences(from, to) : [];
+      return { verb, what, id, name: nameOfRow(to ?? from), fields };
+    }).filter(({ verb, fields }) => verb !== 'changed' || fields.length > 0);
+  });
+}
+
+/** Fields that change with time alone: differences in them are not shown. */
+const passing = new Set(['updatedAt', 'recoveryPointAgeMs']);
+
+function differences(old, now, under = '') {
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((name) => !passing.has(name));
+  return names.flatMap((name) => {
+    const [from, to] = [old[name], now[name]];
+    if (JSON.stringify(from) === JSON.stringify(to)) return [];
+    if (isPlain(from) && isPlain(to)) return differences(from, to, `${under}${name}.`);
+    return [`${under}${name}: ${short(from)} → ${short(to)}`];
+  });
+}
+
+const isPlain = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function short(value) {
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value) && value.some(isPlain)) return `${value.length} items`;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 70 ? `${text.slice(0, 70)}…` : text;
 }

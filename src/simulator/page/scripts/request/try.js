@@ -1,47 +1,45 @@
 // Try a request: a token, a route with its fields filled in from the world, and what comes of sending it.
 import { nothingSentYet, sendAndShow } from './answer.js';
-import { addressOf, bodyTextOf, curlOf, headersOf, isControl, valueOfField, withField } from './draft.js';
 import { button, byId, el, on, onSubmit, say } from '../base/elements.js';
 import { fieldNode } from './fields.js';
-import { drawOn } from '../base/schedule.js';
-import { rowsOf, tables, view } from '../base/state.js';
+import { drawOn, groups, rowsOf, tables } from '../base/state.js';
 import { ask } from '../base/sync.js';
 
 const formsByName = new Map();
 let form;
-let draft = { id: undefined, query: {}, body: undefined };
+/** The request that is being written: the id in its path, its query and its body. */
+let draft = { query: {} };
 let choices = {};
 let lacks = [];
 /** The fields that somebody chose: they stay as they are when others are filled in. */
 let chosen = {};
 
-let epoch = '';
-
 const nameOfForm = ({ method, path }) => `${method} ${path}`;
+const isControl = () => form.path.startsWith('/_sim/');
+const carriesBody = () => form.method === 'POST' || form.method === 'PATCH';
+const isInPath = ({ name }) => name === 'id' && form.path.includes(':id');
 
 export function prepareRequest(all) {
   for (const each of all) formsByName.set(nameOfForm(each), each);
-  byId('t-route').append(
-    ...[...Map.groupBy(all, ({ area }) => area)].map(([area, inIt]) =>
-      el(
-        'optgroup',
-        { label: area },
-        ...inIt.map((each) => el('option', { value: nameOfForm(each) }, `${nameOfForm(each)} – ${each.does}`)),
-      ),
-    ),
-  );
+  const option = (each) => el('option', { value: nameOfForm(each) }, `${nameOfForm(each)} – ${each.does}`);
+  const areas = Map.groupBy(all, ({ area }) => area);
+  byId('t-route').append(...Array.from(areas, ([label, inIt]) => el('optgroup', { label }, ...inIt.map(option))));
   on('t-route', 'change', () => openForm(byId('t-route').value));
-  on('t-token', 'change', () => fillAnew(() => false));
+  on('t-token', 'change', () => fillAnew());
   on('t-body', 'input', takeBody);
   on('t-again', 'click', () => fillAnew(({ pick }) => pick !== undefined));
   on('t-more', 'change', addField);
   on('t-copy', 'click', copy);
   onSubmit('try-form', sendIt);
   drawOn(['world', 'tokens', 'memberships', 'accounts'], drawTokens);
-  drawOn(['world'], startInAnotherWorld);
-  drawOn(['accounts', 'apps', 'environments', 'contactPoints', 'alerts', 'configurations'], fillWhatLacked);
+  drawOn(['world'], () => {
+    nothingSentYet();
+    return fillAnew();
+  });
+  drawOn(['accounts', 'apps', 'environments', 'contactPoints', 'alerts', 'configurations'], () => {
+    if (lacks.length > 0) void fillIn();
+  });
   drawTokens();
-  epoch = view.epoch;
   nothingSentYet();
   void openForm('GET /apps');
 }
@@ -49,16 +47,15 @@ export function prepareRequest(all) {
 /** Opens a request with some of its fields chosen, and goes there. */
 export async function openRequest(name, given = {}) {
   const accountId = given.accountId ?? accountOf(given);
-  if (accountId !== undefined) useToken(tokenFor(accountId), true);
+  if (accountId !== undefined) byId('t-token').value = tokenFor(accountId);
   byId('t-route').value = name;
   await openForm(name, given);
   byId('try').scrollIntoView({ block: 'start' });
   (byId('t-fields').querySelector('input, select, textarea') ?? byId('t-send')).focus({ preventScroll: true });
 }
 
-function accountOf(given) {
+function accountOf({ appId, appEnvId, alertId, contactPointId }) {
   const { apps, environments, alerts, contactPoints } = tables;
-  const { appId, appEnvId, alertId, contactPointId } = given;
   const row = apps.get(appId) ?? environments.get(appEnvId) ?? alerts.get(alertId) ?? contactPoints.get(contactPointId);
   return row?.accountId;
 }
@@ -74,51 +71,37 @@ function tokenFor(accountId) {
 }
 
 /** Sends requests with this token from now on. */
-export function useToken(token, isQuiet = false) {
-  if (byId('t-token').value === token) return;
+export function useToken(token) {
   byId('t-token').value = token;
-  if (isQuiet) return;
   say(`Requests are sent as ${token}`);
-  void fillAnew(() => false);
+  void fillAnew();
 }
 
 function drawTokens() {
-  const before = byId('t-token').value;
-  const options = rowsOf('tokens').map((token) => {
-    const own = rowsOf('memberships').filter((member) => member.token === token.id);
+  const select = byId('t-token');
+  const before = select.value;
+  const members = groups('memberships', 'token');
+  const options = rowsOf('tokens').map(({ id, kind }) => {
+    const own = members.get(id) ?? [];
     const roles = own.map(({ role, accountId }) => `${role} of ${tables.accounts.get(accountId)?.name ?? accountId}`);
-    const about = [...roles, token.kind === 'environment' && 'environment token'].filter(Boolean).join(', ');
-    return el('option', { value: token.id }, `${token.id} – ${about || 'no membership'}`);
+    const about = [...roles, ...(kind === 'environment' ? ['environment token'] : [])].join(', ');
+    return el('option', { value: id }, `${id} – ${about || 'no membership'}`);
   });
-  byId('t-token').replaceChildren(...options, el('option', { value: '' }, 'no token'));
-  const isThere = [...byId('t-token').options].some(({ value }) => value === before);
-  byId('t-token').value = isThere && before !== '' ? before : (byId('t-token').options[0]?.value ?? '');
+  select.replaceChildren(...options, el('option', { value: '' }, 'no token'));
+  if (tables.tokens.has(before)) select.value = before;
 }
 
 async function openForm(name, given = {}) {
   form = formsByName.get(name);
   chosen = given;
-  draft = { id: undefined, query: {}, body: undefined };
   await fillIn();
 }
 
 /** Fills in again every field that was not chosen, and chosen ones that need not be kept. */
-async function fillAnew(isKept) {
+async function fillAnew(isKept = () => false) {
   const kept = form.fields.filter((field) => field.name in chosen && isKept(field));
   chosen = Object.fromEntries(kept.map(({ name }) => [name, chosen[name]]));
   await fillIn();
-}
-
-/** Another world was loaded: forget all choices and answers. */
-function startInAnotherWorld() {
-  if (epoch === view.epoch) return;
-  epoch = view.epoch;
-  nothingSentYet();
-  void fillAnew(() => false);
-}
-
-function fillWhatLacked() {
-  if (lacks.length > 0) void fillIn();
 }
 
 let asking = 0;
@@ -140,7 +123,6 @@ async function fillFrom({ method, path }, token) {
     if (mine !== asking) return;
     draft = { id: idIn(filled.path), query: filled.query, body: filled.body };
     ({ choices, lacks } = filled);
-    byId('t-body').value = bodyTextOf(form, draft);
     byId('t-note').textContent = '';
     drawForm();
   } catch (error) {
@@ -157,14 +139,13 @@ function idIn(path) {
 }
 
 function drawForm() {
-  const control = isControl(form);
-  byId('t-token').disabled = control;
-  byId('t-token-note').hidden = !control;
-  byId('t-body-label').hidden = form.method === 'GET' || form.method === 'DELETE';
+  byId('t-token').disabled = isControl();
+  byId('t-token-note').hidden = !isControl();
+  byId('t-body-label').hidden = !carriesBody();
   byId('t-send').textContent = form.method === 'DELETE' ? 'Send and delete' : 'Send';
   drawLacks();
   drawFields();
-  drawAddress();
+  writeBody();
 }
 
 const makers = {
@@ -195,12 +176,11 @@ function drawLacks() {
 /** Redraws the fields, but leaves them alone while somebody is in one of them. */
 function drawFields() {
   const held = byId('t-fields').contains(document.activeElement) ? document.activeElement.dataset.field : undefined;
-  const isSent = (field) => valueOfField(form, draft, field) !== undefined;
-  const shown = form.fields.filter((field) => field.isRequired || isSent(field));
-  const about = { choices, accountId: isControl(form) ? undefined : accountNow() };
+  const shown = form.fields.filter((field) => field.isRequired || valueOfField(field) !== undefined);
+  const about = { choices, accountId: isControl() ? undefined : accountNow() };
   byId('t-fields').replaceChildren(
     ...shown.map((field) =>
-      fieldNode(field, valueOfField(form, draft, field), about, (value, isDone) => change(field, value, isDone)),
+      fieldNode(field, valueOfField(field), about, (value, isDone) => change(field, value, isDone)),
     ),
   );
   const more = form.fields.filter((field) => !shown.includes(field));
@@ -217,13 +197,36 @@ function accountNow() {
   return named ?? tables.tokens.get(byId('t-token').value)?.currentAccountId;
 }
 
+/** The value of a field, wherever it stands. */
+function valueOfField(field) {
+  if (isInPath(field)) return draft.id;
+  if (!carriesBody()) return draft.query[field.name];
+  return field.name.split('/').reduce((into, step) => into?.[step], draft.body);
+}
+
+/** Gives a field another value; undefined takes it out. */
+function setField(field, value) {
+  const { name } = field;
+  if (isInPath(field)) draft.id = value;
+  else if (carriesBody()) draft.body = put(draft.body ?? {}, name.split('/'), value);
+  else if (value === undefined) delete draft.query[name];
+  else draft.query[name] = String(value);
+}
+
+function put(into, [step, ...rest], value) {
+  const inside = rest.length === 0 ? value : put(into?.[step] ?? {}, rest, value);
+  if (/^\d+$/.test(step)) return Object.assign(Array.isArray(into) ? [...into] : [], { [step]: inside });
+  const { [step]: _before, ...others } = into ?? {};
+  const isEmpty = value === undefined && rest.length > 0 && JSON.stringify(inside) === '{}';
+  return inside === undefined || isEmpty ? others : { ...into, [step]: inside };
+}
+
 function change(field, value, isDone) {
-  const before = valueOfField(form, draft, field);
-  draft = withField(form, draft, field, value);
-  byId('t-body').value = bodyTextOf(form, draft);
+  const before = valueOfField(field);
+  setField(field, value);
+  writeBody();
   if (value === undefined) delete chosen[field.name];
   else chosen = { ...chosen, [field.name]: value };
-  drawAddress();
   if (!isDone) return;
   const followers = form.fields.filter(({ follows }) => follows?.includes(field.name));
   if (followers.length > 0 || (field.name === 'accountId' && before !== value)) {
@@ -238,8 +241,7 @@ function addField() {
   const field = form.fields.find(({ name }) => name === byId('t-more').value);
   if (field === undefined) return;
   const first = field.words?.[0] ?? choices[field.name]?.[0]?.value ?? (field.pick && rowsOf(field.pick)[0]?.id);
-  const value = field.kind === 'text' ? (first ?? '') : blanks[field.kind];
-  change(field, value, false);
+  change(field, field.kind === 'text' ? (first ?? '') : blanks[field.kind], false);
   drawFields();
   byId(`t-field-${field.name}`)?.focus();
 }
@@ -247,23 +249,54 @@ function addField() {
 /** The body as somebody wrote it: it is sent as it stands, whatever it is. */
 function takeBody() {
   try {
-    draft = { ...draft, body: JSON.parse(byId('t-body').value) };
+    draft.body = JSON.parse(byId('t-body').value);
     byId('t-note').textContent = '';
     drawFields();
   } catch {
     byId('t-note').textContent = 'This is not JSON. It is sent as it stands.';
   }
-  drawAddress();
+  drawCurl();
 }
 
-const textNow = () => (byId('t-body-label').hidden ? '' : byId('t-body').value);
+function writeBody() {
+  byId('t-body').value = carriesBody() ? JSON.stringify(draft.body ?? {}, undefined, 2) : '';
+  drawCurl();
+}
 
-function drawAddress() {
-  byId('t-curl').textContent = curlOf(form, draft, byId('t-token').value, textNow());
+/** The request as it is sent. */
+function requestNow() {
+  const { id = '', query } = draft;
+  const token = byId('t-token').value;
+  const asked = new URLSearchParams(query).toString();
+  const path = `${isControl() ? '' : '/api/public/v1'}${form.path.replace(':id', encodeURIComponent(id))}`;
+  const text = carriesBody() ? byId('t-body').value : '';
+  const headers = {
+    ...(isControl() || token === '' ? {} : { authorization: token }),
+    ...(text === '' ? {} : { 'content-type': 'application/json' }),
+  };
+  return { method: form.method, url: `${path}${asked && `?${asked}`}`, headers, text, isControl: isControl() };
+}
+
+const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+function drawCurl() {
+  const { method, url, headers, text } = requestNow();
+  const given = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+  const data = text === '' ? [] : [`-d ${quoted(compact(text))}`];
+  const how = method === 'GET' ? [] : [`-X ${method}`];
+  byId('t-curl').textContent = ['curl -sS', ...how, quoted(location.origin + url), ...given, ...data].join(' ');
+}
+
+function compact(text) {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
 }
 
 async function copy() {
-  drawAddress();
+  drawCurl();
   try {
     await navigator.clipboard.writeText(byId('t-curl').textContent);
     say('Copied');
@@ -276,14 +309,5 @@ async function copy() {
 
 async function sendIt() {
   await filling;
-  const text = textNow();
-  const token = byId('t-token').value;
-  drawAddress();
-  await sendAndShow({
-    method: form.method,
-    url: addressOf(form, draft),
-    headers: headersOf(form, token, text),
-    text,
-    isControl: isControl(form),
-  });
+  await sendAndShow(requestNow());
 }

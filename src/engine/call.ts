@@ -1,0 +1,576 @@
+/**
+ * One call to the service, from the decision of a kind to what its outcome means for the object.
+ *
+ * Guarantees: a call that must not happen twice stands in status, with uid and resourceVersion, before its first byte is sent;
+ * an id that came back is written before anything else is done; a process that may no longer act sends nothing.
+ *
+ * Order: backoff of the same call → leadership → exclusive locks → budget → journal → proof of the credential → live look →
+ * send → interpret the outcome. If the process dies between journal and send, the next process finds the entry in status and
+ * treats the call as sent: it looks before it acts.
+ *
+ * Why: docs/design/at-most-once.md
+ */
+import { retryPauseMs, isoSeconds, isoSecondsUp } from '../base/time.ts';
+import type { ReconcileContext } from './context/context.ts';
+import { publishCall, conclude } from './context/report.ts';
+import { requestDigest } from './context/build-pass.ts';
+import type { Pass } from './kind/contract/pass.ts';
+import type {
+  Call,
+  Intent,
+  JournalEntry,
+  Memory,
+  Notes,
+  OwnCondition,
+  Verdict,
+  Refusal,
+} from './kind/contract/step.ts';
+import { failed, heldBack, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from './objects/in-process.ts';
+import { annotations } from './kind/contract/define.ts';
+import type { KubeObject, Outcome, Service } from './ports.ts';
+
+/** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
+const answerPart = 1 / 3;
+/** How soon to look again when the account was closed or opened anew meanwhile. */
+const reopenedMs = 1_000;
+/** A call that would wait longer for the budget is not journalled: it is requeued. */
+const longestWaitMs = 10_000;
+/** After this long a process that does not lead asks again whether it may act. */
+const notLeadingMs = 2_000;
+/** After this long an object asks again for a lock that another one holds. */
+const lockedMs = 200;
+
+/** The result of a call for the reconcile. */
+export type Performed =
+  /** Ask the kind again: the context has learned something. */
+  | { readonly is: 'on' }
+  /** End with this verdict; with `againInMs` nothing was done, and the call is tried again then. */
+  | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
+  /** Somebody else wrote the object first. */
+  | { readonly is: 'overtaken' }
+  /** Nothing was sent, for a reason of our own: try again later without a change of status. */
+  | { readonly is: 'quiet'; readonly againInMs: number };
+
+/** Performs one call. Create one for each decision. */
+export class OutgoingCall {
+  readonly #context: ReconcileContext;
+  readonly #pass: Pass;
+  readonly #call: Call;
+  /** The fingerprint of what is sent. */
+  readonly #digest: string;
+  /** Monotonic time at which the call has ended, answer or not. */
+  readonly #deadline: number;
+  #isLate = false;
+
+  constructor(context: ReconcileContext, pass: Pass, call: Call) {
+    this.#context = context;
+    this.#pass = pass;
+    this.#call = call;
+    this.#digest = requestDigest(pass.print, call.request);
+    this.#deadline = pass.monotonicMs + pass.callMs;
+  }
+
+  async perform(): Promise<Performed> {
+    const { inProcess } = this.#context;
+    const { monotonicMs } = this.#pass;
+    inProcess.newSince = undefined;
+    const refusedBefore = heldBack(inProcess, this.#digest, monotonicMs);
+    const isFree = refusedBefore?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
+    if (isFree) inProcess.failedCall = undefined;
+    const held = isFree ? undefined : refusedBefore;
+    const isTooEarly = isSeenTooEarly(inProcess, this.#digest, monotonicMs);
+    if (this.#call.resumes === true && (held !== undefined || isTooEarly)) inProcess.notes = this.#pass.notes;
+    if (held !== undefined)
+      return { is: 'said', verdict: this.#withObstacle(held.verdict, held.at), againInMs: held.until - monotonicMs };
+    if (isTooEarly) {
+      inProcess.askedAt = monotonicMs;
+      return { is: 'on' };
+    }
+    const performed = await this.#alone();
+    // A call that was not made is decided again with a fresh read.
+    if (performed.is !== 'on') inProcess.askedAt = undefined;
+    return performed;
+  }
+
+  /** Takes the exclusive locks: calls whose effects could not be told apart must not be under way together. */
+  async #alone(): Promise<Performed> {
+    const { parts, stored } = this.#context;
+    const { alone, journal, resumes } = this.#call;
+    if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
+    const names = alone?.map((id) => `${this.#pass.account.endpoint}/${id}`);
+    if (names !== undefined && !parts.locks.take(names, stored.key, this.#pass.askedAt))
+      return { is: 'quiet', againInMs: lockedMs };
+    try {
+      return await this.#withinBudget();
+    } finally {
+      if (names !== undefined) parts.locks.end(names, stored.key, parts.clock.monotonic());
+      if (journal !== undefined || resumes === true) parts.openCreates.unreserve(stored.key);
+    }
+  }
+
+  /** Requeues a call that would wait long for the budget; otherwise announces it and sends it. */
+  async #withinBudget(): Promise<Performed> {
+    const { inProcess } = this.#context;
+    const { notes } = inProcess;
+    // Restore the notes of before: if nothing is sent, the next step must not see a trace of it.
+    if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
+    const service = this.#context.serviceFor(this.#pass, this.#call);
+    if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
+    if ('reason' in service) {
+      return this.#backOff(
+        { is: 'wait', ...service, message: `${this.#call.words}: ${service.message}` },
+        this.#digest,
+      );
+    }
+    const waitMs = service.waitMs(this.#call.urgency);
+    if (waitMs > longestWaitMs) return this.#requeued(service, waitMs);
+    const { parts, stored } = this.#context;
+    const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
+    try {
+      return await this.#journalAndSend(service, notes);
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  /** Status mentions a pause that the service asked for, but not our own queue. */
+  #requeued(service: Service, waitMs: number): Performed {
+    const until = service.health().throttledUntil;
+    const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
+    if (pauseMs <= longestWaitMs) return { is: 'quiet', againInMs: waitMs / 2 };
+    return {
+      is: 'said',
+      verdict: slowedDown(this.#call, pauseMs, this.#context.parts.clock.wall()),
+      againInMs: undefined,
+    };
+  }
+
+  async #journalAndSend(service: Service, notes: Notes): Promise<Performed> {
+    const context = this.#context;
+    const before = this.#rememberedBefore();
+    if (!(await this.#journal())) return { is: 'overtaken' };
+    const unproven = await this.#prove(service);
+    if (unproven !== undefined) return this.#backOff(unproven, this.#digest);
+    if (this.#call.confirm === 'live' && !isSame(await context.parts.writer.readLive(context.object), context.object))
+      return { is: 'quiet', againInMs: 1_000 };
+    context.inProcess.notes = notes;
+    const outcome = await this.#send(service);
+    return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
+  }
+
+  /** Writes everything that must stand in status before the call; false when somebody else was first. */
+  async #journal(): Promise<boolean> {
+    const context = this.#context;
+    const { journal, meanwhile, request, words } = this.#call;
+    if (context.hasUnwritten && !(await context.write())) return false;
+    context.remember(meanwhile);
+    const said = { reason: request.effect === 'create' ? 'Creating' : 'Requesting', message: words } as const;
+    if (journal !== undefined) return enter(context, this.#pass, journal, said);
+    if (meanwhile === undefined) return true;
+    sayFirst(context, this.#pass, said);
+    return context.write();
+  }
+
+  /** A second credential is used for nothing before it has shown that it sees the account; undefined when it has. */
+  async #prove(service: Service): Promise<Verdict | undefined> {
+    const { proof, credential, urgency, words } = this.#call;
+    const isSecond = credential === 'dangerous' && this.#context.session?.dangerous !== undefined;
+    if (proof === undefined || !isSecond) return undefined;
+    const { parts } = this.#context;
+    const outcome = await parts.away(() => service.send(proof, { urgency, mayDispatch: () => undefined }));
+    if (outcome.is === 'committed') return undefined;
+    const message = `${words}: the credential of spec.dangerousCredentialsRef cannot read the account: ${outcome.message}`;
+    return { is: 'wait', reason: 'DangerousCredential', message };
+  }
+
+  /** Sends the bytes. Undefined when nothing was sent for a reason of our own, so that no trace of the call is kept. */
+  async #send(service: Service): Promise<Outcome | undefined> {
+    const { request, urgency, resumes, words } = this.#call;
+    const mayDispatch = () => this.#whyNotNow();
+    const call = { object: this.#context.stored.key, words };
+    const options = { urgency, deadline: this.#deadline, mayDispatch, call };
+    const outcome = await this.#context.parts.away(() => service.send(request, options));
+    if (outcome.is !== 'notSent') return outcome;
+    // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.
+    if (resumes === true) return outcome;
+    // The account was opened again while the call waited: decide again with the new service.
+    const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;
+    return this.#isLate || isReopened ? undefined : outcome;
+  }
+
+  /** Asked in the same tick as the bytes go out: undefined lets them go. */
+  #whyNotNow(): string | undefined {
+    const { leadership, clock } = this.#context.parts;
+    const no = leadership.mayAct();
+    if (no !== undefined) return no;
+    // A machine that slept stops the monotonic clock; the wall clock goes on.
+    const answerMs = this.#pass.callMs * answerPart;
+    const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
+    this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
+    if (this.#isLate) return 'waited too long in the queue';
+    if (this.#call.confirm !== 'live' || this.#context.stillWants(this.#pass, this.#call)) return undefined;
+    return 'the state that it was decided on has changed';
+  }
+
+  /** Removes the journal entry of a call that was not sent. */
+  async #takeBack(before: Partial<Memory>): Promise<Performed> {
+    const context = this.#context;
+    const { journal, meanwhile } = this.#call;
+    context.remember(journal === undefined ? before : { ...before, journal: undefined });
+    const isMarked = journal !== undefined || meanwhile !== undefined;
+    const isWritten = !isMarked || (await context.write());
+    return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
+  }
+
+  /** Starts a growing backoff for the call with this digest, or for the next call when it is unknown. */
+  #backOff(verdict: Verdict, digest: string | undefined): Performed {
+    const { parts, inProcess } = this.#context;
+    const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
+    const pauseMs = Math.max(retryPauseMs(inProcess.failures, parts.entropy), wishMs);
+    failed(inProcess, { digest, at: parts.clock.monotonic(), verdict }, pauseMs);
+    return { is: 'said', verdict, againInMs: pauseMs };
+  }
+
+  /** Applies the outcome to the context: done, in doubt, or refused. */
+  async #interpret(before: Partial<Memory>, outcome: Outcome): Promise<Performed> {
+    const context = this.#context;
+    const { inProcess } = context;
+    const call = this.#call;
+    const now = context.parts.clock.monotonic();
+    const { generation } = this.#pass.subject;
+    publishCall(context, call, outcome);
+    const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
+    const meaning = interpretOutcome(call, told, context.memory, context.parts.clock.wall(), before);
+    if (meaning.is === 'done') {
+      wentWell(inProcess);
+      inProcess.askedAt = undefined;
+      context.remember(meaning.remember);
+      const to = context.memory.id;
+      const fields = call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined);
+      inProcess.wrote = { to, at: now, fields: { ...writtenTo(inProcess, to)?.fields, ...fields } };
+      inProcess.notes = call.note?.(now) ?? {};
+      if (call.corrects !== undefined) corrected(inProcess, generation, call.corrects, now);
+      // Without it an id would be lost, or settings that the service does not show would be sent again.
+      context.hasUnwritten = meaning.identified || call.meanwhile !== undefined;
+      if (context.hasUnwritten) inProcess.unwritten = meaning.remember;
+      return { is: 'on' };
+    }
+    if (meaning.is === 'doubt') {
+      inProcess.askedAt = now;
+      // Back off the digest of the journal entry: if the entry falls, the call is built anew.
+      const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
+      if (meaning.refused !== undefined)
+        refused(inProcess, { digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
+      context.remember(meaning.remember);
+      const isWritten = meaning.remember?.journal === undefined || (await context.write());
+      return isWritten ? { is: 'on' } : { is: 'overtaken' };
+    }
+    return this.#notDone(meaning.verdict, meaning.retry, now);
+  }
+
+  #notDone(verdict: Verdict, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
+    const context = this.#context;
+    const { inProcess } = context;
+    if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
+    const id = verdict.remember?.id;
+    const isIdentified = id !== undefined && id !== context.memory.id;
+    if (isIdentified) {
+      inProcess.unwritten = verdict.remember;
+      context.hasUnwritten = true;
+    }
+    // A request with the returned id has another digest, and must wait as well.
+    const digest = isIdentified ? undefined : this.#digest;
+    if (retry === 'asSaid') {
+      refused(inProcess, { digest, at: now, verdict });
+      return { is: 'said', verdict: this.#withObstacle(verdict, now), againInMs: undefined };
+    }
+    const kept = this.#backOff(verdict, digest);
+    return retry === 'looking' ? { is: 'said', verdict, againInMs: undefined } : kept;
+  }
+
+  /** Adds to a rejection of that time why the service rejects the call; asks for a newer list where none shows it. */
+  #withObstacle(verdict: Verdict, at: number): Verdict {
+    const { obstacle } = this.#call;
+    if (obstacle === undefined || verdict.is !== 'stall' || verdict.reason !== 'Rejected') return verdict;
+    const shown = obstacle.shown();
+    const { inProcess } = this.#context;
+    if (shown !== undefined) {
+      if (inProcess.failedCall !== undefined) inProcess.failedCall = { ...inProcess.failedCall, wasObstructed: true };
+      return { ...verdict, message: `${verdict.message}; ${shown}` };
+    }
+    const begunAt = this.#pass.view.all(obstacle.read)?.begunAt ?? Number.NEGATIVE_INFINITY;
+    return begunAt < at ? { ...verdict, awaits: { read: obstacle.read, since: at } } : verdict;
+  }
+
+  /** The earlier values of what `meanwhile` replaces. */
+  #rememberedBefore(): Partial<Memory> {
+    const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
+    const { memory } = this.#context;
+    return Object.fromEntries(names.map((name) => [name, memory[name]]));
+  }
+}
+
+/** Writes a journal entry without sending anything: the next step looks again, and then resumes it. */
+export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
+  const { inProcess, parts, stored } = context;
+  const held = heldBack(inProcess, intent.digest, pass.monotonicMs);
+  if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
+  if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
+  // Write the known conditions before the call, not only afterwards.
+  const own = stored.kind.show(pass).conditions;
+  try {
+    const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
+    return isEntered ? { is: 'on' } : { is: 'overtaken' };
+  } finally {
+    parts.openCreates.unreserve(stored.key);
+  }
+}
+
+/** The first conditions of an object, written together with a journal entry. */
+interface FirstWords {
+  readonly reason: 'Creating' | 'Requesting';
+  readonly message: string;
+  readonly own?: readonly OwnCondition[];
+}
+
+/** Writes an entry into the journal with uid and resourceVersion; false when somebody else was first. */
+async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
+  const entry: JournalEntry = {
+    ...intent,
+    endpoint: pass.account.endpoint,
+    accountId: pass.account.accountId,
+    startedAt: isoSeconds(pass.wallMs),
+    deadlineSeconds: pass.callMs / 1_000,
+  };
+  const { create } = entry;
+  if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
+  context.parts.openCreates.reserve(context.stored.key, entry);
+  context.remember({ journal: entry });
+  sayFirst(context, pass, said);
+  return context.write();
+}
+
+/** Gives an object without conditions its first ones. */
+function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: FirstWords): void {
+  if (context.status.conditions.length > 0) return;
+  const conditions = conclude({
+    verdict: { is: 'wait', ...said },
+    own,
+    drifted: [],
+    generation: pass.subject.generation,
+    previous: [],
+    wallMs: pass.wallMs,
+  });
+  context.status = { ...context.status, conditions };
+}
+
+/** True when the live object is what the decision was about: the same one, unchanged, not deleted and not paused. */
+function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean {
+  const now = live?.metadata;
+  return (
+    now !== undefined &&
+    now.uid === metadata.uid &&
+    now.generation === metadata.generation &&
+    now.deletionTimestamp === undefined &&
+    now.annotations?.[annotations.paused] !== 'true'
+  );
+}
+
+// ---- what an outcome means -------------------------------------------------------------------------------------
+
+/** The meaning of a call's outcome for the object. */
+type Interpretation =
+  /** Done: remember this and decide anew. */
+  | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
+  /** Unknown: the entry stays in the journal, and the next step looks before it acts. */
+  | {
+      readonly is: 'doubt';
+      readonly remember: Partial<Memory> | undefined;
+      /** The verdict if the call proves not to have been carried out. */
+      readonly refused?: Verdict;
+    }
+  /** Not done: say so. */
+  | {
+      readonly is: 'said';
+      readonly verdict: Verdict;
+      /**
+       * When the same request may be sent again: `backoff`, after a growing pause; `looking`, the same, but the object is
+       * read again when the verdict says; `asSaid`, when the verdict says, or after ten minutes.
+       */
+      readonly retry: 'backoff' | 'looking' | 'asSaid';
+    };
+
+/**
+ * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
+ * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
+ * it acts.
+ */
+function interpretOutcome(
+  call: Call,
+  answered: Outcome,
+  memory: Memory,
+  wallMs: number,
+  before: Partial<Memory> = {},
+): Interpretation {
+  const outcome = understood(call, answered);
+  const judge = call.resumes === true ? resumed : judged;
+  const interpretation = judge(call, outcome, memory, wallMs);
+  if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
+  if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
+  const { verdict } = interpretation;
+  return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
+}
+
+function judged(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
+  if (outcome.is === 'committed') return committed(call, outcome.body, memory);
+  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
+  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
+  const own = call.refused?.(outcome);
+  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall')) {
+    return { ...saidNo(call, outcome.message, memory), ...(own !== undefined && { refused: own }) };
+  }
+  if (own !== undefined) {
+    const cleared = outcome.is === 'inDoubt' ? {} : { journal: undefined };
+    return {
+      is: 'said',
+      verdict: { ...own, remember: { ...cleared, ...own.remember } },
+      retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
+    };
+  }
+  return interpretRefusal(call, outcome, wallMs);
+}
+
+/** Reads an answer with a success status whose body says no as a refusal. */
+function understood(call: Call, outcome: Outcome): Outcome {
+  const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
+  if (outcome.is !== 'committed' || no === undefined) return outcome;
+  return { is: 'refused', status: 200, message: no, body: outcome.body };
+}
+
+/**
+ * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
+ * after a refusal the kind reads once more, and when nothing was sent the entry stays.
+ */
+function resumed(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
+  const kept = { journal: memory.journal };
+  switch (outcome.is) {
+    case 'committed':
+      return committed(call, outcome.body, memory);
+    case 'notSent':
+      return waiting(call, 'ServiceUnavailable', outcome.message, kept);
+    case 'notExecuted':
+      if (outcome.why !== 'forbidden') return notExecuted(call, outcome, wallMs, kept);
+      return { ...saidNo(call, outcome.message, memory), refused: forbidden(call, outcome.message) };
+    case 'refused':
+    case 'conflict':
+    case 'notFound':
+      return saidNo(call, outcome.message, memory);
+    case 'inDoubt':
+      return { is: 'doubt', remember: {} };
+  }
+}
+
+function rejected(call: Call, message: string): Extract<Verdict, { is: 'stall' }> {
+  return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
+}
+
+function forbidden(call: Call, message: string): Extract<Verdict, { is: 'stall' }> {
+  return { is: 'stall', reason: 'Forbidden', message: `${call.words}: ${message}` };
+}
+
+/** A refusal that one fresh read must confirm. */
+function saidNo(call: Call, message: string, { journal }: Memory): Extract<Interpretation, { is: 'doubt' }> {
+  const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
+  return { is: 'doubt', remember, refused: rejected(call, message) };
+}
+
+function committed(call: Call, body: unknown, memory: Memory): Interpretation {
+  const remember = call.committed(body);
+  if (remember === undefined) {
+    return { is: 'doubt', remember: {} };
+  }
+  const identified = remember.id !== undefined && remember.id !== memory.id;
+  const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
+  return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
+}
+
+function interpretRefusal(call: Call, outcome: Refusal, wallMs: number): Interpretation {
+  switch (outcome.is) {
+    case 'notExecuted':
+      return notExecuted(call, outcome, wallMs);
+    case 'notFound':
+      return call.journal === undefined
+        ? waiting(call, 'ObjectMissing', outcome.message, undefined)
+        : stalled(call, outcome.message);
+    case 'inDoubt':
+      return call.journal === undefined
+        ? waiting(call, 'ServiceUnavailable', outcome.message, undefined)
+        : { is: 'doubt', remember: {} };
+    case 'refused':
+    case 'conflict':
+      return stalled(call, outcome.message);
+  }
+}
+
+function notExecuted(
+  call: Call,
+  outcome: Extract<Refusal, { is: 'notExecuted' }>,
+  wallMs: number,
+  remember: Partial<Memory> = { journal: undefined },
+): Interpretation {
+  switch (outcome.why) {
+    case 'throttled': {
+      const verdict: Verdict = { ...slowedDown(call, outcome.retryInMs ?? 0, wallMs), remember };
+      return { is: 'said', verdict, retry: 'backoff' };
+    }
+    case 'unauthorized': {
+      const message = `${call.words}: the service does not accept the account's token`;
+      return {
+        is: 'said',
+        verdict: { is: 'wait', reason: 'AccountNotReady', message, remember },
+        retry: 'backoff',
+      };
+    }
+    case 'forbidden':
+      return { is: 'said', verdict: { ...forbidden(call, outcome.message), remember }, retry: 'asSaid' };
+  }
+}
+
+/** The verdict while the service throttles the account. */
+function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
+  const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
+  return { is: 'wait', reason: 'Throttled', message, retryInMs };
+}
+
+function waiting(
+  call: Call,
+  reason: 'ServiceUnavailable' | 'ObjectMissing',
+  message: string,
+  remember: Partial<Memory> | undefined,
+): Interpretation {
+  const verdict: Verdict = {
+    is: 'wait',
+    reason,
+    message: `${call.words}: ${message}`,
+    ...(remember && { remember }),
+  };
+  return { is: 'said', verdict, retry: 'backoff' };
+}
+
+function stalled(call: Call, message: string): Interpretation {
+  return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
+}
+
+/** The interface's names of fields, each with its place in the spec. */
+export type InterfaceWords = Readonly<Record<string, string>>;
+
+/** Translates the interface's field names in an outcome's message to paths of the spec. */
+export function inSpecWords(outcome: Outcome, words: InterfaceWords = {}): Outcome {
+  const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
+  if (outcome.is === 'committed' || names.length === 0) return outcome;
+  const pattern = new RegExp(
+    `(?<![\\w./])(?:items\\[\\d+\\]\\.)?(${names.map((name) => name.replaceAll('.', '[.]')).join('|')})(?!\\w)`,
+    'gu',
+  );
+  return { ...outcome, message: outcome.message.replaceAll(pattern, (_all, name: string) => `spec.${words[name]}`) };
+}

@@ -1,0 +1,325 @@
+/**
+ * Tells people about an object: events, log lines and metrics, its conditions, and what a message says of a call in doubt or
+ * of a deletion that is held up.
+ */
+import { sameJson } from '../../base/json.ts';
+import type {
+  Call,
+  Condition,
+  OwnCondition,
+  Told,
+  Verdict,
+  JournalEntry,
+  Memory,
+  Step,
+} from '../kind/contract/step.ts';
+import { type AnyKind, annotations } from '../kind/contract/define.ts';
+import type { Reason } from '../kind/contract/reasons.ts';
+import { storedInWords, type Stored, readyIn } from '../objects/stored.ts';
+import type { KubeObject, Outcome } from '../ports.ts';
+import type { EngineParts, ReadableContext } from './parts.ts';
+import { seenJournal } from '../objects/in-process.ts';
+import type { View } from '../kind/contract/pass.ts';
+import { isHeldByUs } from './build-pass.ts';
+import { isoSeconds } from '../../base/time.ts';
+
+/** Reasons of waiting that deserve a Warning event. */
+const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
+const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
+
+/** True when the conditions that every kind has say the same. */
+export function sameHeadline(before: readonly Condition[], after: readonly Condition[]): boolean {
+  const [was, is] = [before, after].map((rows) => rows.filter(({ type }) => headlines.has(type)));
+  return sameJson(was, is);
+}
+
+/** Conditions that the verdict states, and the shown ones of other types. */
+export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
+  const types = new Set(stated.map(({ type }) => type));
+  return [...stated, ...shown.filter(({ type }) => !types.has(type))];
+}
+
+/** Adds the conditions that the kind always has, as `Unknown` with the reason of the verdict where nothing is known. */
+export function completed(
+  own: readonly OwnCondition[],
+  kind: AnyKind,
+  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict,
+): readonly OwnCondition[] {
+  const missing = (kind.always ?? []).filter((type) => own.every((condition) => condition.type !== type));
+  return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
+}
+
+/** The kind's own conditions of an object that could not be read: unchanged, except fleeting ones, which become Unknown. */
+export function keptConditions(
+  kind: AnyKind,
+  conditions: readonly Condition[],
+  { reason = 'InSync', message = '' }: Verdict,
+): readonly OwnCondition[] {
+  const own = conditions.filter(({ type }) => !headlines.has(type)) as readonly OwnCondition[];
+  if (reason === 'ReadingService' || reason === 'InDoubt') return own;
+  return own.map((condition) =>
+    kind.fleeting?.includes(condition.type) === true ? { ...condition, status: 'Unknown', reason, message } : condition,
+  );
+}
+
+/** Publishes a change of Ready's reason, except a success right after a call, which the call's own event shows. */
+export function announce(
+  { log, events }: EngineParts,
+  object: KubeObject,
+  verdict: Verdict,
+  previous: readonly Condition[],
+  conditions: readonly Condition[],
+): void {
+  const before = readyIn(previous);
+  const after = readyIn(conditions);
+  if (after === undefined || (before?.reason === after.reason && before.status === after.status)) return;
+  const { kind, metadata } = object;
+  log.info({ kind, namespace: metadata.namespace, name: metadata.name, reason: after.reason }, after.message);
+  const recovered = before !== undefined && before.reason !== 'Creating' && before.reason !== 'ReadingService';
+  if (verdict.is === 'ready' && !recovered) return;
+  const type = verdict.is === 'stall' || warnings.has(after.reason) ? 'Warning' : 'Normal';
+  const isRoutine = type === 'Normal';
+  events.record({ regarding: object, type, reason: after.reason, action: 'Reconcile', note: after.message, isRoutine });
+}
+
+const doneReasons = {
+  create: 'Created',
+  update: 'Updated',
+  remove: 'Deleted',
+  identified: 'Requested',
+  read: 'Read',
+} as const;
+
+/** Publishes a call to the service, once. */
+export function publishCall(context: ReadableContext, call: Call, outcome: Outcome): void {
+  const { parts, object } = context;
+  const { kind, metadata } = object;
+  const { endpoint, effect } = call.request;
+  parts.metrics.count('apphosting_calls_total', { kind, endpoint, outcome: outcome.is });
+  // A call that was not carried out is logged at debug level only: status gives its reason.
+  const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
+  parts.log[isNews ? 'info' : 'debug'](
+    { kind, namespace: metadata.namespace, name: metadata.name, endpoint, outcome: outcome.is },
+    call.words,
+  );
+  if (call.warns !== undefined) tell(context, 'Warning', call.warns);
+  if (outcome.is !== 'committed') return;
+  const told = call.tells?.(outcome.body);
+  if (told !== undefined) tell(context, 'Normal', told);
+  const reason = doneReasons[effect];
+  const note = `done: ${call.words}`;
+  parts.events.record({ regarding: object, type: 'Normal', reason, action: reason, note, isRoutine: true });
+}
+
+function tell(context: ReadableContext, type: 'Normal' | 'Warning', { reason, note }: Told): void {
+  const { parts, object } = context;
+  parts.events.record({ regarding: object, type, reason, action: reason, note: context.redacted(note) });
+}
+
+/** Publishes what stays in the service after a resource is deleted. */
+export function publishRetained(
+  { events, log }: Pick<EngineParts, 'events' | 'log'>,
+  stored: Stored,
+  note: string,
+): void {
+  log.warn({ object: storedInWords(stored) }, note);
+  events.record({ regarding: stored.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
+}
+
+// ---- calls in doubt --------------------------------------------------------------------------------------------
+//
+// Calls in doubt: which objects have one, and what status says about it.
+
+/** True while others must wait until it is known what a lost call of this object did. */
+export function isLost({ stored, status }: Pick<ReadableContext, 'stored' | 'status'>): boolean {
+  return stored.kind.life === 'long' && status.damaged === undefined && isOpen(status.memory);
+}
+
+/** True while a create has no id yet, or a change that is recognised by its trace has not shown one. */
+export function isOpen({ id, journal }: Memory): boolean {
+  return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
+}
+
+/** Verdicts with these reasons speak of the lost call themselves. */
+const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
+
+/** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
+export function withDoubt(context: ReadableContext, verdict: Verdict): Verdict {
+  const { journal } = context.memory;
+  if (verdict.is === 'ready' || speaking.has(verdict.reason) || !isLost(context) || journal === undefined)
+    return verdict;
+  // A call with a requestId may be sent again as it is: the service recognises it.
+  if (journal.requestId !== undefined) return verdict;
+  const { operation, startedAt } = journal;
+  const until = arrivesUntil(context, journal);
+  const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before its effect is known`;
+  return { ...verdict, message: `${verdict.message}; ${doubt}` };
+}
+
+/** Until when a journalled call may still arrive, as text for messages. */
+export function arrivesUntil({ parts, inProcess }: ReadableContext, journal: JournalEntry): string {
+  const { clock, settings } = parts;
+  const seen = seenJournal(inProcess, journal, { monotonic: clock.monotonic(), wall: clock.wall() });
+  return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
+}
+
+// ---- deletions that are held up --------------------------------------------------------------------------------
+//
+// Deletions that cannot be carried out as usual.
+//
+// Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
+
+/** A view that shows nothing: nothing was read, so nothing is proved. */
+export const blind: View = {
+  all: () => undefined,
+  one: () => undefined,
+  group: () => undefined,
+  problem: () => undefined,
+};
+
+/** Reasons for which a deletion waits although nothing in the service stands in its way. */
+const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
+  'AccountNotReady',
+  'EndpointChanged',
+  'Forbidden',
+  'InvalidSpec',
+  'JournalDamaged',
+]);
+
+/**
+ * The release of a deleted object that needs no call to the service: an unused account, or `on-delete: Retain`. Undefined
+ * for all others.
+ */
+export function letGo(
+  { object, kind }: Stored,
+  memory: Memory,
+  users: () => { readonly count: number },
+): Extract<Step, { is: 'release' }> | undefined {
+  const { deletionTimestamp, annotations: given } = object.metadata;
+  if (deletionTimestamp === undefined) return undefined;
+  if (kind.life === 'account') return users().count === 0 ? { is: 'release' } : undefined;
+  if (given?.[annotations.onDelete] !== 'Retain') return undefined;
+  const stays = staying(memory);
+  return { is: 'release', ...(stays !== undefined && { stays }) };
+}
+
+/** Adds to a verdict that blocks a deletion how the annotation unblocks it. */
+export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Verdict): Verdict {
+  const isHeld = object.metadata.deletionTimestamp !== undefined && isHeldByUs(object);
+  if (!isHeld || kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) return verdict;
+  const stays = staying(memory);
+  const price = stays === undefined ? '' : ` (${stays} then)`;
+  return {
+    ...verdict,
+    message: `${verdict.message}; to delete only this resource, annotate it ${annotations.onDelete}=Retain${price}`,
+  };
+}
+
+/** What stays in the service when only the resource is deleted. */
+export function staying({ id, journal }: Memory): string | undefined {
+  if (id !== undefined) return `${id} stays in the service`;
+  if (journal?.create === undefined) return undefined;
+  return `"${journal.create.name}" stays in the service if the lost call created it`;
+}
+
+// ---- conditions ------------------------------------------------------------------------------------------------
+
+const longestMessage = 1_024;
+
+/** Everything that a set of conditions is computed from. */
+export interface Conclusion {
+  readonly verdict: Verdict;
+  readonly own: readonly OwnCondition[];
+  readonly drifted: readonly string[];
+  /** The next call, where the resource is only observed. */
+  readonly wouldDo?: string | undefined;
+  readonly generation: number;
+  readonly previous: readonly Condition[];
+  readonly wallMs: number;
+}
+
+/** The whole set of conditions for one verdict, as kstatus reads it; a time changes only with its status. */
+export function conclude(conclusion: Conclusion): readonly Condition[] {
+  const { verdict, own, drifted } = conclusion;
+  const drift: readonly OwnCondition[] =
+    drifted.length === 0
+      ? []
+      : [{ type: 'Drifted', status: 'True', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` }];
+  const rows = [...headline(verdict), synced(conclusion), ...drift, ...own];
+  return rows.map((row) => stamp(row, conclusion));
+}
+
+/** Reasons that promise a call; a paused object makes none. */
+const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
+
+/** Conditions while `apphosting.dev/paused` holds: frozen, but neither a newer generation nor a call is claimed. */
+export function paused(previous: readonly Condition[], generation: number, wallMs: number): readonly Condition[] {
+  const ready = readyIn(previous);
+  if (ready !== undefined && ready.observedGeneration === generation && !underWay.has(ready.reason)) return previous;
+  const others = previous.filter(
+    ({ type, reason }) => !['Ready', 'Reconciling', 'Stalled'].includes(type) && !underWay.has(reason),
+  );
+  const neverSeen = others.every((condition) => condition.type !== 'Synced');
+  const message = 'the annotation apphosting.dev/paused holds this object; remove it to go on';
+  const rows = ['Ready', ...(neverSeen ? ['Synced'] : [])].map((type): OwnCondition => ({
+    type,
+    status: 'Unknown',
+    reason: 'Paused',
+    message,
+  }));
+  return [...rows.map((row) => stamp(row, { previous, generation, wallMs })), ...others];
+}
+
+function headline(verdict: Verdict): readonly OwnCondition[] {
+  switch (verdict.is) {
+    case 'ready': {
+      const reason = verdict.reason ?? 'InSync';
+      return [{ type: 'Ready', status: 'True', reason, message: verdict.message ?? 'the service equals the spec' }];
+    }
+    case 'wait':
+      return [
+        { type: 'Ready', status: 'False', reason: verdict.reason, message: verdict.message },
+        { type: 'Reconciling', status: 'True', reason: verdict.reason, message: verdict.message },
+      ];
+    case 'stall':
+      return [
+        { type: 'Ready', status: 'False', reason: verdict.reason, message: verdict.message },
+        { type: 'Stalled', status: 'True', reason: verdict.reason, message: verdict.message },
+      ];
+  }
+}
+
+function synced({ verdict, drifted, wouldDo }: Conclusion): OwnCondition {
+  if (drifted.length > 0) {
+    return { type: 'Synced', status: 'False', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` };
+  }
+  if (verdict.is === 'ready' && wouldDo !== undefined) {
+    return {
+      type: 'Synced',
+      status: 'False',
+      reason: 'Observed',
+      message: `not done, as it is only observed: ${wouldDo}`,
+    };
+  }
+  if (verdict.is === 'ready') {
+    return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
+  }
+  return { type: 'Synced', status: 'False', reason: verdict.reason, message: verdict.message };
+}
+
+function stamp(
+  row: OwnCondition,
+  { previous, generation, wallMs }: Pick<Conclusion, 'previous' | 'generation' | 'wallMs'>,
+): Condition {
+  const before = previous.find((condition) => condition.type === row.type);
+  const message = row.message.length > longestMessage ? `${row.message.slice(0, longestMessage - 1)}…` : row.message;
+  const since = before?.status === row.status ? before.lastTransitionTime : isoSeconds(wallMs);
+  return {
+    type: row.type,
+    status: row.status,
+    reason: row.reason,
+    message,
+    observedGeneration: generation,
+    lastTransitionTime: since,
+  };
+}

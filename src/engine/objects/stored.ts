@@ -1,0 +1,442 @@
+/**
+ * Objects as they are stored in Kubernetes: parsed, and indexed by account, reference, Secret, id and open create; and their
+ * status as it is written back.
+ *
+ * Guarantees: an entry is the newest known form of its object, from the watch or from our own later write; the ties are
+ * those of that form; a key is in the index exactly while its object exists.
+ */
+import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
+import { isRecord } from '../../base/json.ts';
+import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
+import type { KubeObject, ObjectMeta } from '../ports.ts';
+import { CommonStatus } from '../kind/schema/status.ts';
+import type { Condition, JournalEntry, Memory, Showing } from '../kind/contract/step.ts';
+import { z } from 'zod';
+
+/** An object as it is stored in Kubernetes, with its spec and its status parsed. */
+export interface Stored {
+  readonly key: string;
+  readonly kind: AnyKind;
+  readonly object: KubeObject;
+  readonly spec:
+    | { readonly is: 'valid'; readonly value: unknown }
+    | { readonly is: 'invalid'; readonly message: string }
+    /** Parsing threw, by a mistake of ours: the next reconcile throws it. */
+    | { readonly is: 'broken'; readonly cause: unknown };
+  readonly needs: Needs;
+  /** Ids of the service that the spec names as its own. */
+  readonly claims: readonly string[];
+  readonly status: StoredStatus;
+  /** The account it belongs to; its own key for an account. */
+  readonly account: string;
+  readonly ties: readonly string[];
+}
+
+/**
+ * Index keys. A tie stands for a thing (an account, a Secret, an id) and leads to the objects that a change of it concerns.
+ */
+export const tie = {
+  account: (key: string) => `account:${key}`,
+  object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
+  secret: (namespace: string, name: string) => `secret:${namespace}/${name}`,
+  configMap: (namespace: string, name: string) => `configMap:${namespace}/${name}`,
+  claim: (kind: string, id: string) => `claim:${kind}/${id}`,
+  wipe: (id: string) => `wipe:${id}`,
+  create: (collection: string, name: string) => `create:${collection}/${name}`,
+} as const;
+
+export class ObjectIndex {
+  readonly #kinds: ReadonlyMap<string, AnyKind>;
+  readonly #operatorNamespace: string;
+  readonly #entries = new Map<string, Stored>();
+  /** Most ties lead to one object: a set of its own for each is a tenth of the memory. */
+  readonly #tied = new Map<string, string | Set<string>>();
+
+  constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
+    this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
+    this.#operatorNamespace = operatorNamespace;
+  }
+
+  get(key: string): Stored | undefined {
+    return this.#entries.get(key);
+  }
+
+  values(): Iterable<Stored> {
+    return this.#entries.values();
+  }
+
+  /** Indexes the newest form of an object. A status that was parsed already is not parsed again. */
+  apply(object: KubeObject, status?: StoredStatus): Stored | undefined {
+    const kind = this.#kinds.get(object.kind);
+    if (kind === undefined) return undefined;
+    const key = keyOfObject(object);
+    const before = this.#entries.get(key);
+    const stored = this.#read(kind, key, object, before, status);
+    this.#entries.set(key, stored);
+    this.#untie(key, before?.ties ?? []);
+    for (const name of stored.ties) {
+      const keys = this.#tied.get(name);
+      if (keys === undefined) this.#tied.set(name, key);
+      else if (typeof keys === 'string') this.#tied.set(name, new Set([keys, key]));
+      else keys.add(key);
+    }
+    return stored;
+  }
+
+  /** Keeps the watch's copy of a form that is known as the answer to our own write: one copy of an object is enough. */
+  share(object: KubeObject): void {
+    const key = keyOfObject(object);
+    const stored = this.#entries.get(key);
+    if (stored !== undefined) this.#entries.set(key, { ...stored, object });
+  }
+
+  remove(key: string): void {
+    this.#untie(key, this.#entries.get(key)?.ties ?? []);
+    this.#entries.delete(key);
+  }
+
+  /** The keys of the objects that a tie holds. */
+  tiedBy(name: string): readonly string[] {
+    const keys = this.#tied.get(name) ?? [];
+    return typeof keys === 'string' ? [keys] : [...keys];
+  }
+
+  #untie(key: string, names: readonly string[]): void {
+    for (const name of names) {
+      const keys = this.#tied.get(name);
+      if (typeof keys === 'string') {
+        if (keys === key) this.#tied.delete(name);
+      } else if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
+    }
+  }
+
+  #read(
+    kind: AnyKind,
+    key: string,
+    object: KubeObject,
+    before: Stored | undefined,
+    known: StoredStatus | undefined,
+  ): Stored {
+    const unchanged =
+      before?.object.metadata.uid === object.metadata.uid &&
+      before.object.metadata.generation === object.metadata.generation &&
+      object.metadata.generation !== undefined;
+    const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
+    const status = known ?? parseStatus(kind, object.status);
+    const account = unchanged ? before.account : accountOf(kind, key, object);
+    const partial = { key, kind, object, spec, needs, claims, status, account };
+    return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };
+  }
+}
+
+/** Parses a spec. A failure is stored with the object, so that it does not hold up the others. */
+function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
+  try {
+    const spec = parseSpec(kind, object);
+    if (spec.is !== 'valid') return { spec, needs: {}, claims: [] };
+    return { spec, needs: kind.needs(spec.value), claims: kind.claims?.(spec.value) ?? [] };
+  } catch (cause) {
+    return { spec: { is: 'broken', cause }, needs: {}, claims: [] };
+  }
+}
+
+function parseSpec(kind: AnyKind, object: KubeObject): Stored['spec'] {
+  if (object.tooLarge !== undefined) return { is: 'invalid', message: object.tooLarge };
+  const parsed = kind.spec.safeParse(object.spec ?? {});
+  if (parsed.success) return { is: 'valid', value: parsed.data };
+  const [issue] = parsed.error.issues;
+  const path = ['spec', ...(issue?.path ?? [])].join('.');
+  return { is: 'invalid', message: `${path}: ${issue?.message ?? 'not valid'}` };
+}
+
+/** The account an object belongs to: what `spec.accountRef` names, or the HostingAccount `default` beside it. */
+function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
+  if (kind.life === 'account') return key;
+  const spec = isRecord(object.spec) ? object.spec : {};
+  const ref = isRecord(spec['accountRef']) ? spec['accountRef'] : {};
+  const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
+  if (ref['kind'] === 'ClusterHostingAccount') return keyOf('ClusterHostingAccount', undefined, name);
+  return keyOf('HostingAccount', object.metadata.namespace, name);
+}
+
+function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
+  const { kind, object, spec, needs, claims, status } = stored;
+  const namespace = object.metadata.namespace ?? operatorNamespace;
+  const { id, journal, facts } = status.memory;
+  const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
+  const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
+  const names = new Set<string>([
+    ...(kind.life === 'account' ? [] : [tie.account(stored.account)]),
+    ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
+    ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
+    ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
+    ...own.map((one) => tie.claim(kind.kind, one)),
+    ...wiped.map((one) => tie.wipe(one)),
+    ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
+  ]);
+  return [...names];
+}
+
+/** True if a tie stands for an id of the service, which only one object can own. */
+export function isClaim(name: string): boolean {
+  return name.startsWith('claim:');
+}
+
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+export function storedInWords(stored: Stored): string {
+  return inWords(stored.kind.kind, stored.object.metadata);
+}
+
+/** What a resource counts as for its account. */
+export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
+
+/** What a resource counts as, by its status; undefined when it is gone. */
+export function standingOf(stored: Stored | undefined): Standing | undefined {
+  if (stored === undefined) return undefined;
+  const { status, reason } = readyIn(stored.status.conditions) ?? {};
+  if (status === 'True') return 'Ready';
+  return reason === 'Throttled' || reason === 'Forbidden' ? reason : 'NotReady';
+}
+
+/** The condition Ready among those of a status. */
+export function readyIn(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.find(({ type }) => type === 'Ready');
+}
+
+/** True when the first of two objects is older: it wins an id that both claim. */
+export function goesFirst(a: KubeObject, b: KubeObject): boolean {
+  const [left, right] = [a.metadata, b.metadata];
+  if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
+  return left.uid < right.uid;
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** References that were removed from a spec and that the service still uses, because the new spec is not applied yet. */
+export class DroppedReferences {
+  readonly #byObject = new Map<string, ReadonlySet<string>>();
+
+  /** Takes the newest form of an object; returns the keys of what it no longer refers to. */
+  noted(before: Stored | undefined, now: Stored): ReadonlySet<string> {
+    if (before === undefined || (before.needs === now.needs && !this.#byObject.has(now.key))) return none;
+    const wanted = new Set(referredBy(now));
+    const known = [...(this.#byObject.get(now.key) ?? []), ...referredBy(before)];
+    const dropped = new Set(known.filter((key) => !wanted.has(key)));
+    const { applied } = now.status.memory;
+    const isApplied = applied?.generation === now.object.metadata.generation;
+    if (dropped.size > 0 && !isApplied) this.#byObject.set(now.key, dropped);
+    else this.#byObject.delete(now.key);
+    return isApplied ? dropped : none;
+  }
+
+  /** Takes note that an object is gone; returns the keys of everything that it referred to. */
+  forget(stored: Stored): ReadonlySet<string> {
+    const dropped = this.#byObject.get(stored.key) ?? [];
+    this.#byObject.delete(stored.key);
+    return new Set([...dropped, ...referredBy(stored)]);
+  }
+}
+
+function referredBy({ needs, object }: Stored): readonly string[] {
+  return (needs.references ?? []).map(({ kind, name }) => keyOf(kind, object.metadata.namespace, name));
+}
+
+/** Names an object within the cluster: `ContactPoint/team-a/on-call`; the namespace of a cluster-scoped one is empty. */
+export function keyOf(kind: string, namespace: string | undefined, name: string): string {
+  return `${kind}/${namespace ?? ''}/${name}`;
+}
+
+/** The key of an object. */
+export function keyOfObject(object: KubeObject): string {
+  return keyOf(object.kind, object.metadata.namespace, object.metadata.name);
+}
+
+/** The parts of a key. */
+export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
+  const [kind = '', namespace = '', ...name] = key.split('/');
+  return { kind, namespace, name: name.join('/') };
+}
+
+/** The value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
+export function reconcileToken({ metadata }: KubeObject): string | undefined {
+  return tokenIn(metadata.annotations, annotations.reconcileAt);
+}
+
+/** The value of `apphosting.dev/accept-missing`, cut to what fits into status. */
+export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
+  return tokenIn(metadata.annotations, annotations.acceptMissing);
+}
+
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
+  return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
+}
+
+/** What metrics call an account: `team-a/default`, or `shared` for one of the cluster. */
+export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+// ---- status ----------------------------------------------------------------------------------------------------
+//
+// The status of an object: parsed as Kubernetes has it, and rendered so that the API server takes it.
+
+const JournalFields = z.object({
+  operation: z.string(),
+  attempt: z.int().min(1),
+  endpoint: z.string(),
+  accountId: z.string(),
+  startedAt: z.string(),
+  deadlineSeconds: z.number().positive(),
+  digest: z.string(),
+  create: z
+    .object({
+      collection: z.string(),
+      name: z.string(),
+      excluded: z.array(z.string()),
+      serviceTime: z.string().exactOptional(),
+    })
+    .optional(),
+  conflicted: z.string().optional(),
+  before: z.string().optional(),
+  requestId: z.string().optional(),
+  payload: z.string().optional(),
+});
+
+/** An entry that lacks what the next step needs counts as unreadable. */
+const Journal = JournalFields.refine(
+  ({ startedAt, operation, create }) =>
+    !Number.isNaN(Date.parse(startedAt)) && (operation !== 'create' || create !== undefined),
+);
+
+const Common = z.object({
+  observedGeneration: z.number().optional().catch(undefined),
+  conditions: z
+    .array(
+      z.object({
+        type: z.string(),
+        status: z.enum(['True', 'False', 'Unknown']),
+        reason: z.string(),
+        message: z.string(),
+        observedGeneration: z.number().catch(-1),
+        lastTransitionTime: z.string(),
+      }),
+    )
+    .catch([]),
+  lastHandledReconcileAt: z.string().optional().catch(undefined),
+  ownership: z.enum(['Created', 'Adopted', 'Presumed']).optional().catch(undefined),
+  binding: z.object({ endpoint: z.string(), accountId: z.string() }).optional().catch(undefined),
+  journal: Journal.optional(),
+  applied: z
+    .object({
+      generation: z.number(),
+      prints: z.record(z.string(), z.string()).default({}),
+      unshown: z.literal(true).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
+});
+
+/** A status as it was parsed: what the engine keeps in it, and what a new status is compared with. */
+export interface StoredStatus {
+  readonly memory: Memory;
+  readonly conditions: readonly Condition[];
+  readonly lastHandledReconcileAt: string | undefined;
+  /** A journal that cannot be parsed, as it stands. Nothing is sent until a person has looked at it. */
+  readonly damaged: unknown;
+}
+
+/** Parses a status. Unreadable parts count as absent, except the journal. */
+export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
+  const fields = flat(status);
+  const parsed = Common.safeParse(fields);
+  const common = parsed.success ? parsed.data : Common.parse({ ...fields, journal: undefined });
+  const id = fields['externalId'];
+  const facts = kind.facts.safeParse(fields);
+  return {
+    memory: {
+      id: typeof id === 'string' && id !== '' ? id : undefined,
+      ownership: common.ownership,
+      binding: common.binding,
+      journal: parsed.data?.journal && (definedIn(parsed.data.journal) as unknown as JournalEntry),
+      applied: common.applied,
+      facts: facts.success ? facts.data : {},
+    },
+    conditions: common.conditions,
+    lastHandledReconcileAt: common.lastHandledReconcileAt,
+    damaged: parsed.success ? undefined : fields['journal'],
+  };
+}
+
+/** The fields of a status side by side, wherever they stand. */
+function flat(status: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(status)) return {};
+  const { internal, ...fields } = status;
+  return isRecord(internal) ? { ...fields, ...internal } : fields;
+}
+
+/** The lists of a status that are about the object as it was seen last. */
+export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'leftover'>>;
+
+const mostCuts = 20;
+
+/** The shared fields of status that people read and that may be cut; the engine must find the others again as written. */
+const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
+
+/**
+ * Renders the whole status without undefined fields. What people read is cut to the limits of the schema, and `truncated`
+ * says so.
+ */
+export function renderStatus(
+  kind: AnyKind,
+  { memory, conditions, lastHandledReconcileAt, damaged }: StoredStatus,
+  { drift, unverified, leftover }: StatusLists,
+  wouldDo?: string,
+): Readonly<Record<string, unknown>> {
+  const own = fit(kind.facts, isRecord(memory.facts) ? memory.facts : {});
+  const shown = fit(Shown, {
+    conditions: [...conditions] as z.output<typeof Shown>['conditions'],
+    drift: stated(drift),
+    unverified: stated(unverified),
+    leftover: stated(leftover),
+    wouldDo,
+  });
+  const isInternal = (field: string) => kind.internal?.includes(field) === true;
+  const rows = Object.entries(isRecord(own.value) ? own.value : {});
+  return definedIn({
+    ...Object.fromEntries(rows.filter(([field]) => !isInternal(field))),
+    ...shown.value,
+    externalId: memory.id,
+    observedGeneration: readyIn(conditions)?.observedGeneration ?? -1,
+    lastHandledReconcileAt,
+    internal: anyOf({
+      ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
+      ownership: memory.ownership,
+      binding: memory.binding,
+      // One that cannot be read stays as it is.
+      journal: damaged ?? memory.journal,
+      applied: memory.applied,
+    }),
+    truncated: stated(truncated([...own.cut, ...shown.cut])),
+  });
+}
+
+function definedIn(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function anyOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+  const defined = definedIn(fields);
+  return Object.keys(defined).length === 0 ? undefined : defined;
+}
+
+function stated<Item>(list: readonly Item[]): Item[] | undefined {
+  return list.length === 0 ? undefined : [...list];
+}
+
+/** Each cut list once, with its greatest length. */
+function truncated(cuts: readonly Cut[]): readonly Cut[] {
+  const totals = new Map<string, number>();
+  for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
+  return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
+}

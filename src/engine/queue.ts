@@ -1,0 +1,503 @@
+/**
+ * The work queue and its workers: which object is looked at next, and by whom.
+ *
+ * Guarantees: a key is never taken twice at once; a key added while it is being worked on is taken once more afterwards; of
+ * two times the earlier wins; a more urgent reason lifts a key that waits for a lesser one; namespaces take turns within an
+ * urgency, so that one of them cannot starve the others; keys of an account that is held stay where they are.
+ *
+ * p-queue is not this: it keeps functions and runs each of them, while here a key that is added twice is worked on once, and what
+ * is worked on can be added again.
+ *
+ * Assumes: whoever takes a key calls `done`, whatever happened.
+ */
+import type { EngineOptions } from './options.ts';
+import { retryPauseMs } from '../base/time.ts';
+import { KubeError } from './ports.ts';
+
+/** The reason a key is reconciled; lower goes first. Begun and new objects share a lane. */
+export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
+export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
+
+/** Where a key belongs: namespaces take turns, and the keys of an account can be held back. */
+export interface QueuePlace {
+  readonly namespace: string;
+  readonly account: string;
+}
+
+type Keys = Record<'begun' | 'others', Set<string>>;
+
+/** Keys of one urgency; namespaces take turns, each first in first out, and what was begun before what is new. */
+class FairLane {
+  /** By namespace, then by account. */
+  readonly #groups = new Map<string, Map<string, Keys>>();
+
+  add({ namespace, account }: QueuePlace, key: string, isBegun: boolean): void {
+    const accounts = this.#groups.get(namespace) ?? new Map<string, Keys>();
+    const keys = accounts.get(account) ?? { begun: new Set(), others: new Set() };
+    this.#groups.set(namespace, accounts);
+    accounts.set(account, keys);
+    keys[isBegun ? 'begun' : 'others'].add(key);
+  }
+
+  remove({ namespace, account }: QueuePlace, key: string): void {
+    const accounts = this.#groups.get(namespace);
+    const keys = accounts?.get(account);
+    if (accounts === undefined || keys === undefined) return;
+    keys.begun.delete(key);
+    keys.others.delete(key);
+    if (keys.begun.size + keys.others.size === 0) accounts.delete(account);
+    if (accounts.size === 0) this.#groups.delete(namespace);
+  }
+
+  has(account: string): boolean {
+    for (const accounts of this.#groups.values()) if (accounts.has(account)) return true;
+    return false;
+  }
+
+  take(isHeld: (account: string) => boolean): string | undefined {
+    for (const [namespace, accounts] of this.#groups) {
+      for (const [account, keys] of accounts) {
+        if (isHeld(account)) continue;
+        const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
+        if (key === undefined) continue;
+        this.remove({ namespace, account }, key);
+        // The rest of this namespace waits for its next turn.
+        if (accounts.delete(account)) accounts.set(account, keys);
+        if (this.#groups.delete(namespace)) this.#groups.set(namespace, accounts);
+        return key;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** The queue's settings and callbacks. */
+export interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
+  readonly placeOf: (key: string) => QueuePlace;
+  /** True while no more keys of an account are given out; call `resume` when that ends. */
+  readonly isHeld?: (account: string) => boolean;
+  /** Hears how long each key that is taken has waited for it. */
+  readonly onTaken?: (waitedMs: number) => void;
+}
+
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #lanes = Object.values(urgencies).map(() => new FairLane());
+  readonly #waiting = new Map<
+    string,
+    { readonly urgency: QueueUrgency; readonly place: QueuePlace; readonly since: number }
+  >();
+  readonly #running = new Map<string, QueueUrgency | undefined>();
+  readonly #failures = new Map<string, number>();
+  readonly #delayed = new DelayHeap<string>();
+  readonly #delayedUrgency = new Map<string, QueueUrgency>();
+  #takers: ((key: string | undefined) => void)[] = [];
+  #cancelTimer: (() => void) | undefined;
+  #closed = false;
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+  }
+
+  /** How many keys wait for a worker now. */
+  get depth(): number {
+    return this.#waiting.size;
+  }
+
+  /** True while keys of an account wait for a worker, those aside that are only looked at once more. */
+  waits(account: string): boolean {
+    return this.#lanes.some((lane, urgency) => urgency < urgencies.resync && lane.has(account));
+  }
+
+  /** How many keys wait for a later time. */
+  get delayed(): number {
+    return this.#delayed.size;
+  }
+
+  enqueue(key: string, urgency: QueueUrgency, delayMs = 0): void {
+    if (this.#closed) return;
+    if (delayMs > 0) {
+      this.#delay(key, urgency, delayMs);
+      return;
+    }
+    if (this.#running.has(key)) {
+      const again = this.#running.get(key);
+      this.#running.set(key, again === undefined || urgency < again ? urgency : again);
+      return;
+    }
+    this.#wait(key, urgency);
+  }
+
+  /** The next key, as soon as there is one; undefined when the queue is closed. */
+  take(): Promise<string | undefined> {
+    const key = this.#next();
+    if (key !== undefined || this.#closed) return Promise.resolve(key);
+    return new Promise((resolve) => {
+      this.#takers.push(resolve);
+    });
+  }
+
+  done(key: string): void {
+    const again = this.#running.get(key);
+    this.#running.delete(key);
+    if (again !== undefined && !this.#closed) this.#wait(key, again);
+  }
+
+  /** Enqueues the key after a pause that grows with each failure in a row; returns the pause. */
+  retry(key: string, urgency: QueueUrgency): number {
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const delayMs = retryPauseMs(failures, this.#options.entropy);
+    this.enqueue(key, urgency, delayMs);
+    return delayMs;
+  }
+
+  /** Forgets the failures of a key: the next pause is the shortest one. */
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  /** Forgets a key whose object is gone. */
+  drop(key: string): void {
+    this.forget(key);
+    this.#delayed.remove(key);
+    this.#delayedUrgency.delete(key);
+  }
+
+  /** Gives out no more keys; those being worked on may finish. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelTimer?.();
+    for (const taker of this.#takers.splice(0)) taker(undefined);
+  }
+
+  #wait(key: string, urgency: QueueUrgency): void {
+    const known = this.#waiting.get(key);
+    if (known !== undefined && known.urgency <= urgency) return;
+    // The place of a key may change while it waits: its account may not have been known before.
+    const place = this.#options.placeOf(key);
+    if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(known.place, key);
+    this.#waiting.set(key, { urgency, place, since: known?.since ?? this.#options.clock.monotonic() });
+    this.#lanes[laneOf(urgency)]?.add(place, key, urgency === urgencies.begun);
+    this.resume();
+  }
+
+  /** Gives keys to those who wait for one, as far as their accounts are not held. */
+  resume(): void {
+    while (this.#takers.length > 0) {
+      const key = this.#next();
+      if (key === undefined) return;
+      this.#takers.shift()?.(key);
+    }
+  }
+
+  #next(): string | undefined {
+    if (this.#closed) return undefined;
+    const { clock, isHeld = () => false, onTaken } = this.#options;
+    for (const lane of this.#lanes) {
+      const key = lane.take(isHeld);
+      if (key === undefined) continue;
+      const now = clock.monotonic();
+      onTaken?.(now - (this.#waiting.get(key)?.since ?? now));
+      this.#waiting.delete(key);
+      this.#running.set(key, undefined);
+      return key;
+    }
+    return undefined;
+  }
+
+  #delay(key: string, urgency: QueueUrgency, delayMs: number): void {
+    this.#delayed.add(key, this.#options.clock.monotonic() + delayMs);
+    const known = this.#delayedUrgency.get(key);
+    this.#delayedUrgency.set(key, known === undefined || urgency < known ? urgency : known);
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const at = this.#delayed.nextAt;
+    if (at === undefined || this.#closed) return;
+    this.#cancelTimer = this.#options.clock.after(Math.max(0, at - this.#options.clock.monotonic()), () =>
+      this.#fire(),
+    );
+  }
+
+  #fire(): void {
+    const now = this.#options.clock.monotonic();
+    for (let key = this.#delayed.takeDue(now); key !== undefined; key = this.#delayed.takeDue(now)) {
+      const urgency = this.#delayedUrgency.get(key) ?? urgencies.resync;
+      this.#delayedUrgency.delete(key);
+      this.enqueue(key, urgency);
+    }
+    this.#arm();
+  }
+}
+
+/** Begun objects wait in the lane of new ones, or one namespace could hold up the new objects of all others. */
+function laneOf(urgency: QueueUrgency): QueueUrgency {
+  return urgency === urgencies.begun ? urgencies.initial : urgency;
+}
+
+/** Keys ordered by time, each at most once; the earlier time wins. */
+class DelayHeap<Key> {
+  readonly #entries: { at: number; readonly key: Key }[] = [];
+  readonly #position = new Map<Key, number>();
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  /** The earliest time, if there is any. */
+  get nextAt(): number | undefined {
+    return this.#entries[0]?.at;
+  }
+
+  add(key: Key, at: number): void {
+    const index = this.#position.get(key);
+    const known = index === undefined ? undefined : this.#entries[index];
+    if (index === undefined || known === undefined) {
+      this.#entries.push({ at, key });
+      this.#position.set(key, this.#entries.length - 1);
+      this.#rise(this.#entries.length - 1);
+    } else if (at < known.at) {
+      known.at = at;
+      this.#rise(index);
+    }
+  }
+
+  /** Takes the earliest key whose time has come. */
+  takeDue(now: number): Key | undefined {
+    const first = this.#entries[0];
+    if (first === undefined || first.at > now) return undefined;
+    this.remove(first.key);
+    return first.key;
+  }
+
+  remove(key: Key): void {
+    const index = this.#position.get(key);
+    if (index === undefined) return;
+    const last = this.#entries.length - 1;
+    this.#swap(index, last);
+    this.#entries.pop();
+    this.#position.delete(key);
+    if (index < last) {
+      this.#rise(index);
+      this.#sink(index);
+    }
+  }
+
+  #swap(i: number, j: number): void {
+    const a = this.#entries[i];
+    const b = this.#entries[j];
+    if (a === undefined || b === undefined || i === j) return;
+    this.#entries[i] = b;
+    this.#entries[j] = a;
+    this.#position.set(b.key, i);
+    this.#position.set(a.key, j);
+  }
+
+  #at(index: number): number {
+    return this.#entries[index]?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  #rise(start: number): void {
+    for (let index = start; index > 0;) {
+      const parent = (index - 1) >> 1;
+      if (this.#at(parent) <= this.#at(index)) return;
+      this.#swap(index, parent);
+      index = parent;
+    }
+  }
+
+  #sink(start: number): void {
+    for (let index = start; ;) {
+      const left = 2 * index + 1;
+      const least = [left, left + 1].reduce((a, b) => (this.#at(b) < this.#at(a) ? b : a), index);
+      if (least === index) return;
+      this.#swap(index, least);
+      index = least;
+    }
+  }
+}
+
+// ---- workers ---------------------------------------------------------------------------------------------------
+//
+// The workers: each takes the next key, reconciles it and enqueues it again when the result says so.
+//
+// Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`)
+// not counted; an object whose reconcile throws is enqueued again; the same failure of an object is logged once.
+//
+// p-queue is not this: a task of it keeps its place until it ends, while a reconcile gives up its place when it waits.
+
+/** The result of a reconcile for the queue. */
+export type Ended =
+  | { readonly is: 'settled'; readonly againInMs: number | undefined }
+  /** The next call failed; it is sent again after a pause. */
+  | { readonly is: 'failing'; readonly againInMs: number }
+  /** Somebody else wrote first: their change arrives by the watch. */
+  | { readonly is: 'overtaken' }
+  /** Nothing was done, and status stays as it is. */
+  | { readonly is: 'quiet'; readonly againInMs: number }
+  /** There are news of no consequence, which are written when nothing else of the account waits for a worker. */
+  | { readonly is: 'later' }
+  | { readonly is: 'gone' };
+
+const stuckAfterMs = 600_000;
+
+export interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics' | 'troubles'> {
+  readonly queue: WorkQueue;
+  readonly reconcile: (key: string) => Promise<Ended>;
+  /** Says in the object's status that its reconcile threw. */
+  readonly sayFailed: (key: string, error: unknown) => Promise<void>;
+  readonly urgencyOf: (key: string) => QueueUrgency;
+}
+
+export class Workers {
+  readonly #options: WorkersOptions;
+  readonly #working = new Set<Promise<void>>();
+  /** Keys and calls that wait for a worker. */
+  readonly #entering: (() => void)[] = [];
+  #free = 0;
+  #taking: Promise<void> = Promise.resolve();
+  readonly #running = new Map<string, number>();
+  /** What the last reconcile of an object threw; empty for what was thrown for all objects. */
+  readonly #thrown = new Map<string, string>();
+
+  constructor(options: WorkersOptions) {
+    this.#options = options;
+  }
+
+  start(count: number): void {
+    this.#free = count;
+    this.#taking = this.#take();
+  }
+
+  /** Resolves when the queue is closed and what ran has ended. */
+  async ended(): Promise<void> {
+    await this.#taking;
+    await Promise.all(this.#working);
+  }
+
+  /** Waits without occupying a worker; afterwards it takes the next free worker before new keys. */
+  async away<T>(wait: () => Promise<T>): Promise<T> {
+    this.#leave();
+    try {
+      return await wait();
+    } finally {
+      await this.#enter('first');
+    }
+  }
+
+  /** Why the process should be restarted; undefined while every reconcile comes to an end. */
+  stuck(): string | undefined {
+    const now = this.#options.clock.monotonic();
+    const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
+    return oldest === undefined ? undefined : `a reconcile of ${oldest[0]} does not come to an end`;
+  }
+
+  /** Forgets the failures of an object after a success, or when it is gone. */
+  went(key: string): void {
+    if (this.#thrown.delete(key)) this.#options.troubles.went(key);
+  }
+
+  async #take(): Promise<void> {
+    const { queue } = this.#options;
+    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+      await this.#enter('last');
+      const work = this.#work(key);
+      this.#working.add(work);
+      void work.finally(() => this.#working.delete(work));
+    }
+  }
+
+  async #work(key: string): Promise<void> {
+    await this.#workOn(key);
+    this.#leave();
+    this.#options.queue.done(key);
+  }
+
+  /** Resolves when a worker is free for the caller. */
+  async #enter(where: 'first' | 'last'): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      if (where === 'first') this.#entering.unshift(resolve);
+      else this.#entering.push(resolve);
+    });
+  }
+
+  #leave(): void {
+    const next = this.#entering.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+
+  async #workOn(key: string): Promise<void> {
+    const { clock, metrics, queue } = this.#options;
+    const [kind = ''] = key.split('/');
+    const startedAt = clock.monotonic();
+    this.#running.set(key, startedAt);
+    try {
+      const ended = await this.#options.reconcile(key);
+      // A reconcile that was put off has asked Kubernetes nothing.
+      if (ended.is !== 'quiet') this.went(key);
+      metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
+      this.#giveBack(key, ended);
+    } catch (error) {
+      metrics.count('apphosting_reconciles_total', { kind, result: 'error' });
+      this.#logFailed(key, error);
+      await this.#sayFailed(key, error);
+      queue.retry(key, urgencies.change);
+    }
+    metrics.observe('apphosting_reconcile_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
+    this.#running.delete(key);
+  }
+
+  #giveBack(key: string, ended: Ended): void {
+    const { queue, urgencyOf } = this.#options;
+    switch (ended.is) {
+      case 'gone':
+        queue.drop(key);
+        break;
+      case 'failing':
+        queue.forget(key);
+        queue.enqueue(key, urgencyOf(key), Math.max(1, ended.againInMs));
+        break;
+      case 'overtaken':
+        queue.retry(key, urgencyOf(key));
+        break;
+      case 'quiet':
+        queue.enqueue(key, urgencyOf(key), ended.againInMs);
+        break;
+      case 'later':
+        queue.forget(key);
+        queue.enqueue(key, urgencies.resync);
+        break;
+      case 'settled':
+        queue.forget(key);
+        if (ended.againInMs !== undefined) queue.enqueue(key, urgencies.resync, Math.max(1, ended.againInMs));
+        break;
+    }
+  }
+
+  /** Logs a failure of an object once; a failure of Kubernetes as a whole is logged once for all objects. */
+  #logFailed(key: string, error: unknown): void {
+    const { log, troubles } = this.#options;
+    const isShared = error instanceof KubeError && troubles.failed(key, error);
+    const text = String(error);
+    const isNews = !isShared && this.#thrown.get(key) !== text;
+    log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a reconcile failed');
+    this.#thrown.set(key, isShared ? (this.#thrown.get(key) ?? '') : text);
+  }
+
+  async #sayFailed(key: string, error: unknown): Promise<void> {
+    try {
+      await this.#options.sayFailed(key, error);
+    } catch (again) {
+      this.#options.log.debug({ err: again, object: key }, 'status cannot say that a reconcile failed');
+    }
+  }
+}

@@ -1,0 +1,428 @@
+/**
+ * The order of one reconcile: may the object be worked on now, is everything there that it needs, and then step by step.
+ *
+ * An object that is paused, released, invalid or lacks something ends with a condition; all others go on to the loop of
+ * steps.
+ */
+import { ReconcileContext } from './context/context.ts';
+import { isLost, blind, letGo, publishRetained, arrivesUntil, isOpen, paused } from './context/report.ts';
+import type { EngineParts } from './context/parts.ts';
+import {
+  buildPass,
+  dependentsOf,
+  gather,
+  gatherPresent,
+  isObserving,
+  noResources,
+  usersOf,
+  type LivePass,
+  type Resources,
+} from './context/build-pass.ts';
+import type { Verdict, Step } from './kind/contract/step.ts';
+import { reconcileToken, type Stored, storedInWords, readyIn } from './objects/stored.ts';
+import { annotations } from './kind/contract/define.ts';
+import { KubeError } from './ports.ts';
+import type { Ended } from './queue.ts';
+import { sameJson } from '../base/json.ts';
+import { begin, OutgoingCall, type Performed } from './call.ts';
+import type { View } from './kind/contract/pass.ts';
+import { withoutMisses, longPause } from './kind/planner/observe.ts';
+import { noteCircumstances, wentWell, seenAgain } from './objects/in-process.ts';
+import { RecordingView } from './objects/subscriptions.ts';
+
+/** How long a new object waits before status says what it lacks. */
+const patienceMs = 5_000;
+/** How soon to look again at an account that was not reconciled yet. */
+const accountPendingMs = 30_000;
+/** How soon to look again for what a lost call did, and how many steps that may take. */
+const lostRecheckMs = 5_000;
+const mostLooks = 4;
+
+export class Reconciler {
+  readonly #parts: EngineParts;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+  }
+
+  /** Reconciles the object of a key once. */
+  async reconcile(key: string): Promise<Ended> {
+    const stored = this.#parts.objects.get(key);
+    if (stored === undefined) return { is: 'gone' };
+    const context = new ReconcileContext(this.#parts, stored);
+    const { kind, spec } = stored;
+    if (kind.finished?.(context.memory.facts) === true) {
+      this.#parts.subscriptions.drop(key);
+      return this.#acknowledge(context);
+    }
+    if (context.object.metadata.annotations?.[annotations.paused] === 'true') {
+      context.inProcess.looks = false;
+      return this.#pause(context);
+    }
+    const released = letGo(stored, context.memory, () => dependentsOf(this.#parts, stored));
+    if (released !== undefined) return context.release(released.stays);
+    if (spec.is === 'broken') throw spec.cause;
+    if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });
+    if (context.status.damaged !== undefined) {
+      const message = 'status.internal.journal cannot be read; remove it after making sure that no call is under way';
+      return context.conclude({ is: 'stall', reason: 'JournalDamaged', message });
+    }
+    const resources = await gather(stored, this.#parts);
+    if (!('verdict' in resources)) return takeSteps(context, resources);
+    context.inProcess.looks = false;
+    if (context.object.metadata.deletionTimestamp !== undefined) return this.#leave(context, resources.verdict);
+    return this.#holdUp(context, resources.verdict);
+  }
+
+  /** Writes to status that a reconcile threw, without details. A failure of Kubernetes itself is not written. */
+  async sayFailed(key: string, error: unknown): Promise<void> {
+    const stored = this.#parts.objects.get(key);
+    const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
+    if (stored === undefined || isPassing) return;
+    const message =
+      error instanceof KubeError
+        ? 'Kubernetes refuses what the operator asks of it for this object; the log of the operator has the details'
+        : 'the operator made a mistake of its own with this object; its log has the details';
+    await new ReconcileContext(this.#parts, stored).conclude({ is: 'wait', reason: 'InternalError', message });
+  }
+
+  /** Takes note that an object is gone; a create of it may still be under way. */
+  bury(stored: Stored): void {
+    // Every replica sees the deletion; only the leader publishes it.
+    if (this.#parts.leadership.mayAct() === undefined) void this.#tellLeft(stored);
+    this.#parts.openCreates.bury(stored);
+  }
+
+  /** Publishes what a deleted object leaves in the service. With a label selector the object may only have lost its label. */
+  async #tellLeft(stored: Stored): Promise<void> {
+    const { settings, writer } = this.#parts;
+    const note = stored.kind.leaves?.(stored.status.memory);
+    if (note === undefined) return;
+    const live = settings.seesAll ? undefined : await writer.readLive(stored.object).catch(() => undefined);
+    if (live?.metadata.uid !== stored.object.metadata.uid) publishRetained(this.#parts, stored, note);
+  }
+
+  /** A finished request is not reconciled again; only `reconcile-at` is acknowledged. */
+  async #acknowledge(context: ReconcileContext): Promise<Ended> {
+    const token = reconcileToken(context.object);
+    const settled = { is: 'settled', againInMs: undefined } as const;
+    if (token === undefined || token === context.status.lastHandledReconcileAt) return settled;
+    context.status = { ...context.status, lastHandledReconcileAt: token };
+    return (await context.write()) ? settled : { is: 'overtaken' };
+  }
+
+  /** Reports what an object lacks, and goes on resolving a call in doubt. */
+  async #holdUp(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
+    if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
+    if (!isLost(context)) {
+      const patience = this.#patienceMs(context, verdict);
+      return patience > 0 ? { is: 'quiet', againInMs: patience } : context.conclude(verdict);
+    }
+    const againInMs = await this.#lookForLost(context);
+    const isTimed = verdict.is === 'wait' && againInMs !== undefined;
+    return context.conclude(isTimed ? { ...verdict, retryInMs: againInMs } : verdict);
+  }
+
+  /**
+   * How much longer a new object stays silent about what it lacks, because most of it comes with the same `kubectl apply`.
+   */
+  #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
+    if (verdict.is !== 'wait' || status.conditions.length > 0) return 0;
+    const now = this.#parts.clock.monotonic();
+    inProcess.heldBackAt ??= now;
+    return inProcess.heldBackAt + patienceMs - now;
+  }
+
+  /** Carries a deletion without a usable account as far as possible without reading the service. */
+  async #leave(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
+    const { accounts, objects } = this.#parts;
+    const { kind, account: accountKey } = context.stored;
+    const account = accounts.viewWithout(objects.get(accountKey), context.memory);
+    const step = kind.step(buildPass(context, blind, { account, ...noResources }));
+    if (step.is === 'release') return context.release(step.stays);
+    if (kind.life === 'account' && step.is === 'wait') return context.conclude(step);
+    return verdict === undefined ? { is: 'quiet', againInMs: accountPendingMs } : context.conclude(verdict);
+  }
+
+  async #pause(context: ReconcileContext): Promise<Ended> {
+    const { kind, key } = context.stored;
+    // A paused object needs no polling; an account goes on serving its users.
+    if (kind.life !== 'account') this.#parts.subscriptions.drop(key);
+    const againInMs = await this.#lookForLost(context);
+    const { generation = 0 } = context.object.metadata;
+    const conditions = paused(context.status.conditions, generation, this.#parts.clock.wall());
+    const lastHandledReconcileAt = reconcileToken(context.object) ?? context.status.lastHandledReconcileAt;
+    context.status = { ...context.status, conditions, lastHandledReconcileAt };
+    if (!(await context.write())) return { is: 'overtaken' };
+    if (kind.life === 'account') await this.#serve(context.stored);
+    return { is: 'settled', againInMs };
+  }
+
+  /** A paused account still serves its users, also after a restart. */
+  async #serve(account: Stored): Promise<void> {
+    const resources = await gather(account, this.#parts);
+    const verdict = 'verdict' in resources ? resources.verdict : undefined;
+    const message = 'it is paused and was never Ready before';
+    this.#parts.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
+  }
+
+  /**
+   * Resolves a call in doubt even while its object waits, because others wait for it. Only reads are sent, and nothing is
+   * released. The journal entry ends as usual: a create with the id of the object found, or with the proof that nothing was
+   * created; a change with what the object shows. Returns when to look again, if no requested read wakes the object.
+   *
+   * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
+   */
+  async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
+    const { stored, inProcess } = context;
+    const resources = isLost(context) ? await gatherPresent(stored, this.#parts) : undefined;
+    if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
+    const { service } = resources.session;
+    const account = this.#parts.accounts.view(resources.session);
+    for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
+      const view = withoutProblems(new RecordingView(service, inProcess.forced?.since));
+      const pass = buildPass(context, view, { ...resources, account });
+      // A deletion that is held up has not begun.
+      const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
+      switch (step.is) {
+        case 'again':
+          context.remember(step.remember);
+          break;
+        case 'read':
+          context.ask(service, step, 'edit');
+          return lostRecheckMs;
+        case 'call':
+          forgetLost(context, step);
+          return undefined;
+        case 'wait':
+        case 'stall':
+        case 'ready':
+          context.remember(step.remember);
+          return step.is === 'wait' ? step.retryInMs : undefined;
+        case 'begin':
+        case 'release':
+          return undefined;
+      }
+    }
+    return undefined;
+  }
+}
+
+/** Hides read problems, so that the kind keeps asking for the read. */
+function withoutProblems(view: View): View {
+  return {
+    all: (read) => view.all(read),
+    one: (read, id) => view.one(read, id),
+    group: (read, group) => view.group(read, group),
+    problem: () => undefined,
+  };
+}
+
+/** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
+function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
+  const isNewAttempt = isLost(context) && call.journal?.create !== undefined && call.resumes !== true;
+  if (isNewAttempt) context.remember({ journal: undefined });
+}
+
+// ---- the loop of steps -----------------------------------------------------------------------------------------
+//
+// The loop around a step: asks the kind for the next single effect, performs it, and asks again.
+//
+// Guarantees: one effect per step, and its result is in status before the next step; a crash between two effects is the
+// same as a slow reconcile.
+
+type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
+
+const mostSteps = 16;
+const quietReadMs = 5_000;
+/** How much longer a read may take before status mentions it, when our own request budget delays it. */
+const longestQueueMs = 40_000;
+const usualQueue = 25;
+
+/** Undefined lets the loop ask the kind again; anything else ends the reconcile. */
+type Next = Promise<Ended | undefined>;
+
+/** Takes steps until there is nothing left to do now. */
+async function takeSteps(context: ReconcileContext, resources: Resources): Promise<Ended> {
+  prepare(context, resources);
+  const { inProcess, parts } = context;
+  const { service } = resources.session;
+  for (let count = 0; count < mostSteps; count += 1) {
+    const view = new RecordingView(service, inProcess.forced?.since);
+    const pass = buildPass(context, view, { ...resources, account: parts.accounts.view(resources.session) });
+    const step = context.stored.kind.step(pass);
+    parts.subscriptions.replace(context.stored.key, service, view.looked);
+    // A list begun before our write looks like a reverted write, so run again after the next list.
+    for (const read of view.polledBefore(inProcess.wrote?.at)) parts.asked(service, read, context.stored.key);
+    if ('note' in step && step.note !== undefined) inProcess.notes = step.note;
+    inProcess.notes = seenAgain(inProcess.notes, context.memory.id, view);
+    const ended = await act(context, pass, step);
+    if (ended !== undefined) return ended;
+  }
+  throw new Error(`${storedInWords(context.stored)} does not come to an end after ${mostSteps} steps`);
+}
+
+function prepare(context: ReconcileContext, resources: Resources): void {
+  const { inProcess, object, parts, stored } = context;
+  rebind(context, resources);
+  const isLeaving = object.metadata.deletionTimestamp !== undefined;
+  noteCircumstances(inProcess, object, resources, isLeaving ? usersOf(parts, stored) : []);
+  // Reads from before the object was held up are too old.
+  if (!inProcess.looks) {
+    inProcess.askedAt = undefined;
+    const isProved = inProcess.notes['provedGone'] !== undefined;
+    if (!isProved) inProcess.notes = withoutMisses(inProcess.notes);
+  }
+  inProcess.looks = true;
+}
+
+/** Carries out one step. */
+async function act(context: ReconcileContext, pass: LivePass, step: Step): Next {
+  switch (step.is) {
+    case 'again':
+      context.remember(step.remember);
+      return goOn(context, pass, step.stays);
+    case 'release':
+      return context.release(step.stays);
+    case 'read':
+      context.remember(step.remember);
+      return awaitRead(context, pass, step);
+    case 'begin':
+      context.remember(step.remember);
+      if (isObserving(context.stored.kind, pass)) return onlyObserved(context, pass, step.words);
+      return afterCall(context, pass, await begin(context, pass, step.journal, step.words));
+    case 'call':
+      context.remember(step.remember);
+      return makeCall(context, pass, step);
+    case 'ready':
+      // The finalizer may be missing: removed by somebody, or the object was only observed before.
+      return (await hold(context, pass)) ?? concludeStep(context, pass, step);
+    case 'wait':
+    case 'stall':
+      if (step.awaits !== undefined) context.ask(pass.view.service, step.awaits, 'wait');
+      return concludeStep(context, pass, step);
+  }
+}
+
+/** Remembers what was learned. What is given up by that is published, and status is written at once. */
+async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
+  if (stays !== undefined) {
+    // Publish first: after a lost answer the write would not be repeated, and neither would the event.
+    publishRetained(context.parts, context.stored, stays);
+    if (!(await context.write())) return { is: 'overtaken' };
+  }
+  return hold(context, pass);
+}
+
+/** With `Observe`, reports the next call without sending it. A one-time request stays not ready. */
+function onlyObserved(context: ReconcileContext, pass: LivePass, words: string): Promise<Ended> {
+  const message = 'only observed; status.wouldDo says what would be done';
+  const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
+  return context.conclude({ is, reason: 'Observed', message }, pass, words);
+}
+
+async function concludeStep(context: ReconcileContext, pass: LivePass, verdict: Verdict): Promise<Ended> {
+  const { inProcess } = context;
+  if (asksForRateLimited(context, pass)) return { is: 'quiet', againInMs: quietReadMs };
+  inProcess.askedAt = undefined;
+  inProcess.newSince = undefined;
+  if (verdict.is === 'ready') wentWell(inProcess);
+  context.remember(verdict.remember);
+  return context.conclude(verdict, pass);
+}
+
+async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<'call'>): Next {
+  if (isObserving(context.stored.kind, pass)) {
+    forgetLost(context, step);
+    return onlyObserved(context, pass, step.call.words);
+  }
+  const ended = await hold(context, pass);
+  if (ended !== undefined) return ended;
+  return afterCall(context, pass, await new OutgoingCall(context, pass, step.call).perform());
+}
+
+async function afterCall(context: ReconcileContext, pass: LivePass, performed: Performed): Next {
+  switch (performed.is) {
+    case 'on':
+      return undefined;
+    case 'overtaken':
+    case 'quiet':
+      return performed;
+    case 'said': {
+      const { verdict, againInMs } = performed;
+      if (verdict.note !== undefined) context.inProcess.notes = verdict.note;
+      if ('awaits' in verdict) context.ask(pass.view.service, verdict.awaits, 'wait');
+      context.remember(verdict.remember);
+      const ended = await context.conclude(verdict, pass);
+      return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;
+    }
+  }
+}
+
+/** Sets our finalizer before anything can be left behind in the service. */
+async function hold(context: ReconcileContext, pass: LivePass): Next {
+  const { holds, life } = context.stored.kind;
+  // An account that only observes still has users, so it needs the finalizer.
+  const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
+  if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return undefined;
+  return (await context.hold()) ? undefined : { is: 'overtaken' };
+}
+
+/** Asks for a read; status says so only when it takes long and nothing better is known. */
+async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf<'read'>): Promise<Ended> {
+  const { inProcess, stored, status } = context;
+  if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
+  inProcess.askedAt ??= pass.askedAt;
+  context.ask(pass.view.service, step, 'edit');
+  const waited = pass.monotonicMs - inProcess.askedAt;
+  const isKnown = readyIn(status.conditions)?.observedGeneration === pass.subject.generation;
+  const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
+  // Waiting in our own queue is not worth a status.
+  const queueMs = (1_000 * usualQueue) / pass.view.service.health().requestsPerSecond;
+  const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
+  const pause = doubt === undefined ? longPause(pass) : undefined;
+  const isSoon = waited < quietMs && pause === undefined;
+  if (isSoon || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
+  const waiting = `waiting for ${step.read.first.endpoint}`;
+  if (pause !== undefined) {
+    const message = `${waiting}: the service asked to slow down, and ${pause}`;
+    return context.conclude({ is: 'wait', reason: 'Throttled', message, retryInMs: quietReadMs });
+  }
+  const message =
+    doubt === undefined
+      ? waiting
+      : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows its effect`;
+  const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
+  return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
+}
+
+/**
+ * The account's owner accepted another endpoint: rebind the object to it. A one-time request stays bound where it was made.
+ */
+function rebind(context: ReconcileContext, { session }: Resources): void {
+  const { binding } = context.memory;
+  const { endpoint, accountId } = session.service;
+  if (context.stored.kind.life !== 'long' || binding === undefined || binding.endpoint === endpoint) return;
+  context.remember({ binding: { endpoint, accountId } });
+}
+
+/** With `reconcile-at`, also refresh rate-limited reads (the state of an alert) before reporting; true while one is awaited. */
+function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
+  const { forced } = context.inProcess;
+  if (forced === undefined) return false;
+  context.stored.kind.show(pass);
+  const reads = pass.view.rateLimitedBefore(forced.since);
+  for (const read of reads) context.ask(pass.view.service, { read, since: forced.since }, 'edit');
+  return reads.length > 0;
+}
+
+/**
+ * True when something was learned that must be written before anything is waited for: an id, the end of a lost call, or what
+ * has taken the place of an object that is gone.
+ */
+function hasNews({ stored, memory, hasUnwritten }: ReconcileContext): boolean {
+  const { id, journal } = stored.status.memory;
+  const hasEnded = journal !== undefined && !sameJson(journal, memory.journal);
+  const isBoundAnew = id !== undefined && id !== memory.id;
+  return hasUnwritten || hasEnded || isBoundAnew;
+}

@@ -1,0 +1,237 @@
+/**
+ * Changes of an app: which are applied at once, where its spec asks for that, and which wait in its environments.
+ *
+ * Guarantees: the app's own image does not take the place of one that an AppEnvironment deploys; taking an app over deploys only
+ * what shows to differ, so that a status that was lost does not restart what runs; a change that is applied at once and that no
+ * read shows is sent twice at most when its answers are lost, counted in status before it is sent.
+ *
+ * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-what-shows-to-differ and
+ * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
+ */
+import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import { only, definedOf } from '../../engine/kind/planner/compare.ts';
+import type { Fields } from '../../engine/kind/planner/plan.ts';
+import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
+import { about } from '../shared/condition.ts';
+import { awaitDoubts } from '../shared/others-in-doubt.ts';
+import {
+  boundDeployers,
+  boundEnvironments,
+  environmentIds,
+  haveTaken,
+  isDeployedByEnvironment,
+  type AppPass,
+} from './environments.ts';
+import { bodyOf, converts, desired, goesAlong, isHidden, isHiddenOnceSent, nameOf } from './fields.ts';
+import type { HostedAppFacts } from './schema.ts';
+
+/** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
+export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): HostedAppFacts {
+  const affected = environmentsAffectedOf(body);
+  const { facts } = pass.memory;
+  const isApplied = isAppliedAtOnce(changed, pass);
+  const sent = isApplied ? sentWith(changed, pass) : [];
+  const left = (facts.pendingChanges ?? []).filter((field) => !sent.includes(field));
+  return {
+    ...(isApplied || affected === 0 ? withPending(facts, left) : pendingMeanwhile(changed, pass)),
+    applyInDoubt: undefined,
+    ...(affected !== undefined && { environmentsAffected: affected }),
+  };
+}
+
+/** A change in doubt may already be pending in the environments. */
+export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts {
+  if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
+  const { spec, memory, subject } = pass;
+  return {
+    ...withPending(memory.facts, [...(memory.facts.pendingChanges ?? []), ...sentWith(changed, pass)]),
+    pendingSinceMs: Math.floor(pass.wallMs),
+    ...(spec.applyImmediately === true && isTakenOver(pass) && { takenOverGeneration: subject.generation }),
+  };
+}
+
+function sentWith(changed: Fields, pass: AppPass): readonly string[] {
+  return Object.keys({ ...changed, ...goesAlong(changed, pass) });
+}
+
+function withPending(facts: HostedAppFacts, fields: readonly string[]): HostedAppFacts {
+  if (fields.length === 0)
+    return { ...facts, pendingChanges: undefined, pendingSinceMs: undefined, takenOverGeneration: undefined };
+  return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
+}
+
+/** Waits or stalls instead of changing the app now; undefined when it may be changed. */
+export function mustWait(pass: AppPass, changed: Fields): Step<HostedAppFacts> | undefined {
+  const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
+  return often ?? environmentInDoubt(pass);
+}
+
+/** Wait: a change of the app also changes its environments, which could be mistaken for the effect of a lost deployment. */
+function environmentInDoubt(pass: AppPass): Step<HostedAppFacts> | undefined {
+  return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
+}
+
+function noLongerInDoubt(facts: HostedAppFacts): Step<HostedAppFacts> | undefined {
+  if (facts.applyInDoubt === undefined) return undefined;
+  return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
+}
+
+/** Drops the fields that every environment has taken with a deployment since they were sent; undefined when none has. */
+export function dropTaken(pass: AppPass): Step<HostedAppFacts> | undefined {
+  const { facts } = pass.memory;
+  const { pendingChanges = [], pendingSinceMs = Number.POSITIVE_INFINITY } = facts;
+  const isLeft = (field: string) => !haveTaken(pass, isOfVersion(field) ? 'versionMs' : 'settingsMs', pendingSinceMs);
+  const left = pendingChanges.filter(isLeft);
+  return left.length === pendingChanges.length
+    ? undefined
+    : { is: 'again', remember: { facts: withPending(facts, left) } };
+}
+
+/** True for fields that decide what a version is made of: a restart of the current one does not take them. */
+function isOfVersion(field: string): boolean {
+  return field === 'preset' || isAboutImage(field) || field.startsWith('source.');
+}
+
+/** Sends again what was changed and is still waiting, once it is to be applied at once. */
+export function applyPending(pass: AppPass, id: string): Step<HostedAppFacts> | undefined {
+  const { spec, memory, subject } = pass;
+  const pending = memory.facts.pendingChanges ?? [];
+  if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
+  const left = pending.filter((field) => !isAboutImage(field));
+  if (left.length < pending.length && isDeployedByEnvironment(pass)) {
+    return { is: 'again', remember: { facts: withPending(memory.facts, left) } };
+  }
+  if (memory.facts.takenOverGeneration === subject.generation) return noLongerInDoubt(memory.facts);
+  const wanted = definedOf(desired(pass));
+  const waiting = only(wanted, pending);
+  const again = { ...waiting, ...goesAlong(waiting, pass) };
+  if (Object.keys(again).length === 0) {
+    return { is: 'again', remember: { facts: withPending(memory.facts, []) } };
+  }
+  const held = sentOften(again, pass) ?? environmentInDoubt(pass);
+  if (held !== undefined) return held;
+  return {
+    is: 'call',
+    call: {
+      request: patchApp({ appId: id, ...bodyOf(again, pass), applyImmediately: true }),
+      alone: environmentIds(pass),
+      words: `apply ${Object.keys(again).join(', ')} of app "${nameOf(pass)}" at once`,
+      urgency: 'edit',
+      meanwhile: { facts: countedIn(again, pass) },
+      committed: () => ({ facts: { ...withPending(memory.facts, []), applyInDoubt: undefined } }),
+    },
+  };
+}
+
+/** The condition `PendingChanges`: fields that were changed and wait for a deployment. */
+export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCondition {
+  const pending = about('PendingChanges');
+  return pendingChanges.length === 0
+    ? pending.no('NoChangesPending', 'no change waits for a deployment')
+    : pending.yes('ChangesPending', waiting(pendingChanges));
+}
+
+function waiting(fields: readonly string[]): string {
+  return `${fields.join(', ')} was changed and waits in each environment for its next deployment; only those by an AppEnvironment are seen`;
+}
+
+/** Ready, with a message on what does not run yet although the spec applies it at once. */
+export function atRest(pass: AppPass): Step<HostedAppFacts> {
+  const { spec, memory, subject } = pass;
+  const { pendingChanges = [], takenOverGeneration } = memory.facts;
+  const deployers = spec.image === undefined ? [] : boundDeployers(pass);
+  const notes = [
+    ...(deployers.length > 0
+      ? [`image serves for the creation only, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`]
+      : []),
+    ...(spec.applyImmediately !== true && pendingChanges.length > 0 ? [waiting(pendingChanges)] : []),
+    ...(spec.applyImmediately === true && takenOverGeneration === subject.generation
+      ? [
+          `${pendingChanges.join(', ')} was sent to the app when it was taken over, which does not show whether it differs, and waits in each environment for its next deployment, or for the next edit of this spec`,
+        ]
+      : []),
+  ];
+  return { is: 'ready', ...(notes.length > 0 && { message: ['the service equals the spec', ...notes].join('; ') }) };
+}
+
+/** True if a request with these changes applies them at once. */
+export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
+  if (pass.spec.applyImmediately !== true || replacing(changed, pass).length > 0) return false;
+  return !isTakenOver(pass) || visible(changed, pass).length > 0;
+}
+
+/** Those of the changed fields that need a request of their own before the others; undefined where all go in one. */
+export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
+  const all = Object.keys(changed);
+  const first = firstOf(changed, pass);
+  return first.length === 0 || first.length === all.length ? undefined : first;
+}
+
+function firstOf(changed: Fields, pass: AppPass): readonly string[] {
+  // An app becomes a function, or stops being one, in a request that changes nothing else.
+  if (converts(changed, pass)) return ['preset'];
+  if (pass.spec.applyImmediately !== true) return [];
+  // While the app builds from source, applying at once would deploy the build.
+  const held = replacing(changed, pass);
+  if (held.length > 0) return held;
+  // Send the visible change first: it deploys everything that is pending by then.
+  return isTakenOver(pass) ? visible(changed, pass) : [];
+}
+
+/** True for fields of the app's own image. */
+function isAboutImage(field: string): boolean {
+  return field === 'useImage' || field === 'image.reference';
+}
+
+/** The changed fields by which the app's own image would take the place of an AppEnvironment's. */
+function replacing(changed: Fields, pass: AppPass): readonly string[] {
+  const fields = Object.keys(changed).filter((field) => isAboutImage(field));
+  return fields.length > 0 && isDeployedByEnvironment(pass) ? fields : [];
+}
+
+/** The changed fields whose difference the service shows, with the fields that must be sent in the same request. */
+function visible(changed: Fields, pass: AppPass): readonly string[] {
+  const shown = Object.fromEntries(Object.entries(changed).filter(([field]) => !isHidden(field, pass)));
+  const along = goesAlong(shown, pass);
+  return Object.keys(changed).filter((field) => field in shown || field in along);
+}
+
+/** True for an app that was adopted and has not been sent anything since. */
+function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
+  return ownership === 'Adopted' && (applied?.generation ?? -1) === -1;
+}
+
+const mostCalls = 2;
+
+/** The fields of a change that no read shows: only the answer says that they arrived. */
+function unseenOf(changed: Fields, pass: AppPass): Fields {
+  const isUnseen = (field: string) => isHidden(field, pass) || isHiddenOnceSent(field);
+  return Object.fromEntries(Object.entries(changed).filter(([field]) => isUnseen(field)));
+}
+
+/** The status fields that count a call that is applied at once and not answered yet. */
+function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
+  const { facts } = pass.memory;
+  if (Object.keys(unseen).length === 0) return facts;
+  return { ...facts, applyInDoubt: { digest: digestOf(unseen, pass), calls: callsOf(unseen, pass) + 1 } };
+}
+
+/** Stalls a change that is applied at once after its answer was lost twice. */
+function sentOften(unseen: Fields, pass: AppPass): Step<HostedAppFacts> | undefined {
+  const calls = callsOf(unseen, pass);
+  if (calls < mostCalls) return undefined;
+  const message = `the answer to ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the environments have it; each time may restart them: change it, or take applyImmediately away, to send it again`;
+  return { is: 'stall', reason: 'ApplyInDoubt', message };
+}
+
+function callsOf(unseen: Fields, pass: AppPass): number {
+  const { applyInDoubt } = pass.memory.facts;
+  if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
+  // A field that the service shows to be missing did not arrive with an earlier call.
+  if (Object.keys(unseen).some((field) => isHiddenOnceSent(field) && !isHidden(field, pass))) return 0;
+  return applyInDoubt.digest === digestOf(unseen, pass) ? applyInDoubt.calls : 0;
+}
+
+function digestOf(unseen: Fields, pass: AppPass): string {
+  return pass.print(definedOf(unseen));
+}

@@ -1,0 +1,157 @@
+/** Authenticators of client-node, with what they leave out or do wrong. */
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
+import type { RequestOptions } from 'node:https';
+import type { User } from '@kubernetes/client-node';
+import { type Credential, ExecAuth } from '@kubernetes/client-node/dist/exec_auth.js';
+import type { Clock } from '../../base/time.ts';
+import { bufferFromFileOrString } from '@kubernetes/client-node/dist/config.js';
+import { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
+import type { CustomFetch } from 'openid-client';
+
+/** How long a plugin may run. */
+export const pluginMs = 60_000;
+const mostOutputBytes = 1024 * 1024;
+
+/**
+ * The exec plugins of a kubeconfig, run by client-node, with what it leaves out: a deadline that ends the program and whatever it
+ * has started, a bound on what it prints, and a credential that is asked for again before it expires instead of after.
+ */
+export class ExecPlugin extends ExecAuth {
+  /** How the last run ended, in words that quote nothing of what was printed. */
+  ending = 'was not run';
+
+  constructor(clock: Clock) {
+    super();
+    this['execFn'] = (command: string, args: readonly string[] | undefined, options: SpawnOptions) =>
+      this.#run(clock, spawn(command, args ?? [], { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
+  }
+
+  /** client-node's own, without its messages: they quote what the plugin printed, which may be the credential. */
+  override async applyAuthentication(user: User, options: RequestOptions): Promise<void> {
+    try {
+      await super.applyAuthentication(user, options);
+    } catch {
+      delete this['tokenCache'][user.name];
+      throw new PluginError(this.ending);
+    }
+  }
+
+  /** When the credential of this user expires; undefined when there is none, or it says no time. */
+  expiryOf({ name }: User): number | undefined {
+    const known = (this['tokenCache'] as Readonly<Record<string, Credential | null | undefined>>)[name];
+    const expiry = Date.parse(known?.status?.expirationTimestamp ?? '');
+    return Number.isNaN(expiry) ? undefined : expiry;
+  }
+
+  /** The program is run again where what it gave expires before this moment. */
+  forgetBefore(user: User, momentMs: number): void {
+    if ((this.expiryOf(user) ?? Number.POSITIVE_INFINITY) <= momentMs) delete this['tokenCache'][user.name];
+  }
+
+  #run(clock: Clock, child: ChildProcess): ChildProcess {
+    const nonsense = 'printed something that is not an ExecCredential';
+    this.ending = nonsense;
+    let size = 0;
+    const end = (why: string): void => {
+      this.ending = why;
+      // A shell that is killed leaves what it has started behind, with our pipe still open: the whole group ends.
+      if (child.pid !== undefined) kill(-child.pid);
+    };
+    const cancel = clock.after(pluginMs, () => end(`did not end within ${pluginMs / 1000} s`));
+    child.stdout?.on('data', (part: string | Buffer) => {
+      size += part.length;
+      if (size > mostOutputBytes) end(`printed more than ${mostOutputBytes} bytes`);
+    });
+    child.once(
+      'error',
+      (error) => (this.ending = `cannot be started (${'code' in error ? String(error.code) : 'error'})`),
+    );
+    child.once('close', cancel);
+    child.once('exit', (code, signal) => {
+      // We have ended it, and said why.
+      if (this.ending !== nonsense) return;
+      if (signal !== null) this.ending = `was ended by ${signal}`;
+      else if (code !== 0) this.ending = `ended with ${code}`;
+    });
+    return child;
+  }
+}
+
+/** A plugin gave no credential; says how it ended. */
+export class PluginError extends Error {
+  constructor(ending: string) {
+    super(ending);
+    this.name = 'PluginError';
+  }
+}
+
+function kill(group: number): void {
+  try {
+    process.kill(group, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}
+
+/**
+ * The OIDC auth-provider of a kubeconfig, with what client-node 2.0.1 does wrong: it does not reach the issuer when a token has
+ * expired (it passes the issuer's URL as text), takes the seconds that a new token lasts for the time at which it ends, and
+ * forgets a refresh token that the issuer does not replace.
+ */
+export class IdentityProvider extends OpenIDConnectAuth {
+  constructor() {
+    super();
+    this['getClient'] = async (user: User) => ({ refresh: (token: string) => refreshed(settingsOf(user), token) });
+  }
+
+  /** When the token of this user expires; undefined when there is none, or it says no time. */
+  expiryOf(user: User): number | undefined {
+    return user.authProvider?.name === 'oidc' ? expiryMs(settingsOf(user)['id-token']) : undefined;
+  }
+
+  /** The issuer is asked for a new token where the known one expires before this moment. */
+  forgetBefore(user: User, momentMs: number): void {
+    const isGood = (this.expiryOf(user) ?? 0) > momentMs;
+    this['currentTokenExpiration'] = isGood ? Number.POSITIVE_INFINITY : 1;
+  }
+}
+
+type Settings = Readonly<Record<string, string | undefined>>;
+
+function settingsOf({ authProvider }: User): Settings {
+  return authProvider?.config ?? {};
+}
+
+/** Few kubeconfigs have such a user: what speaks to an issuer is loaded for them alone. */
+async function refreshed(settings: Settings, token: string) {
+  const [{ customFetch, discovery, refreshTokenGrant }, { Agent, fetch }] = await Promise.all([
+    import('openid-client'),
+    import('undici'),
+  ]);
+  const ca = bufferFromFileOrString(
+    settings['idp-certificate-authority'],
+    settings['idp-certificate-authority-data'],
+  )?.toString();
+  const agent = new Agent(ca === undefined ? {} : { connect: { ca } });
+  const through = (url: string, init: object) => fetch(url, { ...init, dispatcher: agent });
+  try {
+    const { 'idp-issuer-url': issuer = '', 'client-id': client = '', 'client-secret': secret } = settings;
+    const options = { [customFetch]: through as unknown as CustomFetch };
+    const provider = await discovery(new URL(issuer), client, secret || undefined, undefined, options);
+    const { id_token, refresh_token = token } = await refreshTokenGrant(provider, token);
+    return { id_token, refresh_token, expires_at: (expiryMs(id_token) ?? 0) / 1000 };
+  } finally {
+    await agent.destroy();
+  }
+}
+
+/** The time at which a token says that it expires. */
+function expiryMs(token: string | undefined): number | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString());
+    const { exp } = claims as { readonly exp?: unknown };
+    return typeof exp === 'number' ? exp * 1000 : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * Events of `events.k8s.io/v1`.
+ *
+ * Guarantees: recording never blocks and never throws; the same note about the same object becomes a series instead of a
+ * second event; routine events of many objects become one that names them all; one object cannot flood the namespace (a token
+ * bucket each); the queue is bounded, and an event that does not fit is counted and dropped. Nothing depends on events.
+ */
+import PQueue from 'p-queue';
+import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
+import type { KubeWire } from './client/parse.ts';
+import { microTime, type Clock, type Entropy } from '../base/time.ts';
+import {
+  type EventRecorder,
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type Log,
+  type Resource,
+} from '../engine/ports.ts';
+import { pause, within } from './unavailable.ts';
+
+export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
+
+const lineLimit = 1_000;
+const seriesLimit = 4_096;
+const seriesMs = 6 * 60_000;
+const betweenSeriesWritesMs = 60_000;
+const sendMs = 45_000;
+const triesEach = 3;
+const retryMs = 2_000;
+/** Routine events of one kind of object, in one namespace and for one reason, are gathered for this long. */
+const gatherMs = 2_000;
+/** Those of so few objects are published one by one. */
+const mostSingle = 5;
+
+type RecordedEvent = Parameters<EventRecorder['record']>[0];
+
+export interface EventPublisherOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  /** Who reports, such as `apphosting.dev/operator`. */
+  readonly controller: string;
+  /** Which process of it, such as the pod's name. */
+  readonly instance: string;
+  /** Called for each event that was not published. */
+  readonly onDrop?: (why: 'flood' | 'queue' | 'refused') => void;
+}
+
+/** One event that was published, and may become a series. */
+interface Series {
+  readonly name: string;
+  readonly namespace: string;
+  readonly event: RecordedEvent;
+  count: number;
+  /** How many of `count` were published. */
+  told: number;
+  lastSeenAt: number;
+  lastSeenWall: number;
+  toldAt: number;
+  queued: boolean;
+}
+
+export class EventPublisher implements EventRecorder {
+  readonly #options: EventPublisherOptions;
+  readonly #series = new Map<string, Series>();
+  /** Without `interval` and `timeout`, which have timers of their own: every pause is on our clock. */
+  readonly #line = new PQueue({ concurrency: 1 });
+  readonly #buckets: TokenBuckets;
+  /** Routine events that wait for others like them. */
+  readonly #gathered = new Map<string, RecordedEvent[]>();
+  readonly #stop = new AbortController();
+
+  constructor(options: EventPublisherOptions) {
+    this.#options = options;
+    this.#buckets = new TokenBuckets({ burst: 25, refillMs: 300_000, most: 10_000 }, options.clock);
+  }
+
+  record(given: RecordedEvent): void {
+    if (this.#stop.signal.aborted) return;
+    const event = { ...given, regarding: identityOf(given.regarding) };
+    if (event.isRoutine === true) this.#gather(event);
+    else this.#take(event);
+  }
+
+  #gather(event: RecordedEvent): void {
+    const { kind, metadata } = event.regarding;
+    const key = JSON.stringify([metadata.namespace, kind, event.type, event.reason, event.action]);
+    const others = this.#gathered.get(key);
+    if (others !== undefined) return void others.push(event);
+    this.#gathered.set(key, [event]);
+    this.#options.clock.after(gatherMs, () => this.#takeGathered(key));
+  }
+
+  #takeGathered(key: string): void {
+    const events = this.#gathered.get(key) ?? [];
+    this.#gathered.delete(key);
+    const objects = new Set(events.map(({ regarding }) => regarding.metadata.uid)).size;
+    for (const event of objects > mostSingle ? merged(events) : events) this.#take(event);
+  }
+
+  #take(event: RecordedEvent): void {
+    const { clock, entropy } = this.#options;
+    const { metadata } = event.regarding;
+    const now = clock.monotonic();
+    const key = JSON.stringify([metadata.uid, event.type, event.reason, event.action, event.note]);
+    const known = this.#series.get(key);
+    if (known !== undefined && now - known.lastSeenAt < seriesMs) {
+      known.count += 1;
+      known.lastSeenAt = now;
+      known.lastSeenWall = clock.wall();
+      if (known.told === 1 || now - known.toldAt >= betweenSeriesWritesMs) this.#enqueue(known);
+      return;
+    }
+    if (!this.#buckets.take(metadata.uid)) return this.#options.onDrop?.('flood');
+    const fresh: Series = {
+      name: `${metadata.name.slice(0, 200).replace(/[.-]+$/, '')}.${entropy.uuid().replaceAll('-', '').slice(0, 16)}`,
+      namespace: metadata.namespace ?? 'default',
+      event,
+      count: 1,
+      told: 0,
+      lastSeenAt: now,
+      lastSeenWall: clock.wall(),
+      toldAt: Number.NEGATIVE_INFINITY,
+      queued: false,
+    };
+    this.#series.delete(key);
+    this.#series.set(key, fresh);
+    if (this.#series.size > seriesLimit)
+      for (const oldest of this.#series.keys()) {
+        this.#series.delete(oldest);
+        break;
+      }
+    this.#enqueue(fresh);
+  }
+
+  /** Publishes what is queued within the deadline; nothing is recorded afterwards. */
+  async close(deadlineMs: number): Promise<void> {
+    for (const key of this.#gathered.keys()) this.#takeGathered(key);
+    for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
+    const { clock } = this.#options;
+    await within(clock, deadlineMs, this.#line.onIdle(), 'publishing events').catch(() => undefined);
+    this.#stop.abort();
+    this.#line.clear();
+  }
+
+  #enqueue(series: Series): void {
+    if (series.queued) return;
+    if (this.#line.size >= lineLimit) return this.#options.onDrop?.('queue');
+    series.queued = true;
+    // An event that `close` clears from the queue is dropped silently.
+    this.#line.add(() => this.#publish(series)).catch(() => undefined);
+  }
+
+  async #publish(series: Series): Promise<void> {
+    const { clock, log } = this.#options;
+    // Starts in a later turn, so that `record` returns at once.
+    await Promise.resolve();
+    series.queued = false;
+    for (let attempt = 1; attempt <= triesEach; attempt += 1) {
+      const creates = series.told === 0;
+      const count = creates ? 1 : series.count;
+      try {
+        const sent = creates ? this.#create(series) : this.#extend(series);
+        await within(clock, sendMs, sent, 'publishing an event');
+        return this.#told(series, count);
+      } catch (error) {
+        const reason = error instanceof KubeError ? error.reason : 'unavailable';
+        // An earlier attempt of ours had arrived.
+        if (reason === 'exists' && creates) return this.#told(series, count);
+        if (reason === 'notFound' && series.told > 0) series.told = 0;
+        else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
+        const message = error instanceof Error ? error.message : 'unknown failure';
+        if (attempt >= triesEach) log.debug({ reason: series.event.reason }, `an event is dropped: ${message}`);
+        else
+          await pause(clock, (error instanceof KubeError ? error.retryInMs : undefined) ?? retryMs, this.#stop.signal);
+      }
+    }
+    this.#options.onDrop?.('refused');
+  }
+
+  #told(series: Series, count: number): void {
+    series.told = count;
+    series.toldAt = this.#options.clock.monotonic();
+    if (count === 1 && series.count > 1) this.#enqueue(series);
+  }
+
+  #create(series: Series): Promise<KubeObject> {
+    const { api, clock, controller, instance } = this.#options;
+    const { regarding, type, reason, action, note } = series.event;
+    const { name, namespace, uid, resourceVersion } = regarding.metadata;
+    const body: KubeWire<EventsV1Event> = {
+      apiVersion: 'events.k8s.io/v1',
+      kind: 'Event',
+      metadata: { name: series.name, namespace: series.namespace },
+      eventTime: microTime(clock.wall()),
+      reportingController: controller,
+      reportingInstance: instance.slice(0, 128),
+      regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid, resourceVersion },
+      type,
+      reason: reason.slice(0, 128),
+      action: action.slice(0, 128),
+      note: cutToBytes(note, 1_024),
+    };
+    return api.create(eventResource, series.namespace, body);
+  }
+
+  #extend(series: Series): Promise<KubeObject> {
+    const value: KubeWire<EventsV1EventSeries> = {
+      count: series.count,
+      lastObservedTime: microTime(series.lastSeenWall),
+    };
+    return this.#options.api.patch(eventResource, series.namespace, series.name, [
+      { op: 'add', path: '/series', value },
+    ]);
+  }
+}
+
+/** One event about the first object, which names the others. */
+function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
+  const [first] = events;
+  if (first === undefined) return [];
+  const names = new Set(events.map(({ regarding }) => regarding.metadata.name));
+  names.delete(first.regarding.metadata.name);
+  return [{ ...first, note: `${first.note}; and for ${names.size} others: ${[...names].join(', ')}` }];
+}
+
+/** The identity of an object; a series is kept for minutes and needs no more. */
+function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
+  return { apiVersion, kind, metadata: identity };
+}
+
+/** Cuts a text to so many bytes of UTF-8, which the API server counts, without splitting a character. */
+export function cutToBytes(text: string, mostBytes: number): string {
+  if (Buffer.byteLength(text) <= mostBytes) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(mostBytes - Buffer.byteLength('…')));
+  return `${text.slice(0, read)}…`;
+}
+
+/** The size of the buckets; the keys that were used least recently are forgotten. */
+export interface BucketShape {
+  readonly burst: number;
+  readonly refillMs: number;
+  /** How many keys are remembered at most. */
+  readonly most: number;
+}
+
+/** A token bucket for each key. */
+export class TokenBuckets {
+  readonly #shape: BucketShape;
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, { tokens: number; at: number }>();
+
+  constructor(shape: BucketShape, clock: Clock) {
+    this.#shape = shape;
+    this.#clock = clock;
+  }
+
+  /** Takes a token out of the bucket of this key; false when the bucket is empty. */
+  take(key: string): boolean {
+    const now = this.#clock.monotonic();
+    const { burst, refillMs, most } = this.#shape;
+    const known = this.#buckets.get(key) ?? { tokens: burst, at: now };
+    const tokens = Math.min(burst, known.tokens + (now - known.at) / refillMs);
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
+    const oldest = this.#buckets.keys().next();
+    if (this.#buckets.size > most && oldest.done !== true) this.#buckets.delete(oldest.value);
+    return tokens >= 1;
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * Secrets and ConfigMaps by name.
+ *
+ * Values are read when they are needed and kept for a second, so that a hundred resources of one Secret cost one read. Where watching
+ * is allowed, a watch of metadata shows which objects changed, and what was kept of them is dropped, also when the read was still under
+ * way. Where it is not allowed, the objects in use are read again every minute: a change, creation or deletion is noticed within one
+ * round, and an object that nobody uses any more is not read.
+ */
+import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
+import { isRecord, Secret } from '../base/json.ts';
+import type { Clock, Entropy } from '../base/time.ts';
+import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
+import { Reflector } from './reflector.ts';
+import type { Unchecked } from './client/parse.ts';
+import { within } from './unavailable.ts';
+
+export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
+export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
+
+const readMs = 45_000;
+const keepMs = 1_000;
+const everyMs = 60_000;
+
+/** A Secret or ConfigMap, such as one that changed. */
+export interface MaterialChange {
+  readonly kind: 'Secret' | 'ConfigMap';
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const resources = { Secret: secretResource, ConfigMap: configMapResource } as const;
+
+export interface MaterialOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly troubles?: Troubles;
+  /** Watching needs list and watch on all Secrets of the namespaces; without it those in use are read every minute. */
+  readonly watch: 'on' | 'off';
+  /** The only namespace in namespaced mode. */
+  readonly namespace?: string;
+  readonly isUsed: (change: MaterialChange) => boolean;
+  readonly onChanged: (change: MaterialChange) => void;
+  /** Called with the name of the watch that noticed that the cluster was restored from a backup. */
+  readonly onRewind?: (by: string) => void;
+}
+
+interface Kept {
+  readonly value: Promise<KubeObject | undefined>;
+  until: number;
+}
+
+export class KubeMaterial implements Material {
+  readonly #options: MaterialOptions;
+  readonly #kept = new Map<string, Kept>();
+  /** The watches, for health; none when watching is off. */
+  readonly reflectors: readonly Reflector[];
+  /** Without watches: the versions that the users of objects have seen, by key; undefined for an object that did not exist. */
+  readonly #seen = new Map<string, { readonly asked: MaterialChange; version: string | undefined }>();
+  #cancelRound: () => void = () => undefined;
+  #stopped = false;
+
+  constructor(options: MaterialOptions) {
+    this.#options = options;
+    this.reflectors = options.watch === 'off' ? [] : [this.#watch('Secret'), this.#watch('ConfigMap')];
+  }
+
+  start(): void {
+    for (const reflector of this.reflectors) reflector.start();
+    if (this.#options.watch === 'off') this.#planRound();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelRound();
+    await Promise.all(this.reflectors.map((reflector) => reflector.stop()));
+    this.#kept.clear();
+  }
+
+  async secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined> {
+    const object = await this.#read({ kind: 'Secret', namespace, name });
+    if (object === undefined) return undefined;
+    const { data }: Unchecked<V1Secret> = object;
+    const texts = textsOf(data, (text) => Buffer.from(text, 'base64').toString('utf8'));
+    return new Map([...texts].map(([key, text]) => [key, new Secret(text)] as const));
+  }
+
+  async configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {
+    const object = await this.#read({ kind: 'ConfigMap', namespace, name });
+    const { data }: Unchecked<V1ConfigMap> = object ?? {};
+    return object === undefined ? undefined : textsOf(data, (text) => text);
+  }
+
+  #read(asked: MaterialChange): Promise<KubeObject | undefined> {
+    const { clock, watch } = this.#options;
+    const key = keyOf(asked);
+    const known = this.#kept.get(key);
+    if (known !== undefined && clock.monotonic() < known.until) return known.value;
+    const value = this.#get(asked, 'reading');
+    const kept: Kept = { value, until: Number.POSITIVE_INFINITY };
+    this.#kept.set(key, kept);
+    const drop = (): void => {
+      if (this.#kept.get(key) === kept) this.#kept.delete(key);
+    };
+    value.then((object) => {
+      const version = object?.metadata.resourceVersion;
+      // The first one: a newer one that was read for another object must still be reported to earlier users.
+      if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
+      kept.until = clock.monotonic() + keepMs;
+      clock.after(keepMs, drop);
+    }, drop);
+    return value;
+  }
+
+  #get({ kind, namespace, name }: MaterialChange, doing: string): Promise<KubeObject | undefined> {
+    const { api, clock } = this.#options;
+    const resource = resources[kind];
+    const title = `${doing} ${resource.plural} ${namespace}/${name}`;
+    return within(clock, readMs, api.get(resource, namespace, name), title);
+  }
+
+  /** Drops what is kept of an object, so that the next read asks the API server; what a first list shows is no news. */
+  #changed(change: MaterialChange, isNews: boolean): void {
+    this.#kept.delete(keyOf(change));
+    if (isNews) this.#options.onChanged(change);
+  }
+
+  /** Reads the objects in use again in a minute; one that nobody uses any more is forgotten. */
+  #planRound(): void {
+    const { clock, entropy } = this.#options;
+    if (this.#stopped) return;
+    this.#cancelRound = clock.after(everyMs * (0.9 + entropy.fraction() / 5), () => {
+      const again = (): void => this.#planRound();
+      this.#round().then(again, again);
+    });
+  }
+
+  async #round(): Promise<void> {
+    for (const [key, seen] of this.#seen) {
+      if (this.#stopped) return;
+      if (!this.#options.isUsed(seen.asked)) {
+        this.#seen.delete(key);
+        continue;
+      }
+      // A failed read is repeated in the next round; resources that need the object report the failure themselves.
+      const found = await this.#get(seen.asked, 'asking again for').then(
+        (object) => ({ version: object?.metadata.resourceVersion }),
+        () => undefined,
+      );
+      if (found === undefined || found.version === seen.version) continue;
+      seen.version = found.version;
+      this.#changed(seen.asked, true);
+    }
+  }
+
+  #watch(kind: MaterialChange['kind']): Reflector {
+    const { api, clock, entropy, log, troubles, namespace, onRewind } = this.#options;
+    return new Reflector({
+      api,
+      resource: resources[kind],
+      clock,
+      entropy,
+      log,
+      ...(troubles !== undefined && { troubles }),
+      metadataOnly: true,
+      keep: onlyIdentity,
+      ...(namespace !== undefined && { namespace }),
+      ...(onRewind !== undefined && { onRewind }),
+      onEvent: (event) => {
+        const { metadata } = event.object;
+        const isNews = event.is === 'gone' || !event.initial;
+        if (metadata.namespace === undefined) return;
+        this.#changed({ kind, namespace: metadata.namespace, name: metadata.name }, isNews);
+      },
+    });
+  }
+}
+
+/** Keeps only what shows a change: a cluster may have tens of thousands of Secrets. */
+function onlyIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, uid, resourceVersion, creationTimestamp: '', ...(namespace !== undefined && { namespace }) },
+  };
+}
+
+function keyOf({ kind, namespace, name }: MaterialChange): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+function textsOf(data: unknown, decode: (text: string) => string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  if (!isRecord(data)) return texts;
+  for (const [key, text] of Object.entries(data)) if (typeof text === 'string') texts.set(key, decode(text));
+  return texts;
+}

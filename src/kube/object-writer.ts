@@ -1,0 +1,187 @@
+/**
+ * The one writer of our objects: their status and our finalizer.
+ *
+ * Guarantees: a write carries uid and resourceVersion, so it never lands on a form of the object that the writer did not see,
+ * nor on a recreated namesake; what is there already is not written; every call ends in time; an answer that is committed is written
+ * until it stands there, whatever happens in between, unless it is not ours to write any more.
+ */
+import { type Clock, type Entropy, Backoff } from '../base/time.ts';
+import { sameJson, isRecord } from '../base/json.ts';
+import {
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type Log,
+  type ObjectWriter,
+  type PatchOperation,
+  type Resource,
+  type Written,
+} from '../engine/ports.ts';
+import { pause, within } from './unavailable.ts';
+
+const answerMs = 45_000;
+const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
+const mostRefusals = 5;
+const finalizer = 'apphosting.dev/hosting';
+
+export interface ObjectWriterOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly resourceOf: (object: KubeObject) => Resource;
+}
+
+export class KubeObjectWriter implements ObjectWriter {
+  readonly #options: ObjectWriterOptions;
+  readonly #commits = new Set<Promise<Written>>();
+  readonly #dying = new AbortController();
+
+  constructor(options: ObjectWriterOptions) {
+    this.#options = options;
+  }
+
+  async readLive(object: KubeObject): Promise<KubeObject | undefined> {
+    const { api, clock, resourceOf } = this.#options;
+    const { namespace, name } = object.metadata;
+    const read = api.get(resourceOf(object), namespace, name);
+    const live = await within(clock, answerMs, read, `reading ${name}`);
+    return live && withinSize(live);
+  }
+
+  writeStatus(object: KubeObject, status: object): Promise<Written> {
+    return written(this.#putStatus(object, status));
+  }
+
+  commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
+    const done = this.#untilWritten(object, render).finally(() => this.#commits.delete(done));
+    this.#commits.add(done);
+    return done;
+  }
+
+  /** Adds our finalizer, which keeps Kubernetes from deleting the object. */
+  async hold(object: KubeObject): Promise<Written> {
+    const now = object.metadata.finalizers ?? [];
+    if (now.includes(finalizer)) return { is: 'written', object };
+    return written(this.#setFinalizers(object, [...now, finalizer]));
+  }
+
+  /** Removes our finalizer: Kubernetes deletes the object when no other is left. */
+  async release(object: KubeObject): Promise<Written> {
+    const now = object.metadata.finalizers ?? [];
+    if (!now.includes(finalizer)) return { is: 'written', object };
+    const others = now.filter((one) => one !== finalizer);
+    return written(this.#setFinalizers(object, others));
+  }
+
+  /** Waits until what the service answered is written, then gives up; returns on how many objects. */
+  async drain(deadlineMs: number): Promise<number> {
+    const all = Promise.allSettled(this.#commits);
+    await within(this.#options.clock, deadlineMs, all, 'writing answers').catch(() => undefined);
+    const left = this.#commits.size;
+    this.#dying.abort();
+    return left;
+  }
+
+  async #untilWritten(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
+    const { clock, entropy, log } = this.#options;
+    const { signal } = this.#dying;
+    const { uid } = object.metadata;
+    const backoff = new Backoff(commitPace, clock, entropy);
+    let live: KubeObject | undefined = object;
+    let refusals = 0;
+    let isTold = false;
+    while (!signal.aborted) {
+      try {
+        live ??= await this.readLive(object);
+        if (live?.metadata.uid !== uid) return { is: 'gone' };
+        const status = render(live);
+        if (status === undefined) return { is: 'conflict' };
+        return { is: 'written', object: await this.#putStatus(live, status) };
+      } catch (error) {
+        if (!(error instanceof KubeError)) throw error;
+        const { reason, message } = error;
+        if (reason === 'invalid' && ++refusals >= mostRefusals) {
+          throw new Error(`an answer cannot be written to status: ${message}`, { cause: error });
+        }
+        live = undefined;
+        const waitMs = backoff.next(error.retryInMs);
+        if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
+        const fields = { waitMs: Math.round(waitMs), uid };
+        log[isTold ? 'debug' : 'warn'](fields, `an answer is not in status yet and is written again: ${message}`);
+        isTold = true;
+        await pause(clock, waitMs, signal);
+      }
+    }
+    return { is: 'conflict' };
+  }
+
+  /** Replaces the whole status of this form of the object; where it is there already, an earlier write may have arrived. */
+  async #putStatus(object: KubeObject, status: object): Promise<KubeObject> {
+    const { api, clock, log, resourceOf } = this.#options;
+    if (sameJson(object.status, status)) return object;
+    const { apiVersion, kind, metadata } = object;
+    const { name, namespace, uid, resourceVersion } = metadata;
+    const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
+    const sent = api.replaceStatus(resourceOf(object), namespace, name, body);
+    const now = await within(clock, answerMs, sent, `writing the status of ${name}`);
+    if (!sameJson(now.status, status)) {
+      log.warn({ kind, namespace, name }, 'bug: the API server kept something else than the status that was written');
+    }
+    return withinSize(now);
+  }
+
+  /** The whole array at once, on exactly the form of the object that was seen. */
+  async #setFinalizers(object: KubeObject, finalizers: readonly string[]): Promise<KubeObject> {
+    const { api, clock, resourceOf } = this.#options;
+    const { uid, resourceVersion, namespace, name } = object.metadata;
+    const operations: PatchOperation[] = [
+      { op: 'test', path: '/metadata/uid', value: uid },
+      { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+      { op: 'add', path: '/metadata/finalizers', value: finalizers },
+    ];
+    const sent = api.patch(resourceOf(object), namespace, name, operations);
+    return withinSize(await within(clock, answerMs, sent, `writing the finalizers of ${name}`));
+  }
+}
+
+/** The result of a write; what a caller cannot expect is thrown. */
+async function written(write: Promise<KubeObject>): Promise<Written> {
+  try {
+    return { is: 'written', object: await write };
+  } catch (error) {
+    if (error instanceof KubeError && error.reason === 'conflict') return { is: 'conflict' };
+    if (error instanceof KubeError && error.reason === 'notFound') return { is: 'gone' };
+    throw error;
+  }
+}
+
+/** How many characters of text a spec may have: a hundred times an ordinary one. */
+export const mostSpecSize = 512 * 1024;
+
+/**
+ * The object as it is kept. Whoever may write a resource could fill the operator's memory with a few hundred of 1.4 MB: a
+ * spec that is larger than `mostSpecSize` is dropped, all but its account, with a sentence for the status of that object.
+ */
+export function withinSize(object: KubeObject): KubeObject {
+  const { spec } = object;
+  if (leftOf(mostSpecSize, spec) >= 0) return object;
+  const accountRef = isRecord(spec) ? spec['accountRef'] : undefined;
+  return {
+    ...object,
+    spec: accountRef === undefined ? {} : { accountRef },
+    tooLarge: `spec: is larger than ${mostSpecSize / 1024} kB, which is more than the operator reads; make it smaller`,
+  };
+}
+
+/** What is left of a budget of characters; negative as soon as it is used up. */
+function leftOf(budget: number, value: unknown): number {
+  if (typeof value === 'string') return budget - value.length;
+  if (typeof value !== 'object' || value === null) return budget - 1;
+  let left = budget;
+  for (const [key, part] of Object.entries(value)) {
+    left = leftOf(left - key.length, part);
+    if (left < 0) return left;
+  }
+  return left;
+}

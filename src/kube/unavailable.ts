@@ -1,0 +1,194 @@
+/** Kubernetes does not answer in time, or at all: the deadlines of all waits for it, and an outage that is told once for everybody. */
+import type { Clock } from '../base/time.ts';
+import { KubeError, type Log, type Troubles } from '../engine/ports.ts';
+
+/** Something took longer than its deadline. */
+class DeadlineError extends KubeError {
+  constructor(what: string, afterMs: number) {
+    super('unavailable', `${what}: no end after ${afterMs} ms`);
+    this.name = 'DeadlineError';
+  }
+}
+
+/** Waits for a promise at most `deadlineMs`: throws a `DeadlineError` then, or the signal's reason when that is aborted first. */
+export function within<T>(
+  clock: Clock,
+  deadlineMs: number,
+  promise: Promise<T>,
+  what: string,
+  signal?: AbortSignal,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const cut = (): void => {
+      cancel();
+      reject(signal?.reason instanceof Error ? signal.reason : new Error(`${what}: stopped`));
+    };
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', cut);
+    };
+    const cancel = clock.after(deadlineMs, () => {
+      signal?.removeEventListener('abort', cut);
+      reject(new DeadlineError(what, deadlineMs));
+    });
+    promise.then(resolve, reject).finally(end);
+    if (signal?.aborted === true) cut();
+    else signal?.addEventListener('abort', cut, { once: true });
+  });
+}
+
+/** The result; undefined when a `DeadlineError` was thrown instead. */
+async function unlessLate<T>(inTime: Promise<T>): Promise<T | undefined> {
+  try {
+    return await inTime;
+  } catch (error) {
+    if (error instanceof DeadlineError) return undefined;
+    throw error;
+  }
+}
+
+/** Waits `delayMs`, or until the signal is aborted. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise<void>((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, end);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/** A watch has sent nothing within its deadline. */
+export class SilenceError extends KubeError {
+  constructor(what: string, afterMs: number) {
+    super('unavailable', `${what}: silent for ${afterMs} ms`);
+    this.name = 'SilenceError';
+  }
+}
+
+/** How long a watch may be silent, and how the API server is made to send a bookmark. */
+interface WatchDeadline {
+  readonly clock: Clock;
+  readonly what: string;
+  readonly idleMs: number;
+  /** Makes the API server learn its newest resourceVersion; an error ends the watch. */
+  readonly probe: () => Promise<void>;
+  /** Ends the watch; the error is the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The deadline of a watch: passes on what the stream sends, and throws a `SilenceError` when nothing arrives in time.
+ *
+ * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one the watch began with. Where nothing
+ * of the resource changes, it learns of a newer one only when somebody lists, since a plain etcd tells it every ten minutes. So when
+ * a new stream has been silent for half of the deadline, the probe lists one object, and a bookmark follows. A stream that is silent
+ * for the whole deadline is broken, or something on the way holds its data back.
+ *
+ * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
+ */
+export async function* withWatchDeadline<Item>(
+  items: AsyncIterable<Item>,
+  { clock, what, idleMs, probe, signal }: WatchDeadline,
+): AsyncGenerator<Item, void, void> {
+  const stream = items[Symbol.asyncIterator]();
+  let receivedAt = clock.monotonic();
+  const arriving = (coming: ReturnType<typeof stream.next>, ms: number) =>
+    unlessLate(within(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, what, signal));
+  try {
+    for (let hasReceived = false; ; hasReceived = true) {
+      const coming = stream.next();
+      const early = hasReceived ? undefined : await arriving(coming, idleMs / 2);
+      if (!hasReceived && early === undefined) await probe();
+      const next = early ?? (await arriving(coming, idleMs));
+      if (next === undefined) throw new SilenceError(what, idleMs);
+      if (next.done === true) return;
+      yield next.value;
+      receivedAt = clock.monotonic();
+    }
+  } finally {
+    // Not awaited: a stream that hangs would hang here too.
+    stream.return?.().catch(() => undefined);
+  }
+}
+
+/** The kind of an outage. A failure that concerns one object only is none. */
+type Trouble = 'silent' | 'refusing';
+
+/** The shortest time between two reports, where Kubernetes answers some requests and not others. */
+const askAgainMs = 10_000;
+
+const words = {
+  silent: { begins: 'Kubernetes does not answer', ends: 'Kubernetes answers again' },
+  refusing: { begins: 'Kubernetes refuses the operator', ends: 'Kubernetes accepts the operator again' },
+} as const;
+
+/**
+ * An outage of Kubernetes: logged once, and ended for all objects by the first success.
+ *
+ * Guarantees: the log has one line when it begins and one when it ends; after the first success all failed objects are
+ * tried again soon, whatever their backoff.
+ */
+export class Outage implements Troubles {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #askAgain: (who: readonly string[]) => void;
+  readonly #open = new Map<Trouble, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
+
+  /** `askAgain` is called with the keys that may succeed now. */
+  constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#askAgain = askAgain;
+  }
+
+  /** Logs an outage once for all objects, until all of them succeeded again. */
+  failed(who: string, error: KubeError): boolean {
+    const trouble = troubleOf(error);
+    if (trouble === undefined) return false;
+    const open = this.#open.get(trouble);
+    if (open !== undefined) {
+      open.who.add(who);
+      return true;
+    }
+    const since = this.#clock.monotonic();
+    this.#open.set(trouble, { since, who: new Set([who]), askedAt: since });
+    this.#log.warn({ first: who }, `${words[trouble].begins}: ${error.message}`);
+    return true;
+  }
+
+  went(who: string): void {
+    const now = this.#clock.monotonic();
+    for (const [trouble, open] of this.#open) {
+      if (!open.who.delete(who)) continue;
+      if (open.who.size === 0) {
+        this.#open.delete(trouble);
+        this.#log.info({ seconds: Math.round((now - open.since) / 1_000) }, words[trouble].ends);
+      } else if (now - open.askedAt >= askAgainMs) {
+        open.askedAt = now;
+        this.#askAgain([...open.who]);
+      }
+    }
+  }
+}
+
+function troubleOf({ reason }: KubeError): Trouble | undefined {
+  switch (reason) {
+    case 'unavailable':
+    case 'throttled':
+      return 'silent';
+    case 'unauthorized':
+      return 'refusing';
+    // Another object, or another verb, may well be allowed.
+    case 'forbidden':
+    case 'conflict':
+    case 'notFound':
+    case 'gone':
+    case 'exists':
+    case 'invalid':
+      return undefined;
+  }
+}

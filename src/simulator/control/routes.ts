@@ -1,0 +1,271 @@
+import { addressed, type AreaAnswer, carriesBody, type ControlRoute, ok, type Route } from '../area.ts';
+import type { Clockwork } from '../clockwork.ts';
+import { addressOf, answered, type Answered, bodyOf, type HttpRequest, queryOf, type Reply } from '../http/exchange.ts';
+import type { Stream } from '../http/exchange.ts';
+import { type BodyFields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
+import { invalid, refusalFor, RequestRefusal, taken } from '../http/refusal.ts';
+import { Router } from '../http/router.ts';
+import { fill, shownForms } from '../page/forms/fill.ts';
+import { viewOf } from '../page/view.ts';
+import { effects } from '../public/faults.ts';
+import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
+import type { PackedLog } from '../store/packed-log.ts';
+import type { LoggedRequest, RequestLog } from '../store/requests.ts';
+import { type Commit, savedWorld, settings } from '../store/saved.ts';
+import type { StartWorld } from '../worlds.ts';
+
+/**
+ * The control surface under /_sim. It answers only to loopback hosts, so that a page elsewhere cannot reach it by giving its own name
+ * the address 127.0.0.1, and never to a request that a page of another origin makes.
+ */
+
+/** A route that acts on the simulator itself, outside of any transaction. */
+export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
+  readonly own: (call: {
+    readonly query: ReturnType<typeof queryOf>;
+    readonly body: ReturnType<typeof bodyOf>;
+    /** Tells if the client went away. */
+    readonly isGivenUp: () => boolean;
+  }) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
+}
+
+/** A route that acts on the simulator itself, from `METHOD /path`. */
+function own(name: string, does: string, run: OwnRoute['own']): OwnRoute {
+  return { ...addressed(name), does, own: run };
+}
+
+/** The prefix of every control path. */
+export const controlPrefix = '/_sim';
+
+/** The longest body of a control request: a whole saved world fits. */
+export const longestControlBody = 64 * 1024 * 1024;
+
+/** Serves everything under /_sim. */
+export class ControlSurface {
+  readonly #clockwork: Clockwork;
+  readonly #router: Router<ControlRoute | OwnRoute>;
+  readonly #log: (line: string) => void;
+
+  constructor(clockwork: Clockwork, routes: readonly (ControlRoute | OwnRoute)[], log: (line: string) => void) {
+    this.#clockwork = clockwork;
+    this.#router = new Router(routes);
+    this.#log = log;
+  }
+
+  async handle(request: HttpRequest): Promise<Reply> {
+    const reply = await this.#perform(request);
+    await this.#clockwork.durable();
+    return reply;
+  }
+
+  async #perform(request: HttpRequest): Promise<Reply> {
+    try {
+      requireLoopback(request);
+      const { path, query } = addressOf(request.url);
+      const { route, id } = this.#router.find(request.method, path.slice(controlPrefix.length));
+      const body = carriesBody(route.method) ? bodyOf(request, { type: false, empty: true }) : {};
+      this.#clockwork.catchUp();
+      if ('own' in route) {
+        const isGivenUp = request.isGivenUp ?? (() => false);
+        const answer = await route.own({ query: queryOf(query), body, isGivenUp });
+        return 'kind' in answer ? answer : json(answer);
+      }
+      const call = { id, query: queryOf(query), body };
+      return json(this.#clockwork.transact('control', (world) => route.handle({ ...call, world })).result);
+    } catch (error) {
+      return refused(refusalFor(error, `${request.method} ${request.url}`, this.#log));
+    }
+  }
+}
+
+/** Refuses a request that does not come from this machine's own tools or page. */
+export function requireLoopback(request: HttpRequest): void {
+  const host = request.headers['host'] ?? '';
+  const name = host.replace(/:\d+$/, '').toLowerCase();
+  if (name !== 'localhost' && name !== '[::1]' && !/^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)) {
+    throw new RequestRefusal(403, 'the control surface answers to loopback hosts only');
+  }
+  const origin = request.headers['origin'];
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
+    throw new RequestRefusal(403, 'the control surface does not answer to other origins');
+  }
+}
+
+function json({ status, body = {} }: AreaAnswer): Answered {
+  return answered(status, JSON.stringify(body), { 'content-type': 'application/json' });
+}
+
+/** A refusal as the control surface answers it. */
+export function refused(refusal: RequestRefusal): Answered {
+  const answer = json({ status: refusal.status, body: { error: refusal.message, ...refusal.kept } });
+  return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
+}
+
+interface Parts {
+  readonly clockwork: Clockwork;
+  /** The names that a saved world may use. */
+  readonly collections: ReadonlySet<string>;
+  readonly requests: RequestLog;
+  readonly publicRoutes: readonly Route[];
+  readonly controlRoutes: readonly ControlRoute[];
+  readonly reset: (world?: StartWorld) => void;
+  readonly events: Stream;
+}
+
+const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
+
+/** The routes that act on the simulator itself: world, clock, logs, readings. */
+export function ownRoutes(parts: Parts): readonly OwnRoute[] {
+  const routes: readonly OwnRoute[] = [
+    own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
+    own('GET /', 'every route, fault effect and reading', () => ok(manual(parts, routes))),
+    ...worldRoutes(parts),
+    ...logRoutes(parts),
+    ...readingRoutes(parts.clockwork),
+    ...pageRoutes(parts),
+    own('GET /events', 'the ledger and the requests as they happen', () => parts.events),
+  ];
+  return routes;
+}
+
+function worldRoutes({ clockwork, collections, reset }: Parts): readonly OwnRoute[] {
+  const clock = () => ok({ now: iso(clockwork.now), mode: clockwork.mode });
+  return [
+    own('GET /world', 'the whole state as JSON', () => ok(clockwork.store.save())),
+    own('POST /reset', 'the start world again, or {world}: demo, empty or a saved one', ({ body }) => {
+      onlyFields(body, '', ['world']);
+      reset(startWorldFrom(body, collections));
+      return ok({});
+    }),
+    own('GET /clock', 'the time and which clock runs', clock),
+    own('POST /clock/advance', 'lets {ms} of virtual time pass', async ({ body, isGivenUp }) => {
+      onlyFields(body, '', ['ms']);
+      const ms = required(body, 'ms', number({ min: 0, max: longestAdvanceMs, whole: true }));
+      if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
+      const atMost = clockwork.tooMuchFor(ms);
+      if (atMost !== undefined)
+        throw invalid(`ms is more than can be done at once: advance by at most ${atMost} at a time`);
+      const end = await clockwork.advanceInSlices(ms, isGivenUp);
+      if (end === 'stopped')
+        throw new RequestRefusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
+      return clock();
+    }),
+  ];
+}
+
+function startWorldFrom(body: BodyFields, collections: ReadonlySet<string>): StartWorld | undefined {
+  if (!sent(body, 'world')) return undefined;
+  const given = body['world'];
+  if (given === 'demo' || given === 'empty') return given;
+  if (typeof given === 'string') throw invalid('world is demo, empty or a saved world');
+  const saved = savedWorld(object(given, 'world'), collections);
+  if (typeof saved === 'string') throw invalid(`world: ${saved}`);
+  return saved;
+}
+
+function logRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
+  const after = (query: BodyFields) =>
+    optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER })) ?? 0;
+  return [
+    own('GET /ledger', 'every commit after=SEQ', ({ query }) =>
+      linesAfter(clockwork.store.ledger, after(query), shownCommit),
+    ),
+    own('GET /requests', 'every public request after=SEQ', ({ query }) =>
+      linesAfter(requests.log, after(query), shownRequest),
+    ),
+    own('GET /counts', 'requests and commits by method and path', () => ok({ items: requests.counts() })),
+  ];
+}
+
+/** `{items}` with the lines above a number: 410, naming the first that is there, when some of them are gone. */
+function linesAfter<T extends { readonly seq: number }>(
+  log: PackedLog<T>,
+  seq: number,
+  show: (line: T) => unknown,
+): Answered {
+  const { gone } = log;
+  if (seq < gone)
+    throw new RequestRefusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
+  const pieces = () => itemsText(log.partsAfter(seq), show);
+  return {
+    ...answered(200, '', { 'content-type': 'application/json' }),
+    get body() {
+      return [...pieces()].join('');
+    },
+    pieces,
+  };
+}
+
+/** `{items}` as JSON, one part after the other. */
+function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown): Iterable<string> {
+  yield '{"items":[';
+  let comma = '';
+  for (const lines of parts) {
+    if (lines.length === 0) continue;
+    yield comma + lines.map((line) => JSON.stringify(show(line))).join(',');
+    comma = ',';
+  }
+  yield ']}';
+}
+
+function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
+  const shown = () => ok(shownReadings(clockwork.store.readings));
+  return [
+    own('GET /readings', 'the readings as they are', shown),
+    own('PATCH /readings', 'changes readings: {NAME: VALUE}', ({ body }) => {
+      const readings = changeReadings(clockwork.store.readings, body);
+      if (typeof readings === 'string') throw invalid(readings);
+      clockwork.transact(undefined, (world) => world.of(settings).put({ key: 'readings', value: readings }));
+      return shown();
+    }),
+  ];
+}
+
+/** The routes that only the page uses. */
+function pageRoutes({ clockwork, requests }: Parts): readonly OwnRoute[] {
+  return [
+    own(
+      'GET /view',
+      'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
+      ({ query }) => ok(viewOf(clockwork, requests, query)),
+    ),
+    own('GET /forms', 'every request with its fields, as the page offers them', () => ok({ items: shownForms() })),
+    own(
+      'POST /forms',
+      'a request filled in from the world: {method, path, token?, given?: {FIELD: VALUE}}',
+      ({ body }) => {
+        const filled = clockwork.transact(undefined, (world) => fill(world, body, requests.log.lastSeq));
+        return ok(filled.result);
+      },
+    ),
+  ];
+}
+
+function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
+  const routes = [...own, ...parts.controlRoutes];
+  return {
+    routes: routes.map(({ method, path, does }) => ({ method, path: `/_sim${path}`, does })),
+    publicRoutes: parts.publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),
+    effects,
+    readings: Object.entries(registry).map(([name, { does }]) => ({
+      name,
+      does,
+      values: valuesOf(name as ReadingName),
+    })),
+  };
+}
+
+/** A line of the ledger as the control surface shows it. */
+export function shownCommit(commit: Commit): unknown {
+  const { seq, at, kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail = {} } = commit;
+  return { seq, at: iso(at), kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail };
+}
+
+/** A line of the request log as the control surface shows it. */
+export function shownRequest(request: LoggedRequest): unknown {
+  return { ...request, at: iso(request.at) };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,150 @@
+// The control surface of disaster readiness: tells a configuration its circumstances, and takes snapshots.
+import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
+import { number, onlyFields, optional } from '../../http/fields.ts';
+import { found, taken } from '../../http/refusal.ts';
+import type { World } from '../../store/store.ts';
+import { selectablePoints, withoutToldReadiness } from '../evidence.ts';
+import type { Phase } from '../durations.ts';
+import type { Configuration, DisclosedRecord, Operation, Standby } from '../model.ts';
+import { busyOperation, end, enter, happened } from '../operations.ts';
+import { beginCheckCleanup, completeCheck, completeEnrollment, promote, returnToProtection } from '../progress.ts';
+import { step } from '../progress.ts';
+import { clearDisks, configurationOf, disksOf, keep } from '../rows.ts';
+import { snapshot } from '../schedule.ts';
+import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../standby.ts';
+import { type Circumstances, circumstances } from './bodies.ts';
+import { configurationItem, pointItem } from './items.ts';
+
+/**
+ * Applies one request to a configuration: circumstances first, then immediate events, then readiness, so that one request can set the
+ * stage, take a step and say what readiness is afterwards.
+ */
+export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer {
+  const before = configurationNamed(world, id);
+  const { sourceAppEnvId } = before;
+  const telling = circumstances(body, '');
+  const { setPhase: phase, nextPhase, validationCleanup } = telling;
+  let configuration = tellStandby({ ...before, told: toldFrom(before, telling) }, telling, world.now);
+  configuration = happened(configuration, { kind: 'configuration.told' });
+  if (validationCleanup === null) configuration = verifyCleanup(configuration, world.now);
+  if (phase !== undefined) configuration = moveTo(world, configuration, busyIn(configuration), phase);
+  if (nextPhase === true) configuration = stepNow(world, configuration, busyIn(configuration));
+  configuration = tellReadiness(configuration, telling.readiness);
+  keep(world, configuration);
+  if (telling.pendingCleanup === null) clearDisks(world, sourceAppEnvId, 'all');
+  return ok(configurationItem(configuration, disksOf(world, sourceAppEnvId), world));
+}
+
+/** Takes snapshots now, a millisecond apart so that they can be told apart. */
+export function takeSnapshots({ world, id, body }: ControlCall): AreaAnswer {
+  let configuration = configurationNamed(world, id);
+  onlyFields(body, '', ['count']);
+  const count = optional(body, 'count', number({ min: 1, max: 1_000, whole: true })) ?? 1;
+  for (let ago = count - 1; ago >= 0; ago -= 1) configuration = snapshot(world, configuration, world.now - ago);
+  keep(world, configuration);
+  const points = selectablePoints(configuration).slice(-count);
+  return ok({ items: points.map((point) => pointItem(configuration, point, world)) });
+}
+
+function configurationNamed(world: World, id: string): Configuration {
+  return found(configurationOf(world, id), `there is no configuration "${id}"`);
+}
+
+function busyIn(configuration: Configuration): Operation {
+  const busy = busyOperation(configuration);
+  if (busy === undefined) throw taken('this configuration has no operation in progress');
+  return busy;
+}
+
+function toldFrom(configuration: Configuration, telling: Circumstances): DisclosedRecord {
+  const { told } = configuration;
+  const { failSteps, hold = told.hold } = telling;
+  const { applySeconds = told.applySeconds, firstCopyBytes = told.firstCopyBytes } = telling;
+  const pendingCleanup = telling.pendingCleanup && { ...NOTHING_TO_CLEAN_UP, ...telling.pendingCleanup };
+  return {
+    ...told,
+    ...(failSteps !== undefined && { failSteps, failingOperationId: busyOperation(configuration)?.operationId }),
+    hold,
+    applySeconds,
+    firstCopyBytes,
+    engineUnavailableReason: kept(telling.engineUnavailableReason, told.engineUnavailableReason),
+    nextValidation: kept(telling.nextValidation, told.nextValidation),
+    pendingCleanup: kept(pendingCleanup, told.pendingCleanup),
+    validationCleanup: kept(telling.validationCleanup, told.validationCleanup),
+  };
+}
+
+const NOTHING_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
+
+/** What was said before stays when nothing is said now; null takes it back. */
+function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
+  return said === undefined ? before : (said ?? undefined);
+}
+
+function tellReadiness(configuration: Configuration, said: Circumstances['readiness']): Configuration {
+  if (said === undefined) return configuration;
+  const computed = withoutToldReadiness(configuration);
+  return said === null ? computed : { ...computed, told: { ...computed.told, readiness: said } };
+}
+
+function tellStandby(configuration: Configuration, telling: Circumstances, now: number): Configuration {
+  const { standby, told } = configuration;
+  const { standby: said, firstCopyBytes } = telling;
+  if (said === undefined && (firstCopyBytes === undefined || standby === undefined)) return configuration;
+  if (standby === undefined) throw taken('this configuration has no standby');
+  const seeded = firstCopyBytes === undefined ? standby : withFirstCopyAgain(standby, told, now);
+  const shaped = said === undefined ? seeded : standbyAsTold(seeded, said, now);
+  return applyNext({ ...configuration, standby: shaped }, now);
+}
+
+function standbyAsTold(standby: Standby, said: NonNullable<Circumstances['standby']>, now: number): Standby {
+  const { shape = standby.shape } = said;
+  const reason = kept(said.reason, shape === standby.shape ? standby.reason : shapeFor(shape).reason);
+  const named = { ...standby, shape, quickChanges: 0, reason };
+  if (said.caughtUp === undefined) return named;
+  const idle = { ...named, applying: undefined };
+  if (!said.caughtUp) return { ...idle, heldBehind: true };
+  const appliedPointId = idle.backlog.at(-1)?.pointId ?? idle.appliedPointId;
+  return { ...idle, appliedPointId, heldBehind: false, firstCopyDone: true, backlog: [], progressAt: now };
+}
+
+function verifyCleanup(configuration: Configuration, now: number): Configuration {
+  const busy = busyOperation(configuration);
+  return busy?.check === 'cleanupUnverifiable' && busy.phase === 'cleaning'
+    ? completeCheck(configuration, busy, now)
+    : configuration;
+}
+
+function stepNow(world: World, configuration: Configuration, busy: Operation): Configuration {
+  const { failSteps, failingOperationId } = configuration.told;
+  if (failSteps > 0 && failingOperationId === busy.operationId) return step(world, configuration, busy);
+  if (busy.phase === 'cleaning' && busy.kind === 'validation') return completeCheck(configuration, busy, world.now);
+  const waitsForCopy = busy.kind === 'enrollment' && busy.phase === 'restoring';
+  const copies = waitsForCopy && configuration.standby?.firstCopyDone === false;
+  return step(world, copies ? finishChange(configuration, world.now) : configuration, busy);
+}
+
+function moveTo(world: World, configuration: Configuration, busy: Operation, phase: Phase): Configuration {
+  if (phase === 'succeeded' || phase === 'failed') return conclude(world, configuration, busy, phase);
+  return phase === 'cleaning' && busy.kind === 'validation'
+    ? beginCheckCleanup(configuration, busy, world.now)
+    : enter(configuration, busy, phase, world.now);
+}
+
+function conclude(
+  world: World,
+  configuration: Configuration,
+  busy: Operation,
+  outcome: 'succeeded' | 'failed',
+): Configuration {
+  const { now } = world;
+  const succeeds = outcome === 'succeeded';
+  switch (busy.kind) {
+    case 'enrollment':
+      return succeeds ? completeEnrollment(world, configuration, busy) : end(configuration, busy, outcome, now);
+    case 'validation':
+      return completeCheck(configuration, { ...busy, check: succeeds ? 'pass' : 'fail' }, now);
+    case 'activation':
+      return succeeds ? promote(configuration, busy, now) : returnToProtection(configuration, busy, now);
+  }
+}

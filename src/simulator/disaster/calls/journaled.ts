@@ -1,0 +1,223 @@
+// POST configure, validate, activate and discard-activation: each commits one operation under its requestId and answers with a
+// receipt, which says that the work is journaled, not that it is done. One requestId space per account over all calls: the same
+// payload gets the committed receipt again, another is rejected.
+import { accountNamed, adminOf } from '../../accounts/access.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
+import { onlyFields, required, text } from '../../http/fields.ts';
+import { found, invalid, notFound, RequestRefusal } from '../../http/refusal.ts';
+import { date, rejected } from '../../public/shape.ts';
+import type { World } from '../../store/store.ts';
+import { acceptActivation, acceptDiscard, type ActivationRequest, fence, ownedDestinations } from '../activation.ts';
+import { pointFor, refusedAtAll, refusedDiscard, refusedReset, refusedValidation, wiped } from '../activation.ts';
+import type { CallRecord, Configuration, ReceiptRecord } from '../model.ts';
+import { operationOf } from '../operations.ts';
+import { protect, settleNames } from '../protection.ts';
+import { callId, configurationOf, configurations, journaledCalls, keep, protectionOf, wipe } from '../rows.ts';
+import { beginCheck } from '../schedule.ts';
+import { environmentIn } from '../surroundings.ts';
+import { activateBody, type AskedSettings, configureBody, type ConfigureItem, discardBody } from './bodies.ts';
+import { resetBody, validateBody } from './bodies.ts';
+import { receiptItem } from './items.ts';
+
+/** Queues the preparation of up to 100 protections: each item stands alone, so one that breaks a rule leaves the others as they are. */
+export function configure(call: AreaCall): AreaAnswer {
+  const { world } = call;
+  const accountId = accountOfAdmin(call);
+  const { common, items } = configureBody(call.body);
+  const results = items.map((item) => {
+    const { sourceAppEnvId } = item;
+    try {
+      return { sourceAppEnvId, success: true, ...receiptItem(configureOne(world, accountId, common, item), world) };
+    } catch (error) {
+      if (error instanceof RequestRefusal) return { sourceAppEnvId, success: false, error: error.message };
+      throw error;
+    }
+  });
+  return ok({ [world.readings['configure.results']]: results });
+}
+
+function configureOne(
+  world: World,
+  accountId: string,
+  common: AskedSettings,
+  { sourceAppEnvId, requestId, expectedGeneration, ...own }: ConfigureItem,
+): ReceiptRecord {
+  const asked = { ...common, ...own };
+  const payload = JSON.stringify([sourceAppEnvId, expectedGeneration, effective(asked)]);
+  return once(world, { accountId, requestId, call: 'configure', payload }, () => {
+    const environment = found(environmentIn(world, accountId, sourceAppEnvId), 'environment not found');
+    return protect(world, protectionOf(world, sourceAppEnvId), { environment, expectedGeneration, asked });
+  });
+}
+
+/** The effective settings, common or per item: a repeated requestId is compared by them. */
+function effective(asked: AskedSettings): readonly unknown[] {
+  const { target } = asked;
+  const names = target && [target.envName?.trim(), target.createNewApp === true, target.appName?.trim()];
+  return Object.entries({ ...asked, target: names ?? null }).toSorted(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** Asks for an isolated check of the protected point. */
+export function validate(call: AreaCall): AreaAnswer {
+  const { world } = call;
+  const configuration = named(call);
+  const { expectedGeneration, requestId } = validateBody(call.body, '');
+  const receipt = journaled(world, 'validate', configuration, requestId, [expectedGeneration], () => {
+    refuse(world, refusedValidation(configuration, expectedGeneration));
+    return beginCheck(world, configuration, 'validation.accepted');
+  });
+  return ok(receiptItem(receipt, world));
+}
+
+/** Asks for a recovered environment to become live. */
+export function activate(call: AreaCall): AreaAnswer {
+  const { world } = call;
+  const configuration = named(call);
+  const { requestId, ...body } = activateBody(call.body, '');
+  const request = activationRequest(world, configuration, body);
+  const payload = Object.entries({ ...request, cutoffAt: date(world, request.cutoffAt) });
+  const receipt = journaled(world, 'activate', configuration, requestId, [payload], () =>
+    acceptActivation(world, configuration, pointFor(world, configuration, request), request.target),
+  );
+  const receipts = { full: receiptItem(receipt, world), idOnly: { operationId: receipt.operationId }, opaque: {} };
+  return ok(receipts[world.readings['activate.receipt']]);
+}
+
+function activationRequest(
+  world: World,
+  { source }: Configuration,
+  body: Omit<ReturnType<typeof activateBody>, 'requestId'>,
+): ActivationRequest {
+  const { expectedGeneration, selectedOperationId, pointId, cutoffAt, writerSafetyAcknowledged = false } = body;
+  const asked = body.target ?? undefined;
+  if (asked === undefined) throw rejected(world, 'an activation needs a target');
+  const target = settleNames(asked, source);
+  if (target === undefined) throw invalid('target needs envName, and appName where a new app is created');
+  const appName = asked.appName?.trim() ?? '';
+  const unused = target.createNewApp || appName === '' ? {} : { unusedAppName: appName };
+  return { expectedGeneration, selectedOperationId, pointId, cutoffAt, target, ...unused, writerSafetyAcknowledged };
+}
+
+/** Gives an activation up before it is live. */
+export function discardActivation(call: AreaCall): AreaAnswer {
+  const { world } = call;
+  const configuration = named(call);
+  const { requestId, operationId, expectedGeneration } = discardBody(call.body);
+  const discards = () => {
+    const operation = found(operationOf(configuration, operationId), 'operation not found');
+    refuse(world, refusedAtAll(configuration, expectedGeneration) ?? refusedDiscard(world, configuration, operation));
+    return acceptDiscard(configuration, operation, world.now);
+  };
+  const asked = [expectedGeneration, operationId];
+  const receipt = journaled(world, 'discard', configuration, requestId, asked, discards, operationId);
+  return ok(receiptItem(receipt, world));
+}
+
+function refuse(world: World, reason: string | undefined): void {
+  if (reason !== undefined) throw rejected(world, reason);
+}
+
+/** The account whose admin is calling, for a call whose fields are all in the body. */
+function accountOfAdmin(call: AreaCall): string {
+  const accountId = required(call.body, 'accountId', text());
+  adminOf(call, accountId);
+  onlyFields(call.query, 'query', []);
+  return accountId;
+}
+
+/** The configuration that a request of its account's admin names. */
+function named(call: AreaCall): Configuration {
+  const accountId = accountOfAdmin(call);
+  const configuration = configurationOf(call.world, required(call.body, 'configurationId', text()));
+  if (configuration?.accountId !== accountId) throw notFound('configuration not found');
+  return configuration;
+}
+
+function journaled(
+  world: World,
+  call: CallRecord['call'],
+  { accountId, configurationId }: Configuration,
+  requestId: string,
+  asked: readonly unknown[],
+  carryOut: () => Configuration,
+  operationId?: string,
+): ReceiptRecord {
+  const payload = JSON.stringify([configurationId, ...asked]);
+  return once(world, { accountId, requestId, call, payload }, carryOut, operationId);
+}
+
+/**
+ * The committed receipt of this reference; when there is none yet, what is asked for is carried out and committed. The receipt is about
+ * the newest operation, unless another one is named.
+ */
+function once(
+  world: World,
+  reference: Omit<CallRecord, 'receipt'>,
+  carryOut: () => Configuration,
+  operationNamed?: string,
+): ReceiptRecord {
+  const { accountId, requestId, call, payload } = reference;
+  const before = world.of(journaledCalls).get(callId(accountId, requestId));
+  if (before?.call === call && before.payload === payload) return before.receipt;
+  if (before !== undefined) throw rejected(world, 'this requestId was used for another request');
+  const configuration = carryOut();
+  keep(world, configuration, requestId);
+  const { configurationId, generation, operations } = configuration;
+  const operationId = operationNamed ?? operations.at(-1)?.operationId ?? '';
+  const phase = operationOf(configuration, operationId)?.phase ?? 'queued';
+  const receipt: ReceiptRecord = { configurationId, operationId, generation, phase };
+  world.of(journaledCalls).put({ ...reference, receipt });
+  return receipt;
+}
+
+// POST /disaster-readiness/reset: the way out of everything. It carries no requestId: it is pinned by a name, and repeated
+// until nothing is left to do.
+/** Wipes the protection of one environment or of a whole account. */
+export function reset(call: AreaCall): AreaAnswer {
+  const { world } = call;
+  const accountId = accountOfAdmin(call);
+  const account = accountNamed(world, accountId);
+  const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
+  if (resetBody(call.body) !== (environment?.name ?? account.name)) {
+    throw rejected(world, 'confirmationName is not the exact name of what is reset');
+  }
+  return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
+}
+
+/** The environment to reset; one that is gone is still known by what its protection remembers. */
+function environmentOf({ world, body }: AreaCall, accountId: string) {
+  const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
+  const protection = protectionOf(world, sourceAppEnvId);
+  const owned = protection?.accountId === accountId ? protection : undefined;
+  const name = environmentIn(world, accountId, sourceAppEnvId)?.name ?? owned?.source.environmentName;
+  if (name === undefined) throw notFound('environment not found');
+  return { name, protections: owned === undefined ? [] : [owned] };
+}
+
+function protectionsOf(world: World, accountId: string): readonly Configuration[] {
+  const rows = world.of(configurations).where('account', accountId);
+  return rows.flatMap(({ configurationId }) => configurationOf(world, configurationId) ?? []);
+}
+
+function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
+  if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
+    throw notFound('there is no protection to reset');
+  }
+  for (const protection of protections) {
+    const refusal = refusedReset(protection);
+    if (refusal !== undefined) throw rejected(world, refusal);
+  }
+  if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
+    return pending(world, protections);
+  }
+  for (const protection of protections) wipe(world, protection, wiped(protection));
+  const destinations = protections.reduce((sum, protection) => sum + ownedDestinations(protection), 0);
+  return ok({ configurations: protections.length, destinations });
+}
+
+/** The work is fenced and stays so, but nothing is deleted yet: the same reset has to be sent again. */
+function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
+  for (const protection of protections) keep(world, fence(protection, world.now));
+  const refusal = rejected(world, 'the cleanup at the provider is pending: retry the same reset');
+  return { status: refusal.status, refusal };
+}

@@ -1,0 +1,211 @@
+// One step of an operation. A step that succeeds moves the operation on. A step that fails leaves it in its phase and is
+// tried again. By itself a step fails only where it needs a region that is down, or a name that is taken. The steps of an
+// operation that was under way when the control surface said how many are to fail do so in any phase; when nothing was
+// under way, the next steps do that could fail by themselves.
+import type { World } from '../store/store.ts';
+import { DISK_RETENTION_MS, STEP_RETRY_MS } from './durations.ts';
+import { protectedPoint, takeSnapshot, withEvidence } from './evidence.ts';
+import type { ActivationResult, Configuration, Operation } from './model.ts';
+import { countsFailedSteps, end, enter, happened, waitUntil, withOperation } from './operations.ts';
+import { applyNext, beforeFirstCopy, finishChange } from './standby.ts';
+import { destinationUp, handoffPossible, nativeEngine, sourceReachable } from './surroundings.ts';
+
+/** One step of an operation, now. */
+export function step(world: World, configuration: Configuration, operation: Operation): Configuration {
+  if (stepFails(world, configuration, operation)) return failStep(configuration, operation, world.now);
+  switch (operation.kind) {
+    case 'enrollment':
+      return enrollmentStep(world, configuration, operation);
+    case 'validation':
+      return validationStep(configuration, operation, world.now);
+    case 'activation':
+      return activationStep(configuration, operation, world.now);
+  }
+}
+
+function stepFails(world: World, configuration: Configuration, { operationId, kind, phase }: Operation): boolean {
+  const { failSteps, failingOperationId } = configuration.told;
+  if (failSteps > 0 && failingOperationId === operationId) return true;
+  const fails = () => failSteps > 0 || !destinationUp(world, configuration);
+  switch (kind) {
+    case 'enrollment':
+      if (phase === 'queued') return false;
+      return fails() || (phase === 'preparing' && !sourceReachable(world, configuration));
+    case 'validation':
+      return phase === 'validating' && fails();
+    case 'activation':
+      if (!countsFailedSteps(phase)) return false;
+      return fails() || (phase === 'starting' && !handoffPossible(world, configuration));
+  }
+}
+
+function failStep(configuration: Configuration, operation: Operation, now: number): Configuration {
+  const failedSteps = operation.failedSteps + 1;
+  const failed = withOperation(configuration, { ...operation, failedSteps, stepDueAt: now + STEP_RETRY_MS });
+  const told = { ...failed.told, failSteps: Math.max(0, failed.told.failSteps - 1) };
+  const { operationId, phase, kind } = operation;
+  const detail = { phase, failedSteps: countsFailedSteps(phase) ? failedSteps : 0 };
+  return happened({ ...failed, told }, { kind: `${kind}.stepFailed`, operationId, detail });
+}
+
+function enrollmentStep(world: World, configuration: Configuration, operation: Operation): Configuration {
+  const { now } = world;
+  switch (operation.phase) {
+    case 'queued':
+      return enter(configuration, operation, 'preparing', now);
+    case 'preparing': {
+      const copying = startCopying(world, configuration);
+      return enter(copying, operation, copying.settings.mode === 'warm' ? 'restoring' : 'validating', now);
+    }
+    case 'restoring': {
+      const { standby } = configuration;
+      if (standby?.firstCopyDone !== false) return enter(configuration, operation, 'validating', now);
+      return waitUntil(configuration, operation, standby.applying?.doneAt ?? now + STEP_RETRY_MS, now);
+    }
+    default:
+      return completeEnrollment(world, configuration, operation);
+  }
+}
+
+/** The first snapshot is taken, the snapshot schedule begins, and a warm configuration gets its standby. */
+function startCopying(world: World, configuration: Configuration): Configuration {
+  const { mode, snapshotIntervalMs } = configuration.settings;
+  const taken = takeSnapshot(world, configuration);
+  const scheduled = { ...taken, nextSnapshotAt: world.now + snapshotIntervalMs };
+  return mode === 'warm' ? withStandby(world, scheduled) : scheduled;
+}
+
+function withStandby(world: World, configuration: Configuration): Configuration {
+  const { now } = world;
+  if (configuration.standby !== undefined) return applyNext(configuration, now);
+  const { target, source, told, points } = configuration;
+  const backlog = points.slice(-1).map(({ pointId, bytes }) => ({ pointId, bytes }));
+  const targetAppId = target?.createNewApp === true ? world.id('app') : source.appId;
+  const ids = { targetAppEnvId: world.id('env'), targetAppId };
+  const standby = { ...ids, ...beforeFirstCopy(told, now), backlog, restartedUntil: now, heldBehind: false };
+  return applyNext({ ...configuration, standby }, now);
+}
+
+/** The protection works: the lock is released in cold mode; in warm mode the enrollment goes on as the receiver. */
+export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
+  const { now } = world;
+  const copied = withSomethingToProtect(world, configuration);
+  const enrolled: Configuration = {
+    ...copied,
+    enrolled: true,
+    lastCheck: { at: now, result: 'pass' },
+    nextValidationAt: copied.nextValidationAt ?? now + copied.settings.validationIntervalMs,
+  };
+  const isCold = copied.settings.mode === 'cold';
+  return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
+}
+
+/** Makes the copies that a phase would have made when the control surface skipped it. */
+function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
+  const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
+  const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
+  return copying.standby?.firstCopyDone === false ? finishChange(copying, world.now) : copying;
+}
+
+function settleReceiver(configuration: Configuration, operation: Operation): Configuration {
+  const { operationId } = operation;
+  const told = { ...configuration.told, failSteps: 0 };
+  const settled: Operation = { ...operation, stepDueAt: undefined, phase: 'restoring', failedSteps: 0 };
+  const receiving = withOperation({ ...configuration, told, receiverOperationId: operationId }, settled);
+  return happened(receiving, { kind: 'enrollment.succeeded', operationId });
+}
+
+function validationStep(configuration: Configuration, operation: Operation, now: number): Configuration {
+  switch (operation.phase) {
+    case 'queued':
+      return enter(configuration, operation, 'validating', now);
+    case 'validating':
+      return beginCheckCleanup(configuration, operation, now);
+    default:
+      return operation.check === 'cleanupUnverifiable'
+        ? failToVerify(configuration, operation, now)
+        : completeCheck(configuration, operation, now);
+  }
+}
+
+/** The check has its result; its temporary target is being retired. */
+export function beginCheckCleanup(configuration: Configuration, operation: Operation, now: number): Configuration {
+  const { nextValidation: check = 'pass' } = configuration.told;
+  const validationCleanup = { observedAt: now, retentionUntil: now + DISK_RETENTION_MS, retentionPending: true };
+  const told = { ...configuration.told, nextValidation: undefined };
+  return enter({ ...configuration, told }, { ...operation, check, validationCleanup }, 'cleaning', now);
+}
+
+/** The temporary target may still be there: the check keeps its lock and recovery stays blocked. */
+function failToVerify(configuration: Configuration, operation: Operation, now: number): Configuration {
+  const validationCleanup = { observedAt: now, retentionPending: true };
+  const observed = { ...operation, validationCleanup, stepDueAt: now + STEP_RETRY_MS };
+  const lastCheck = { at: now, result: 'cleanupUnverifiable' } as const;
+  return happened(
+    { ...withOperation(configuration, observed), lastCheck },
+    { kind: 'validation.cleanupUnverified', operationId: operation.operationId },
+  );
+}
+
+/** The temporary target is proved gone: the lock is released, its disk stays behind under retention. */
+export function completeCheck(configuration: Configuration, operation: Operation, now: number): Configuration {
+  const failed = operation.check === 'fail';
+  const lastCheck = { at: now, result: failed ? 'fail' : 'pass' } as const;
+  const checked = { ...withEvidence(configuration), lastCheck };
+  return end(checked, operation, failed ? 'failed' : 'succeeded', now, { retainsDisk: true });
+}
+
+function activationStep(configuration: Configuration, operation: Operation, now: number): Configuration {
+  switch (operation.phase) {
+    case 'queued':
+      return enter(configuration, operation, configuration.settings.mode === 'cold' ? 'restoring' : 'promoting', now);
+    case 'restoring':
+      return enter(configuration, operation, 'promoting', now);
+    case 'promoting':
+      return enter(configuration, operation, 'starting', now);
+    case 'promoted':
+      return enter(configuration, operation, 'handingOver', now);
+    case 'cleaning':
+      return returnToProtection(configuration, operation, now);
+    case 'starting':
+    case 'handingOver':
+      return promote(configuration, operation, now);
+    default:
+      return configuration;
+  }
+}
+
+/** A discarded activation is cleaned up: what it built is gone but for its disk. */
+export function returnToProtection(configuration: Configuration, operation: Operation, now: number): Configuration {
+  const outcome = operation.discardedAt === undefined ? 'failed' : 'discarded';
+  return end(configuration, operation, outcome, now, { retainsDisk: true });
+}
+
+/** The live handoff: the recovered environment is named and comes into being, and the activation cannot be discarded any more. */
+export function promote(configuration: Configuration, operation: Operation, now: number): Configuration {
+  const { operationId, pinned } = operation;
+  if (pinned === undefined) return configuration;
+  const { targetAppEnvId, targetAppId, pointId, cutoffAt } = pinned;
+  const engine = nativeEngine(configuration.source);
+  const recovered = { operationId, targetAppEnvId, targetAppId, pointId, cutoffAt, completedAt: now };
+  const activationResult: ActivationResult = { ...recovered, ...(engine && { engine }) };
+  const promoted = happened(withoutStandby({ ...configuration, activationResult }, now), {
+    kind: 'activation.promoted',
+    operationId,
+    detail: { targetAppEnvId, targetAppId },
+    recovers: pinned,
+  });
+  return end(promoted, operation, 'succeeded', now);
+}
+
+/** The configuration without the standby that went live: its schedules end, too. */
+function withoutStandby(configuration: Configuration, now: number): Configuration {
+  if (configuration.settings.mode === 'cold') return configuration;
+  const operations = configuration.operations.map((operation) =>
+    operation.operationId === configuration.receiverOperationId
+      ? ({ ...operation, phase: 'succeeded', outcome: 'succeeded', endedAt: now } as const)
+      : operation,
+  );
+  const ended = { standby: undefined, receiverOperationId: undefined, nextSnapshotAt: undefined };
+  return { ...configuration, ...ended, nextValidationAt: undefined, operations };
+}

@@ -1,0 +1,219 @@
+// Setting up and editing a protection: the rules of one configure item, and the configuration that comes of it.
+import { credentials } from '../accounts/records.ts';
+import type { Environment } from '../environments/environment.ts';
+import { rejected } from '../public/shape.ts';
+import type { World } from '../store/store.ts';
+import type { AskedNames, AskedSettings } from './calls/bodies.ts';
+import { DAY, HOUR, MINUTE } from './durations.ts';
+import { withoutToldReadiness } from './evidence.ts';
+import type { Configuration, ConfigurationSettings, DisclosedRecord, Happening, Storage } from './model.ts';
+import type { RetainedSource, Standby, TargetNames } from './model.ts';
+import { begin, happened, runningActivation } from './operations.ts';
+import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './surroundings.ts';
+
+/** One item of configure: an environment, and what is asked for it. */
+export interface ProtectionRequest {
+  readonly environment: Environment;
+  readonly expectedGeneration: number;
+  readonly asked: AskedSettings;
+}
+
+/** The settings and names to protect with, once an item is accepted. */
+interface Agreed {
+  readonly settings: ConfigurationSettings;
+  readonly target?: TargetNames | undefined;
+}
+
+const UNTOLD: DisclosedRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
+
+/** Sets up a protection or edits one; preparation is queued, nothing is restored yet. */
+export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
+  const source = sourceOf(world, request.environment);
+  const refusal = refusedNow(world, current, request) ?? brokenDuration(request.asked);
+  if (refusal !== undefined) throw rejected(world, refusal);
+  const settings = agreedSettings(world, request);
+  const agreed = { settings, ...agreedNames(world, current, settings, request.asked, source) };
+  const operationId = world.id('op');
+  const configuration =
+    current === undefined ? created(world, request.environment, agreed) : edited(world, current, agreed);
+  const begun = begin({ ...configuration, source }, { operationId, kind: 'enrollment', now: world.now });
+  return { ...begun, activeOperationId: operationId };
+}
+
+function refusedNow(world: World, current: Configuration | undefined, request: ProtectionRequest): string | undefined {
+  if (request.expectedGeneration !== (current?.generation ?? 0)) {
+    return 'expectedGeneration is not the current generation of this protection';
+  }
+  if (current?.fencedAt !== undefined) return 'this protection is being reset';
+  if (current !== undefined && runningActivation(current) !== undefined) {
+    return 'an activation of this protection is in progress';
+  }
+  if (current?.lastCheck?.result === 'cleanupUnverifiable') {
+    return 'the cleanup of the latest validation cannot be verified';
+  }
+  const [reason] = unsupportedReasons(world, request.environment);
+  return reason && `this environment cannot be protected: ${reason}`;
+}
+
+const SNAPSHOT_SCHEDULES: readonly number[] = [
+  ...[5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 4, 6, 8, 12].map((hours) => hours * HOUR),
+  ...[1, 2, 7, 30].map((days) => days * DAY),
+];
+const LONGEST_MS = 30 * DAY;
+const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
+
+/** The first interval or target that breaks its limits, as a sentence; undefined when none does. */
+function brokenDuration(asked: AskedSettings): string | undefined {
+  const isBroken = (ms = MINUTE) => !Number.isInteger(ms) || ms < MINUTE || ms > LONGEST_MS;
+  const broken = DURATIONS.find((name) => isBroken(asked[name]));
+  if (broken !== undefined) return `${broken} must be a whole number of milliseconds between one minute and 30 days`;
+  const isScheduled = SNAPSHOT_SCHEDULES.includes(asked.snapshotIntervalMs ?? HOUR);
+  return isScheduled ? undefined : 'snapshotIntervalMs does not map to a supported snapshot schedule';
+}
+
+/** The settings suggested for a source; they are also the defaults of a request. */
+export function defaultSettings([destinationRegion]: readonly string[], snapshotIntervalMs = HOUR) {
+  return {
+    ...(destinationRegion === undefined ? {} : { destinationRegion }),
+    mode: 'cold',
+    snapshotIntervalMs,
+    validationIntervalMs: DAY,
+    rpoTargetMs: Math.min(2 * snapshotIntervalMs, LONGEST_MS),
+    rtoTargetMs: 4 * HOUR,
+    sameRegionAcknowledged: false,
+  } as const;
+}
+
+/** The settings a request means once its omissions are filled in. */
+function agreedSettings(world: World, { environment, asked }: ProtectionRequest): ConfigurationSettings {
+  const { accountId, region } = environment;
+  const { target: _names, storageCredentialId, ...given } = asked;
+  const defaults = defaultSettings(eligibleDestinations(world, environment), asked.snapshotIntervalMs);
+  const { destinationRegion = '', mode, ...settings } = { ...defaults, ...given };
+  if (!supports(world, destinationRegion)) {
+    throw rejected(world, 'destinationRegion is no eligible destination of this environment');
+  }
+  if (destinationRegion === region && !settings.sameRegionAcknowledged) {
+    throw rejected(world, 'protection within the same region needs sameRegionAcknowledged');
+  }
+  const storage = storageOf(storageCredentialId);
+  const credential = world.of(credentials).get(storageCredentialId ?? '');
+  if (storage.kind === 'credential' && (credential?.accountId !== accountId || credential.kind !== 'storage')) {
+    throw rejected(world, 'storageCredentialId names no storage credential of this account');
+  }
+  return { destinationRegion, mode, storage, ...settings };
+}
+
+function storageOf(credentialId: string | null | undefined): Storage {
+  if (credentialId === undefined) return { kind: 'inherited' };
+  return credentialId === null ? { kind: 'platform' } : { kind: 'credential', credentialId };
+}
+
+function agreedNames(
+  world: World,
+  current: Configuration | undefined,
+  { mode }: ConfigurationSettings,
+  asked: AskedSettings,
+  source: RetainedSource,
+): Pick<Agreed, 'target'> {
+  if (asked.target !== undefined) {
+    const target = settleNames(asked.target, source);
+    if (target === undefined) throw rejected(world, 'target needs envName, and appName where a new app is created');
+    return { target };
+  }
+  if (mode === 'warm') throw rejected(world, 'warm protection needs a target');
+  if (current?.target !== undefined) return { target: current.target };
+  if (!source.isDatabase) return {};
+  throw rejected(world, 'a database restores into a new app: target.envName and target.appName are needed');
+}
+
+/**
+ * The names a request means: trimmed, a database always in a new app, an app name only where a new app is made.
+ * Undefined when a name that is needed is missing.
+ */
+export function settleNames(asked: AskedNames, source: Pick<RetainedSource, 'isDatabase'>): TargetNames | undefined {
+  const envName = asked.envName?.trim() ?? '';
+  const appName = asked.appName?.trim() ?? '';
+  const createNewApp = source.isDatabase || asked.createNewApp === true;
+  if (envName === '' || (createNewApp && appName === '')) return undefined;
+  return createNewApp ? { envName, createNewApp, appName } : { envName, createNewApp };
+}
+
+/** Compares two sets of names. */
+export function sameNames(one: TargetNames, other: TargetNames): boolean {
+  return one.envName === other.envName && one.createNewApp === other.createNewApp && one.appName === other.appName;
+}
+
+function created(world: World, { appEnvId, accountId }: Environment, agreed: Agreed): Omit<Configuration, 'source'> {
+  const configuration = {
+    configurationId: world.id('drc'),
+    accountId,
+    sourceAppEnvId: appEnvId,
+    createdAt: world.now,
+    generation: 1,
+    ...agreed,
+    enrolled: false,
+    operations: [],
+    points: [],
+    pointsTaken: 0,
+    told: UNTOLD,
+  };
+  return { ...configuration, happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }] };
+}
+
+function edited(world: World, current: Configuration, agreed: Agreed): Configuration {
+  const { standby } = current;
+  const keeps = keepsCopies(current, agreed.settings);
+  const isSuperseded = ({ endedAt }: { readonly endedAt?: number | undefined }) => endedAt === undefined;
+  const operations = current.operations.map((operation) =>
+    isSuperseded(operation)
+      ? ({ ...operation, phase: 'failed', outcome: 'superseded', endedAt: world.now } as const)
+      : operation,
+  );
+  const checks = current.operations.filter((operation) => isSuperseded(operation) && operation.kind === 'validation');
+  const configuration: Configuration = {
+    ...withoutToldReadiness(current),
+    ...(keeps ? {} : NO_COPIES),
+    receiverOperationId: undefined,
+    standby: keeps && standby ? renamed(world, standby, current, agreed) : undefined,
+    target: undefined,
+    ...agreed,
+    generation: current.generation + 1,
+    operations,
+  };
+  return happened(
+    rescheduled(configuration, current, world.now),
+    { kind: 'configuration.edited' },
+    ...checks.map((): Happening => ({ kind: 'validation.superseded', retainsDisk: true })),
+    ...(standby === undefined || keeps ? [] : [{ kind: 'standby.retired', retainsDisk: true } as const]),
+  );
+}
+
+/** Tells if an edit leaves the copies where they are. If not, earlier points are no points of the configuration any more. */
+function keepsCopies({ settings: before }: Configuration, after: ConfigurationSettings): boolean {
+  const isSamePlace = before.destinationRegion === after.destinationRegion && before.mode === after.mode;
+  return isSamePlace && JSON.stringify(before.storage) === JSON.stringify(after.storage);
+}
+
+const NO_COPIES = {
+  lastCheck: undefined,
+  rollover: undefined,
+  nextSnapshotAt: undefined,
+  nextValidationAt: undefined,
+  enrolled: false,
+  points: [],
+} as const;
+
+function renamed(world: World, standby: Standby, before: Configuration, { target }: Agreed): Standby {
+  if (target === undefined || (before.target && sameNames(before.target, target))) return standby;
+  return { ...standby, targetAppId: target.createNewApp ? world.id('app') : before.source.appId };
+}
+
+function rescheduled(configuration: Configuration, before: Configuration, now: number): Configuration {
+  const { validationIntervalMs } = configuration.settings;
+  if (configuration.nextValidationAt === undefined || validationIntervalMs === before.settings.validationIntervalMs) {
+    return configuration;
+  }
+  return { ...configuration, nextValidationAt: now + validationIntervalMs };
+}

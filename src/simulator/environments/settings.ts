@@ -1,0 +1,81 @@
+import { type App, kindOf } from '../apps/app.ts';
+import { type BodyFields, fields, flag, list, number, object, onlyFields, optional, record } from '../http/fields.ts';
+import { text } from '../http/fields.ts';
+import { invalid } from '../http/refusal.ts';
+import type { Environment, EnvVar, StartupSettings } from './environment.ts';
+
+/** The environment with the startup override that a request asks for. */
+export function withStartup(environment: Environment, app: App, body: BodyFields): Environment {
+  const given = optional(body, 'startupConfig', object);
+  const clears = optional(body, 'clearStartupConfig', flag) ?? false;
+  const replaces = optional(body, 'replaceStartupConfig', flag) ?? false;
+  if (given === undefined && !clears && !replaces) return environment;
+  const kind = kindOf(app);
+  if (kind === 'job' || kind === 'database') {
+    throw invalid('a startup override is for Apps and Functions, not for Jobs or Databases & Services');
+  }
+  if (clears && given !== undefined) throw invalid('clearStartupConfig excludes startupConfig');
+  if (clears && replaces) throw invalid('clearStartupConfig excludes replaceStartupConfig');
+  if (clears) return { ...environment, startupConfig: undefined };
+  if (given === undefined) throw invalid('replaceStartupConfig needs startupConfig');
+  const startupConfig = merged(
+    replaces ? {} : (environment.startupConfig ?? {}),
+    startupFields(given, 'startupConfig'),
+  );
+  return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
+}
+
+const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
+
+/** Omitted fields keep their value; a new command means a shell unless the request says otherwise. */
+function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
+  const shell = part.shell ?? (part.command === undefined ? saved.shell : true);
+  const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
+  if (next.shell !== undefined && next.command === undefined) throw invalid('startupConfig.shell needs a command');
+  if (next.shell === false && /\s/.test(next.command ?? '')) {
+    throw invalid('startupConfig: without a shell, command is one exact executable and args are a list of their own');
+  }
+  return next;
+}
+
+/** The environment with variables merged by name; what is new is a secret of the runtime. */
+export function withEnvVars(environment: Environment, body: BodyFields): Environment {
+  const given = optional(body, 'envVars', record(text({ min: 0 })));
+  if (given === undefined) return environment;
+  const envVars = new Map(Object.entries(environment.envVars));
+  for (const [name, value] of Object.entries(given)) {
+    if (!/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name)) throw invalid(`envVars: ${JSON.stringify(name)} is not a name`);
+    const saved: EnvVar = envVars.get(name) ?? { value, secret: true, runtime: true };
+    envVars.set(name, { ...saved, value });
+  }
+  return { ...environment, envVars: Object.fromEntries(envVars) };
+}
+
+/** The limits of functions, the same for every account of this simulator. */
+const functionLimits = {
+  containerConcurrency: { min: 0, max: 1000, whole: true },
+  timeoutSeconds: { min: 1, max: 3600 },
+  idleTimeoutSeconds: { min: 0, max: 3600 },
+  responseStartTimeoutSeconds: { min: 0, max: 3600 },
+  minScale: { min: 0, max: 100, whole: true },
+  maxScale: { min: 0, max: 100, whole: true },
+} as const;
+
+/** The environment with function settings merged into the saved ones. */
+export function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
+  const given = optional(body, 'functionConfig', object);
+  if (given === undefined) return environment;
+  if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
+  onlyFields(given, 'functionConfig', Object.keys(functionLimits));
+  const part = Object.entries(functionLimits).flatMap(([name, limits]) => {
+    const value = optional(given, name, number(limits));
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const functionConfig: Record<string, number> = { ...environment.functionConfig, ...Object.fromEntries(part) };
+  const { minScale, maxScale } = functionConfig as { minScale?: number; maxScale?: number };
+  // A maximum of 0 means no maximum.
+  if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
+    throw invalid('functionConfig.minScale must not be above maxScale');
+  }
+  return { ...environment, functionConfig };
+}
