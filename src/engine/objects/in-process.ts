@@ -22,9 +22,11 @@ export interface FailedCall {
   readonly wasObstructed?: boolean;
 }
 
+const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
+
 /** What this process remembers of one object between reconciles. Losing it only costs time. */
-export interface InProcess {
-  notes: Notes;
+export class InProcess {
+  notes: Notes = {};
   /** The newest value that we sent for each field of the object with the id `to`. */
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
@@ -39,7 +41,7 @@ export interface InProcess {
   /** Since when this process knows the object; undefined once it has sent or concluded something for it. */
   newSince: number | undefined;
   /** True when the last reconcile read the service; one that waits for something else does not. */
-  looks: boolean;
+  looks = false;
   /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
@@ -47,15 +49,19 @@ export interface InProcess {
   /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
   failedCall: FailedCall | undefined;
   /** How many calls in a row failed. */
-  failures: number;
+  failures = 0;
   /** What the backoff depends on besides the request: a change of it ends the backoff. See `noteCircumstances`. */
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
-  contest: Contest;
+  contest: Contest = { generation: -1, ...peace };
   /** Since when news of no consequence wait to be written. */
   newsSince: number | undefined;
   /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
+
+  constructor(newSince: number) {
+    this.newSince = newSince;
+  }
 }
 
 /** Fields that somebody else keeps changing back, for one generation of the spec. */
@@ -67,7 +73,6 @@ interface Contest {
   readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
 }
 
-const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
@@ -83,24 +88,7 @@ export class InProcessStates {
   of(uid: string): InProcess {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
-    const fresh: InProcess = {
-      notes: {},
-      wrote: undefined,
-      journalSeen: undefined,
-      journal: undefined,
-      unwritten: undefined,
-      askedAt: undefined,
-      newSince: this.#clock.monotonic(),
-      looks: false,
-      heldBackAt: undefined,
-      marker: undefined,
-      failedCall: undefined,
-      failures: 0,
-      circumstances: undefined,
-      contest: { generation: -1, ...peace },
-      newsSince: undefined,
-      forced: undefined,
-    };
+    const fresh = new InProcess(this.#clock.monotonic());
     this.#byUid.set(uid, fresh);
     return fresh;
   }
