@@ -8,7 +8,7 @@ import type { Clock, Entropy } from '../../base/time.ts';
 import { recordsIn, type Secret } from '../../base/json.ts';
 import type { Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/service.ts';
-import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';
+import type { HostRules } from '../../hosting/wire/hosts.ts';
 import { silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';
 
@@ -75,7 +75,7 @@ export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>)
 export function openAccount(access: AccountAccess, around: Around): AccountReader | { readonly refused: string } {
   const { clock, entropy } = around;
   const { hostRules, ...settings } = access;
-  const wire = openReadingWire(openHosts(hostRules), clock);
+  const wire = openReadingWire(hostRules, clock);
   const hosting = openHosting({
     clock,
     entropy,
