@@ -19,12 +19,11 @@ import {
   standingOf,
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
-import { Subscriptions } from './objects/subscriptions.ts';
+import { Subscriptions, InProcessStates, recovered } from './objects/in-process.ts';
 import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
 import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency, Workers } from './queue.ts';
-import { InProcessStates, recovered } from './objects/in-process.ts';
 import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';

@@ -13,10 +13,9 @@ import {
 } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
 import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst, readyIn } from '../objects/stored.ts';
-import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
+import { contested, markOf, seenJournal, writtenTo, type RecordingView } from '../objects/in-process.ts';
 import { usageOf, type AccountParts } from '../account/gate.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
-import type { RecordingView } from '../objects/subscriptions.ts';
 import type { Closed, Accounts, Session } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import type { KubeObject, Service } from '../ports.ts';

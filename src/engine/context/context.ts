@@ -8,7 +8,7 @@ import { sameJson } from '../../base/json.ts';
 import type { Session, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, Memory, Showing, Verdict } from '../kind/contract/step.ts';
-import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
+import { conceded, resolved, writtenTo, type InProcess, RecordingView } from '../objects/in-process.ts';
 import {
   reconcileToken,
   type Stored,
@@ -17,7 +17,6 @@ import {
   type StatusLists,
   type StoredStatus,
 } from '../objects/stored.ts';
-import { RecordingView } from '../objects/subscriptions.ts';
 import type { KubeObject, Read, Service } from '../ports.ts';
 import type { Ended } from '../queue.ts';
 import {
