@@ -227,16 +227,12 @@ export const sandboxCommand = {
       fallback: '180',
       schema: wholeNumber(1, 86_400),
     },
-    samples: {
-      help: 'the manifests to apply: a folder, or none',
-      value: 'DIR|none',
-      schema: z.string().min(1, 'must be a folder or none').optional(),
-    },
-    data: {
-      help: 'keep everything in this folder; without it, a temporary one that is removed at the end',
-      value: 'DIR',
-      schema: z.string().min(1, 'must be a folder').optional(),
-    },
+    samples: text('the manifests to apply: a folder, or none', 'DIR|none', 'must be a folder or none'),
+    data: text(
+      'keep everything in this folder; without it, a temporary one that is removed at the end',
+      'DIR',
+      'must be a folder',
+    ),
     latency: {
       help: 'the service answers this much later',
       value: 'MS',
@@ -299,11 +295,11 @@ export const runCommand = {
       schema: z.string().optional(),
     },
     context: text('a context of the kubeconfig other than its current one', 'NAME'),
-    namespace: {
-      help: 'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
-      value: 'NAME',
-      schema: z.string().min(1, 'must be a namespace').optional(),
-    },
+    namespace: text(
+      'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
+      'NAME',
+      'must be a namespace',
+    ),
     operatorNamespace: {
       help: "where the lease, the operator's key and the Secrets of cluster-wide accounts are; else that of the pod or kubeconfig",
       value: 'NAME',

@@ -19,12 +19,11 @@ import {
   standingOf,
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
-import { Subscriptions } from './objects/subscriptions.ts';
+import { Subscriptions, InProcessStates, recovered } from './objects/in-process.ts';
 import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
 import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency, Workers } from './queue.ts';
-import { InProcessStates, recovered } from './objects/in-process.ts';
 import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';
@@ -40,9 +39,12 @@ export class Engine {
   readonly #written = new Map<string, string>();
   /** Calls that have begun and not ended, by account. */
   readonly #calls = new Map<string, number>();
-  readonly #askers = new WeakMap<Service, Map<string, Set<string>>>();
+  /** Who waits for the next list of each read of a service, and the reads that failed last. */
+  readonly #reads = new WeakMap<
+    Service,
+    { readonly askers: Map<string, Set<string>>; readonly failing: Set<string> }
+  >();
   readonly #workers: Workers;
-  readonly #failing = new WeakMap<Service, Set<string>>();
   /** Objects that wait for another one to give up an id, by the tie of the claim. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
@@ -258,20 +260,29 @@ export class Engine {
     return session !== undefined && calls >= 2 * allowanceOf(session.spec).concurrency + 2;
   }
 
+  #readsOf(service: Service): { readonly askers: Map<string, Set<string>>; readonly failing: Set<string> } {
+    const reads = this.#reads.get(service) ?? { askers: new Map(), failing: new Set() };
+    this.#reads.set(service, reads);
+    return reads;
+  }
+
   #ask(service: Service, readKey: string, objectKey: string): void {
-    const reads = this.#askers.get(service) ?? new Map<string, Set<string>>();
-    this.#askers.set(service, reads);
-    reads.set(readKey, (reads.get(readKey) ?? new Set()).add(objectKey));
+    const { askers } = this.#readsOf(service);
+    askers.set(readKey, (askers.get(readKey) ?? new Set()).add(objectKey));
   }
 
   #listed({ service, key, changed, problem }: Parameters<ListListener>[0]): void {
-    const askers = this.#askers.get(service)?.get(key) ?? new Set<string>();
-    this.#askers.get(service)?.delete(key);
+    const { askers, failing } = this.#readsOf(service);
+    const asking = askers.get(key) ?? [];
+    askers.delete(key);
     if (problem === undefined) this.#gate.listed(service, key);
-    const turned = this.#turned(service, key, problem !== undefined);
+    // A read that worked fails now, or the other way round.
+    const turned = (problem !== undefined) !== failing.has(key);
+    if (problem === undefined) failing.delete(key);
+    else failing.add(key);
     const concerned = this.#parts.subscriptions.concerned(service, key, changed, turned);
     if (turned && problem === undefined) this.#recovered(concerned);
-    for (const object of new Set([...askers, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
+    for (const object of new Set([...asking, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
   }
 
   /** Ends the backoff of objects whose service can be read again. */
@@ -288,14 +299,6 @@ export class Engine {
     const stored = this.#parts.objects.get(key);
     const isNew = stored?.kind.life === 'long' && stored.status.memory.id === undefined;
     return isNew && stored.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
-  }
-
-  /** True when a read that worked fails now, or the other way round. */
-  #turned(service: Service, key: string, fails: boolean): boolean {
-    const failing = this.#failing.get(service) ?? new Set<string>();
-    this.#failing.set(service, failing);
-    if (fails) return failing.size !== failing.add(key).size;
-    return failing.delete(key);
   }
 
   #awaitClaim(claim: string, key: string): void {

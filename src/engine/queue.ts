@@ -89,8 +89,7 @@ export class WorkQueue {
   >();
   readonly #running = new Map<string, QueueUrgency | undefined>();
   readonly #failures = new Map<string, number>();
-  readonly #delayed = new DelayHeap<string>();
-  readonly #delayedUrgency = new Map<string, QueueUrgency>();
+  readonly #delayed = new DelayHeap();
   #takers: ((key: string | undefined) => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #closed = false;
@@ -161,7 +160,6 @@ export class WorkQueue {
   drop(key: string): void {
     this.forget(key);
     this.#delayed.remove(key);
-    this.#delayedUrgency.delete(key);
   }
 
   /** Gives out no more keys; those being worked on may finish. */
@@ -207,9 +205,7 @@ export class WorkQueue {
   }
 
   #delay(key: string, urgency: QueueUrgency, delayMs: number): void {
-    this.#delayed.add(key, this.#options.clock.monotonic() + delayMs);
-    const known = this.#delayedUrgency.get(key);
-    this.#delayedUrgency.set(key, known === undefined || urgency < known ? urgency : known);
+    this.#delayed.add(key, this.#options.clock.monotonic() + delayMs, urgency);
     this.#arm();
   }
 
@@ -225,11 +221,8 @@ export class WorkQueue {
 
   #fire(): void {
     const now = this.#options.clock.monotonic();
-    for (let key = this.#delayed.takeDue(now); key !== undefined; key = this.#delayed.takeDue(now)) {
-      const urgency = this.#delayedUrgency.get(key) ?? urgencies.resync;
-      this.#delayedUrgency.delete(key);
-      this.enqueue(key, urgency);
-    }
+    for (let due = this.#delayed.takeDue(now); due !== undefined; due = this.#delayed.takeDue(now))
+      this.enqueue(due.key, due.urgency);
     this.#arm();
   }
 }
@@ -239,10 +232,17 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
 }
 
-/** Keys ordered by time, each at most once; the earlier time wins. */
-class DelayHeap<Key> {
-  readonly #entries: { at: number; readonly key: Key }[] = [];
-  readonly #position = new Map<Key, number>();
+/** A key that waits for its time. */
+interface Delayed {
+  readonly key: string;
+  at: number;
+  urgency: QueueUrgency;
+}
+
+/** Keys ordered by time, each at most once; the earlier time and the greater urgency win. */
+class DelayHeap {
+  readonly #entries: Delayed[] = [];
+  readonly #position = new Map<string, number>();
 
   get size(): number {
     return this.#entries.length;
@@ -253,28 +253,28 @@ class DelayHeap<Key> {
     return this.#entries[0]?.at;
   }
 
-  add(key: Key, at: number): void {
-    const index = this.#position.get(key);
-    const known = index === undefined ? undefined : this.#entries[index];
-    if (index === undefined || known === undefined) {
-      this.#entries.push({ at, key });
-      this.#position.set(key, this.#entries.length - 1);
-      this.#rise(this.#entries.length - 1);
-    } else if (at < known.at) {
-      known.at = at;
-      this.#rise(index);
+  add(key: string, at: number, urgency: QueueUrgency): void {
+    const index = this.#position.get(key) ?? this.#entries.length;
+    const known = this.#entries[index];
+    if (known === undefined) {
+      this.#entries.push({ key, at, urgency });
+      this.#position.set(key, index);
+    } else {
+      known.at = Math.min(known.at, at);
+      if (urgency < known.urgency) known.urgency = urgency;
     }
+    this.#rise(index);
   }
 
   /** Takes the earliest key whose time has come. */
-  takeDue(now: number): Key | undefined {
+  takeDue(now: number): Delayed | undefined {
     const first = this.#entries[0];
     if (first === undefined || first.at > now) return undefined;
     this.remove(first.key);
-    return first.key;
+    return first;
   }
 
-  remove(key: Key): void {
+  remove(key: string): void {
     const index = this.#position.get(key);
     if (index === undefined) return;
     const last = this.#entries.length - 1;

@@ -27,8 +27,7 @@ import { sameJson } from '../base/json.ts';
 import { begin, OutgoingCall, type Performed } from './call.ts';
 import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
-import { noteCircumstances, wentWell, seenAgain } from './objects/in-process.ts';
-import { RecordingView } from './objects/subscriptions.ts';
+import { noteCircumstances, wentWell, seenAgain, RecordingView } from './objects/in-process.ts';
 
 /** How long a new object waits before status says what it lacks. */
 const patienceMs = 5_000;

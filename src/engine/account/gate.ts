@@ -6,7 +6,7 @@
  * recount.
  */
 import type { EngineOptions } from '../options.ts';
-import { type InProcessStates, markOf } from '../objects/in-process.ts';
+import { type InProcessStates, markOf, type Subscriptions } from '../objects/in-process.ts';
 import {
   tie,
   type ObjectIndex,
@@ -17,7 +17,6 @@ import {
   storedInWords,
   type Standing,
 } from '../objects/stored.ts';
-import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { Accounts, Session } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';

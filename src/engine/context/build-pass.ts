@@ -3,13 +3,19 @@
  * with.
  */
 import { isRecord, type Json, type Secret } from '../../base/json.ts';
-import { type AnyKind, type Needs, annotations, finalizer } from '../kind/contract/define.ts';
+import {
+  type AnyKind,
+  type MaterialNeed,
+  type Needs,
+  type ReferenceNeed,
+  annotations,
+  finalizer,
+} from '../kind/contract/define.ts';
 import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
 import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst, readyIn } from '../objects/stored.ts';
-import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
+import { contested, markOf, seenJournal, writtenTo, type RecordingView } from '../objects/in-process.ts';
 import { usageOf, type AccountParts } from '../account/gate.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
-import type { RecordingView } from '../objects/subscriptions.ts';
 import type { Closed, Accounts, Session } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import type { KubeObject, Service } from '../ports.ts';
@@ -110,40 +116,41 @@ export interface Unready {
   readonly verdict: Verdict | undefined;
 }
 
-/** Gathers what an object needs, or says what is missing. */
-export function gather(stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
+/** Gathers what an object needs, or says what is missing. A deletion needs no Secret, and only the references that still exist. */
+export function gather(stored: Stored, parts: EngineParts): Promise<Resources | Unready> {
   const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
-  return gatherNeeds(isLeaving ? lastNeeds(stored.needs) : stored.needs, stored, sources);
+  return gatherNeeds(
+    isLeaving ? { references: stored.needs.references ?? [] } : stored.needs,
+    stored,
+    parts,
+    isLeaving,
+  );
 }
 
 /** Gathers what exists of an object's needs: enough to read, not to act. */
-export function gatherPresent(stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
-  return gatherNeeds(optionalNeeds(stored.needs), stored, sources);
+export function gatherPresent(stored: Stored, parts: EngineParts): Promise<Resources | Unready> {
+  return gatherNeeds(stored.needs, stored, parts, true);
 }
 
-async function gatherNeeds(needs: Needs, stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
-  const session = await sessionOf(stored, sources);
+/** Gathers needs; with `mayLack` all of them are optional. */
+async function gatherNeeds(
+  { references = [], secrets = [], configMaps = [] }: Needs,
+  stored: Stored,
+  parts: EngineParts,
+  mayLack: boolean,
+): Promise<Resources | Unready> {
+  const { material, objects, operatorNamespace } = parts;
+  const namespace = stored.object.metadata.namespace ?? operatorNamespace;
+  const isNeeded = ({ optional }: { readonly optional?: boolean }) => optional !== true && !mayLack;
+  const session = await sessionOf(stored, parts);
   if (!('service' in session)) return session;
-  const referred = referencesOf(stored, needs, sources.objects);
+  const referred = referencesOf(stored, references, objects, isNeeded);
   if (!(referred instanceof Map)) return { verdict: referred };
-  const secrets = await materialOf(stored, 'Secret', needs.secrets ?? [], sources);
-  if (!(secrets instanceof Map)) return { verdict: secrets };
-  const configMaps = await materialOf(stored, 'ConfigMap', needs.configMaps ?? [], sources);
-  if (!(configMaps instanceof Map)) return { verdict: configMaps };
-  return { session, secrets, configMaps, referred };
-}
-
-/** A deletion needs no Secret, and only the references that still exist. */
-function lastNeeds({ references = [] }: Needs): Needs {
-  return optionalNeeds({ references });
-}
-
-function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs): Needs {
-  return {
-    references: references.map((need) => ({ ...need, optional: true })),
-    secrets: secrets.map((need) => ({ ...need, optional: true })),
-    configMaps: configMaps.map((need) => ({ ...need, optional: true })),
-  };
+  const fromSecrets = await materialOf('Secret', secrets, (name) => material.secret(namespace, name), isNeeded);
+  if (!(fromSecrets instanceof Map)) return { verdict: fromSecrets };
+  const fromMaps = await materialOf('ConfigMap', configMaps, (name) => material.configMap(namespace, name), isNeeded);
+  if (!(fromMaps instanceof Map)) return { verdict: fromMaps };
+  return { session, secrets: fromSecrets, configMaps: fromMaps, referred };
 }
 
 async function sessionOf(stored: Stored, sources: EngineParts): Promise<Session | Unready> {
@@ -203,9 +210,14 @@ function unready(message: string): { readonly verdict: Verdict } {
 }
 
 /** The objects that a spec refers to, or what they lack; undefined where one is about to be made, which wakes this object. */
-function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<string, Referred> | Verdict | undefined {
+function referencesOf(
+  stored: Stored,
+  needs: readonly ReferenceNeed[],
+  objects: ObjectIndex,
+  isNeeded: (need: ReferenceNeed) => boolean,
+): Map<string, Referred> | Verdict | undefined {
   const found = new Map<string, Referred>();
-  for (const need of needs.references ?? []) {
+  for (const need of needs) {
     const { namespace } = stored.object.metadata;
     const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
     const target = objects.get(key);
@@ -225,9 +237,10 @@ function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<s
         facts: isRecord(facts) ? facts : {},
         applied: applied?.generation,
       });
-    } else if (need.optional !== true) {
+    } else if (isNeeded(need)) {
       if (target?.account === stored.account && isBeingMade(target)) return undefined;
-      return notReady(`spec.${need.field} refers to ${words}, which ${lacks}`);
+      const message = `spec.${need.field} refers to ${words}, which ${lacks}`;
+      return { is: 'wait', reason: 'ReferenceNotReady', message };
     }
   }
   return found;
@@ -240,31 +253,24 @@ function isBeingMade({ object, status: { conditions, memory } }: Stored): boolea
   return object.metadata.deletionTimestamp === undefined && (reason === undefined || reason === 'Creating');
 }
 
-function notReady(message: string): Verdict {
-  return { is: 'wait', reason: 'ReferenceNotReady', message };
-}
-
-async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
-  stored: Stored,
-  kind: Kind,
-  needs: NonNullable<Needs['secrets']>,
-  { material, operatorNamespace }: EngineParts,
-): Promise<Map<string, Kind extends 'Secret' ? Secret : string> | Verdict> {
-  const namespace = stored.object.metadata.namespace ?? operatorNamespace;
-  const found = new Map<string, Secret | string>();
+async function materialOf<Value>(
+  kind: 'Secret' | 'ConfigMap',
+  needs: readonly MaterialNeed[],
+  read: (name: string) => Promise<ReadonlyMap<string, Value> | undefined>,
+  isNeeded: (need: MaterialNeed) => boolean,
+): Promise<Map<string, Value> | Verdict> {
+  const found = new Map<string, Value>();
   for (const need of needs) {
-    const keys = await (kind === 'Secret'
-      ? material.secret(namespace, need.name)
-      : material.configMap(namespace, need.name));
+    const keys = await read(need.name);
     const value = keys?.get(need.key);
     if (value !== undefined) found.set(`${need.name}/${need.key}`, value);
-    else if (need.optional !== true) {
+    else if (isNeeded(need)) {
       const missing =
         keys === undefined ? `${kind} ${need.name} does not exist` : `${kind} ${need.name} has no key "${need.key}"`;
       return { is: 'wait', reason: `${kind}Missing`, message: `${missing}; spec.${need.field} refers to it` };
     }
   }
-  return found as Map<string, Kind extends 'Secret' ? Secret : string>;
+  return found;
 }
 
 /** The object as a kind sees it. */

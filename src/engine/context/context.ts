@@ -7,8 +7,8 @@
 import { sameJson } from '../../base/json.ts';
 import type { Session, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
-import type { Call, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
-import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
+import type { Call, Memory, Showing, Verdict } from '../kind/contract/step.ts';
+import { conceded, resolved, writtenTo, type InProcess, RecordingView } from '../objects/in-process.ts';
 import {
   reconcileToken,
   type Stored,
@@ -17,7 +17,6 @@ import {
   type StatusLists,
   type StoredStatus,
 } from '../objects/stored.ts';
-import { RecordingView } from '../objects/subscriptions.ts';
 import type { KubeObject, Read, Service } from '../ports.ts';
 import type { Ended } from '../queue.ts';
 import {
@@ -223,8 +222,7 @@ export class ReconcileContext implements ReadableContext {
     const showing = pass === undefined ? undefined : kind.show(pass);
     const seen = showing?.unseen === true ? undefined : showing;
     const previous = this.status.conditions;
-    const shown =
-      seen === undefined ? keptConditions(kind, previous, verdict) : this.#redactedConditions(seen.conditions);
+    const shown = seen === undefined ? keptConditions(kind, previous, verdict) : this.redacted(seen.conditions);
     const conditions = conclude({
       verdict,
       own: completed(merged(verdict.conditions ?? [], shown), kind, verdict),
@@ -275,12 +273,8 @@ export class ReconcileContext implements ReadableContext {
     return {
       ...verdict,
       ...(message !== undefined && { message: this.redacted(message) }),
-      ...(conditions !== undefined && { conditions: this.#redactedConditions(conditions) }),
+      ...(conditions !== undefined && { conditions: this.redacted(conditions) }),
     };
-  }
-
-  #redactedConditions(conditions: readonly OwnCondition[]): readonly OwnCondition[] {
-    return conditions.map((condition) => ({ ...condition, message: this.redacted(condition.message) }));
   }
 
   /** Stops correcting contested fields until they equal the spec. */

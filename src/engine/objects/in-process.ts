@@ -1,12 +1,12 @@
-/** What this process remembers of an object between reconciles, and which calls of it have to wait. */
+/** What this process remembers of an object between reconciles: what it sent, which calls have to wait, which lists it used. */
 import type { Json } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
-import type { Referred } from '../kind/contract/pass.ts';
+import type { Referred, View } from '../kind/contract/pass.ts';
 import { annotations, group } from '../kind/contract/define.ts';
-import type { KubeObject } from '../ports.ts';
+import { type KubeObject, groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
 
 /** The newest call of an object that failed or was refused. */
 export interface FailedCall {
@@ -22,9 +22,11 @@ export interface FailedCall {
   readonly wasObstructed?: boolean;
 }
 
+const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
+
 /** What this process remembers of one object between reconciles. Losing it only costs time. */
-export interface InProcess {
-  notes: Notes;
+export class InProcess {
+  notes: Notes = {};
   /** The newest value that we sent for each field of the object with the id `to`. */
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
@@ -39,7 +41,7 @@ export interface InProcess {
   /** Since when this process knows the object; undefined once it has sent or concluded something for it. */
   newSince: number | undefined;
   /** True when the last reconcile read the service; one that waits for something else does not. */
-  looks: boolean;
+  looks = false;
   /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
   heldBackAt: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
@@ -47,15 +49,19 @@ export interface InProcess {
   /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
   failedCall: FailedCall | undefined;
   /** How many calls in a row failed. */
-  failures: number;
+  failures = 0;
   /** What the backoff depends on besides the request: a change of it ends the backoff. See `noteCircumstances`. */
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
-  contest: Contest;
+  contest: Contest = { generation: -1, ...peace };
   /** Since when news of no consequence wait to be written. */
   newsSince: number | undefined;
   /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
+
+  constructor(newSince: number) {
+    this.newSince = newSince;
+  }
 }
 
 /** Fields that somebody else keeps changing back, for one generation of the spec. */
@@ -67,7 +73,6 @@ interface Contest {
   readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
 }
 
-const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
@@ -83,24 +88,7 @@ export class InProcessStates {
   of(uid: string): InProcess {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
-    const fresh: InProcess = {
-      notes: {},
-      wrote: undefined,
-      journalSeen: undefined,
-      journal: undefined,
-      unwritten: undefined,
-      askedAt: undefined,
-      newSince: this.#clock.monotonic(),
-      looks: false,
-      heldBackAt: undefined,
-      marker: undefined,
-      failedCall: undefined,
-      failures: 0,
-      circumstances: undefined,
-      contest: { generation: -1, ...peace },
-      newsSince: undefined,
-      forced: undefined,
-    };
+    const fresh = new InProcess(this.#clock.monotonic());
     this.#byUid.set(uid, fresh);
     return fresh;
   }
@@ -281,4 +269,166 @@ export function noteCircumstances(
 export function recovered(inProcess: InProcess, now: number): void {
   const { failedCall } = inProcess;
   if (failedCall?.isNo === false) inProcess.failedCall = { ...failedCall, until: now };
+}
+
+// ---- subscriptions ---------------------------------------------------------------------------------------------
+//
+// Subscriptions: which objects a change in the service concerns.
+//
+// Guarantees: a list is polled exactly while some object's last reconcile used it; an object that used one item is
+// reconciled when that item changes, one that used the whole list at any change.
+
+/** What one reconcile used of one read: single ids, or everything. */
+interface Use {
+  readonly ids: string[];
+  all: boolean;
+}
+
+/** What one reconcile used, by the key of the read. */
+type Looked = Map<string, Use & { readonly read: Read }>;
+
+interface Followed {
+  readonly read: Read;
+  readonly unfollow: () => void;
+  readonly uses: Map<string, Use>;
+}
+
+/** A view that records which reads and items are used. */
+export class RecordingView implements View {
+  readonly looked: Looked = new Map();
+  readonly service: Service;
+  readonly #freshSince: number;
+
+  /** Hides lists that began before `freshSince`, the time of a `reconcile-at`. */
+  constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
+    this.service = service;
+    this.#freshSince = freshSince;
+  }
+
+  all<Item>(read: Read<Item>): Snapshot<Item> | undefined {
+    this.#look(read).all = true;
+    return this.#snapshot(read);
+  }
+
+  one<Item>(read: Read<Item>, id: string): { snapshot: Snapshot<Item>; item: Item | undefined } | undefined {
+    const { ids } = this.#look(read);
+    if (!ids.includes(id)) ids.push(id);
+    const snapshot = this.#snapshot(read);
+    return snapshot === undefined ? undefined : { snapshot, item: snapshot.items.get(id) };
+  }
+
+  group<Item>(read: Read<Item>, group: string): { snapshot: Snapshot<Item>; items: readonly Item[] } | undefined {
+    const found = this.one(read, groupId(group));
+    if (found === undefined) return undefined;
+    const items = [...found.snapshot.items.values()].filter((item) => read.groupOf?.(item) === group);
+    return { snapshot: found.snapshot, items };
+  }
+
+  /** The polled reads that were looked at and not listed since `at`. */
+  polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
+    const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
+    const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);
+    return old.map(({ read }) => read.key);
+  }
+
+  /** The rate-limited reads that were looked at, and were neither listed nor failed since `at`. */
+  rateLimitedBefore(at: number): readonly Read[] {
+    const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
+    return limited.filter((read) => {
+      const [snapshot, problem] = [this.service.snapshot(read), this.service.problem(read)];
+      return (snapshot?.begunAt ?? at - 1) < at && (problem?.at ?? at - 1) < at;
+    });
+  }
+
+  /** True when something that was looked at shows this id in a list that began after `at`. */
+  shownAfter(at: number, id: string): boolean {
+    return [...this.looked.values()].some(({ read }) => {
+      const snapshot = this.service.snapshot(read);
+      return snapshot !== undefined && snapshot.begunAt > at && snapshot.items.has(id);
+    });
+  }
+
+  #snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
+    const snapshot = this.service.snapshot(read);
+    return snapshot !== undefined && snapshot.begunAt >= this.#freshSince ? snapshot : undefined;
+  }
+
+  problem(read: Read): ReadProblem | undefined {
+    if (!this.looked.has(read.key)) this.#look(read).all = true;
+    return this.service.problem(read);
+  }
+
+  #look(read: Read): Use {
+    const known = this.looked.get(read.key) ?? { read, ids: [], all: false };
+    this.looked.set(read.key, known);
+    return known;
+  }
+}
+
+/** Follows a read, and follows it anew when its interval changed. */
+function following(known: Followed | undefined, service: Service, read: Read): Followed {
+  if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
+  const unfollow = service.follow(read);
+  known?.unfollow();
+  return { read, unfollow, uses: known?.uses ?? new Map() };
+}
+
+export class Subscriptions {
+  readonly #byService = new Map<Service, Map<string, Followed>>();
+  readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
+
+  /** Subscribes an object to what its newest reconcile looked at, and to nothing else. */
+  replace(object: string, service: Service, looked: Looked): void {
+    const before = this.#byObject.get(object);
+    const reads = [...looked.values()].map(({ read, ids, all }) => this.#add(object, service, read, { ids, all }));
+    this.#byObject.set(object, { service, reads });
+    for (const key of before?.reads ?? [])
+      if (before !== undefined && (before.service !== service || !looked.has(key)))
+        this.#remove(object, before.service, key);
+  }
+
+  drop(object: string): void {
+    const before = this.#byObject.get(object);
+    this.#byObject.delete(object);
+    for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
+  }
+
+  /** The objects that a finished list concerns; all subscribers when the read turned from working to failing or back. */
+  concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): readonly string[] {
+    const followed = this.#byService.get(service)?.get(key);
+    if (followed === undefined || (!turned && changed.size === 0)) return [];
+    const concerned = [...followed.uses].filter(
+      ([, { ids, all }]) => turned || all || ids.some((id) => changed.has(id)),
+    );
+    return concerned.map(([object]) => object);
+  }
+
+  /** The subscribers of a read, with the ids that they use. */
+  usersOf(service: Service, key: string): Pick<Followed, 'read' | 'uses'> | undefined {
+    return this.#byService.get(service)?.get(key);
+  }
+
+  /** Every read of a service that has subscribers. */
+  readsOf(service: Service): readonly Read[] {
+    return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
+  }
+
+  /** Returns the key of the read as it was followed first: objects that use one list keep one copy of it. */
+  #add(object: string, service: Service, read: Read, use: Use): string {
+    const reads = this.#byService.get(service) ?? new Map<string, Followed>();
+    this.#byService.set(service, reads);
+    const followed = following(reads.get(read.key), service, read);
+    reads.set(followed.read.key, followed);
+    followed.uses.set(object, use);
+    return followed.read.key;
+  }
+
+  #remove(object: string, service: Service, key: string): void {
+    const reads = this.#byService.get(service);
+    const followed = reads?.get(key);
+    if (followed?.uses.delete(object) !== true || followed.uses.size > 0) return;
+    followed.unfollow();
+    reads?.delete(key);
+    if (reads?.size === 0) this.#byService.delete(service);
+  }
 }

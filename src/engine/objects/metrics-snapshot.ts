@@ -2,34 +2,10 @@ import { accountLabel, readyIn, type Stored } from './stored.ts';
 import type { ObjectMeta } from '../ports.ts';
 
 /** Counts over all objects, for metrics. */
-export interface MetricsSnapshot {
-  readonly objects: readonly {
-    readonly kind: string;
-    readonly ready: string;
-    readonly reason: string;
-    readonly count: number;
-  }[];
-  readonly drifted: ReadonlyMap<string, number>;
-  /** Every condition but Ready, which `objects` has. */
-  readonly conditions: readonly {
-    readonly kind: string;
-    readonly type: string;
-    readonly status: string;
-    readonly reason: string;
-    readonly count: number;
-  }[];
-  /** The age of the newest failed request, by kind. */
-  readonly newestFailureSeconds: ReadonlyMap<string, number>;
-  /** The users and the orphans of each account, as its status has them. */
-  readonly accounts: readonly { readonly account: string; readonly resources: number; readonly orphans: number }[];
-  /** Calls with an open journal entry, by operation. */
-  readonly doubts: readonly { readonly kind: string; readonly operation: string; readonly count: number }[];
-  /** Zero when no call is in doubt. */
-  readonly oldestDoubtSeconds: number;
-}
+export type MetricsSnapshot = ReturnType<typeof metricsSnapshot>;
 
 /** Counts the objects by their conditions. */
-export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number): MetricsSnapshot {
+export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
   const all = [...entries];
   const conditions = all.flatMap(({ kind, status }) =>
     status.conditions.map(({ type, status: is, reason }) => ({ kind: kind.kind, type, status: is, reason })),
@@ -55,12 +31,17 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number): Metr
       }),
     ),
     drifted: new Map(counted(drifted.map(({ kind }) => ({ kind }))).map(({ kind, count }) => [kind, count])),
+    // Every condition but Ready, which `objects` has.
     conditions: counted(conditions.filter(({ type }) => type !== 'Ready')),
+    // The age of the newest failed request, by kind.
     newestFailureSeconds,
+    // The users and the orphans of each account, as its status has them.
     accounts: all.flatMap(({ kind, object, status }) =>
       kind.life === 'account' ? [usedAs(object.metadata, status.memory.facts)] : [],
     ),
+    // Calls with an open journal entry, by operation.
     doubts: counted(doubts.map(({ kind, operation }) => ({ kind, operation }))),
+    // Zero when no call is in doubt.
     oldestDoubtSeconds: (wallMs - Math.min(wallMs, ...doubts.map(({ startedMs }) => startedMs))) / 1_000,
   };
 }
@@ -82,7 +63,7 @@ function stalledSince(conditions: Stored['status']['conditions']): number | unde
   return stalled === undefined ? undefined : Date.parse(stalled.lastTransitionTime);
 }
 
-function usedAs(meta: ObjectMeta, facts: unknown): MetricsSnapshot['accounts'][number] {
+function usedAs(meta: ObjectMeta, facts: unknown) {
   const { counts = [], orphans = [] } = facts as {
     counts?: readonly { total: number }[];
     orphans?: readonly unknown[];

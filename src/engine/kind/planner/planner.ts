@@ -19,7 +19,7 @@ import {
   type Difference,
 } from './compare.ts';
 import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
-import { denied, lookAfterDenial, lookTwice, namesake, readOf, type Look } from './observe.ts';
+import { denied, lookAfterDenial, lookTwice, namesake, readOf, sightLost, type Look } from './observe.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan } from './plan.ts';
@@ -81,7 +81,11 @@ function shownOf(plan: ObjectPlan, pass: Pass): Showing {
 }
 
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
-  const found = afterDoubt(plan, pass, id) ?? look(plan, pass, id);
+  // The answer to a change was lost: only what was read after it says whether the change is still to be made.
+  const { doubtAt, deniedAt, corrected } = pass.notes;
+  const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
+  if (doubtful !== undefined) return doubtful;
+  const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') return gone(plan, pass, id);
   const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
@@ -94,12 +98,13 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const reports = plan.lifecycle(pass.spec).drift === 'Report';
   const changed = { ...(!reports && difference.differing), ...difference.unsent };
   if (Object.keys(changed).length > 0) {
-    const { deniedAt } = pass.notes;
     const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt, id);
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
-  const unconfirmed = confirm(plan, pass, id);
+  // The newest correction of drift is looked for by reads that begin after it.
+  const { wrote } = pass;
+  const unconfirmed = corrected === undefined || wrote === undefined ? undefined : readSince(plan, pass, id, wrote.at);
   if (unconfirmed !== undefined) return unconfirmed;
   const { generation, unshown } = pass.memory.applied ?? {};
   if (difference.rerecord || unshown === true || generation !== pass.subject.generation) {
@@ -156,29 +161,12 @@ export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
 }
 
-/** The newest correction of drift is looked for by reads that begin after it: undefined once they have shown it. */
-function confirm(plan: ObjectPlan, pass: Pass, id: string): Step | undefined {
-  const { wrote, notes } = pass;
-  if (notes['corrected'] === undefined || wrote === undefined) return undefined;
-  const reads = [plan.list(pass), ...(plan.alsoReads?.(pass, id) ?? [])];
-  const older = reads.find((read) => (pass.view.all(read)?.begunAt ?? wrote.at) < wrote.at);
-  return older && readOf(pass, older, wrote.at);
-}
-
-/** The answer to a change was lost: only what was read after it says whether the change is still to be made. */
-function afterDoubt(
-  plan: ObjectPlan,
-  pass: Pass,
-  id: string,
-): { readonly is: 'unclear'; readonly step: Step } | undefined {
-  const { doubtAt } = pass.notes;
-  if (doubtAt === undefined) return undefined;
+/** The step until what is read of an object was begun at or after this time; undefined once it was. */
+function readSince(plan: ObjectPlan, pass: Pass, id: string, at: number): Step | undefined {
   const list = plan.list(pass);
-  const seen = pass.view.one(list, id);
-  if (seen === undefined) return undefined;
-  if (seen.snapshot.begunAt < doubtAt) return { is: 'unclear', step: readOf(pass, list, doubtAt) };
-  const older = plan.alsoReads?.(pass, id).find((read) => (pass.view.all(read)?.begunAt ?? doubtAt) < doubtAt);
-  return older && { is: 'unclear', step: readOf(pass, older, doubtAt) };
+  if ((pass.view.one(list, id)?.snapshot.begunAt ?? at) < at) return readOf(pass, list, at);
+  const older = plan.alsoReads?.(pass, id).find((read) => (pass.view.all(read)?.begunAt ?? at) < at);
+  return older && readOf(pass, older, at);
 }
 
 function correct(
@@ -250,14 +238,8 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
       note: { ...pass.notes, provedGone: 1 },
     };
   }
-  if (pass.account.frozen !== undefined) {
-    return {
-      is: 'wait',
-      reason: 'VisibilityLost',
-      message: pass.account.frozen,
-      note: { ...pass.notes, provedGone: 1 },
-    };
-  }
+  const lost = sightLost(pass);
+  if (lost !== undefined) return { ...lost, note: { ...pass.notes, provedGone: 1 } };
   // Write the proof to status at once, so that later passes need not prove it again.
   return {
     is: 'wait',
