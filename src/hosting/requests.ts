@@ -1,12 +1,12 @@
 /** All requests and reads of the service: one builder per endpoint, named after its path, and one per read. */
-import { alertBodies } from './api/alerts.ts';
-import { appBodies } from './api/apps.ts';
-import { contactPointBodies } from './api/contact-points.ts';
-import { disasterReadinessBodies } from './api/disaster-readiness.ts';
-import type { BodySchemas } from './api/endpoint.ts';
-import { environmentBodies } from './api/environments.ts';
-import { memberAccessBodies } from './api/member-access.ts';
-import { solutionBodies } from './api/solutions.ts';
+import type { z } from 'zod';
+import { alertEndpoints } from './api/alerts.ts';
+import { appEndpoints } from './api/apps.ts';
+import { contactPointEndpoints } from './api/contact-points.ts';
+import { disasterReadinessEndpoints } from './api/disaster-readiness.ts';
+import { environmentEndpoints } from './api/environments.ts';
+import { memberAccessEndpoints } from './api/member-access.ts';
+import { solutionEndpoints } from './api/solutions.ts';
 
 export * from './api/alerts.ts';
 export * from './api/apps.ts';
@@ -17,12 +17,16 @@ export * from './api/member-access.ts';
 export * from './api/solutions.ts';
 
 /** The schema of each endpoint's body; the transport sends nothing else. */
-export const bodySchemas: BodySchemas = {
-  ...appBodies,
-  ...environmentBodies,
-  ...solutionBodies,
-  ...memberAccessBodies,
-  ...contactPointBodies,
-  ...alertBodies,
-  ...disasterReadinessBodies,
-};
+export const bodySchemas: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  [
+    appEndpoints,
+    environmentEndpoints,
+    solutionEndpoints,
+    memberAccessEndpoints,
+    contactPointEndpoints,
+    alertEndpoints,
+    disasterReadinessEndpoints,
+  ]
+    .flat()
+    .map(({ endpoint, schema }) => [endpoint, schema]),
+);

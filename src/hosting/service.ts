@@ -14,14 +14,12 @@ import type {
   Request,
   SendOptions,
   Urgency,
-  ListListener,
 } from '../engine/ports.ts';
-import { Secret } from '../base/json.ts';
-import { Credential, type Budget } from './credential.ts';
-import { openHosts, type HostRules, type BaseUrl } from './wire/hosts.ts';
+import { Credential } from './credential.ts';
+import { checkBaseUrl, type HostRules, type BaseUrl } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';
 import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
-import { Mirror } from './mirror/mirror.ts';
+import { Mirror, type MirrorSurroundings } from './mirror/mirror.ts';
 import { outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 
 /** The parts that hosting is built from. */
@@ -64,54 +62,46 @@ function sharing<Value>(end: (value: Value) => Promise<void>) {
 /** The hosting layer at work. */
 export function openHosting(options: HostingOptions): Hosting {
   const { clock, entropy, metrics } = options;
-  const hosts = openHosts(options.hostRules);
   const resolve = openNames({ clock });
   const credentialFor = sharing<Credential>(() => Promise.resolve());
   const wireFor = sharing<OpenWire>((wire) => wire.close());
   const given = options.wire;
   return {
     open: (settings, onList, onThrottled) => {
-      const base = hosts.check(settings.baseUrl.trim());
+      const base = checkBaseUrl(settings.baseUrl.trim(), options.hostRules);
       if ('refused' in base) return base;
-      const token = settings.token.reveal().trim();
-      const key = createHash('sha256').update(`${base.origin}\n${token}`).digest('hex');
+      const token = settings.token.trimmed();
+      const key = createHash('sha256').update(`${base.origin}\n${token.reveal()}`).digest('hex');
       const wire = wireFor(`${key}\n${settings.caBundle ?? ''}`, () =>
-        given === undefined ? openUndiciWire(hosts, resolve) : { wire: given, close: () => Promise.resolve() },
+        given === undefined
+          ? openUndiciWire(options.hostRules, resolve)
+          : { wire: given, close: () => Promise.resolve() },
       );
       const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
       credential.value.reopen();
-      const trimmed: ServiceSettings = { ...settings, token: new Secret(token) };
-      const shared = { wire: wire.value.wire, credential: credential.value };
-      const around = { ...options, base, ...shared };
+      const around = { ...options, base, wire: wire.value.wire, credential: credential.value };
       const deaf = credential.value.onThrottled(() => onThrottled?.(service));
       const release = async (): Promise<void> => {
         deaf();
         await Promise.all([wire.release(), credential.release()]);
       };
-      const service: Service = openService(trimmed, around, (event) => onList({ service, ...event }), release);
+      const tell: MirrorSurroundings['onList'] = (key, changed, problem) => onList({ service, key, changed, problem });
+      const service: Service = openService({ ...settings, token }, around, tell, release);
       return service;
     },
   };
 }
 
 /** The parts that a service is built from. */
-interface ServiceSurroundings {
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
-  readonly metrics: Metrics;
+interface ServiceSurroundings extends HostingOptions {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
-  /** How long a call that changes something may take; a read may take a third of it. */
-  readonly callMs: number;
 }
 
 function isSlowedDown(seen: Seen): boolean {
   return seen.was === 'answer' && (seen.status === 429 || seen.status === 425);
 }
-
-type Listing = Omit<Parameters<ListListener>[0], 'service'>;
 
 /** The account that a request names, wherever it does. */
 function accountIn(request: Request): unknown {
@@ -122,7 +112,7 @@ function accountIn(request: Request): unknown {
 function openService(
   settings: ServiceSettings,
   around: ServiceSurroundings,
-  onList: (listing: Listing) => void,
+  onList: MirrorSurroundings['onList'],
   release: () => Promise<void>,
 ): Service {
   const { clock, credential } = around;
@@ -142,12 +132,11 @@ function openService(
       credential.exchange(transport, request, { urgency, leaveQueue: closing.signal, signal: closing.signal }),
     pollMs: settings.pollSeconds * 1000,
     listsAtOnce: Math.max(settings.concurrency, 1),
-    onList: (key, changed, problem) => onList({ key, changed, problem }),
+    onList,
   });
 
-  const { budget } = credential;
   const { name: account } = settings;
-  const stopGauges = account === undefined ? undefined : startGauges({ ...around, account, mirror, budget });
+  const stopGauges = account === undefined ? undefined : startGauges(account, mirror, around);
 
   const sent = async (request: Request, options: SendOptions): Promise<Outcome> => {
     const named = accountIn(request);
@@ -167,12 +156,7 @@ function openService(
     const again = options.deadline !== undefined && isSlowedDown(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
-    const outcome = outcomeOf(
-      request.effect,
-      seen,
-      heldUntil === undefined ? undefined : heldUntil - clock.monotonic(),
-    );
-    return outcome;
+    return outcomeOf(request.effect, seen, heldUntil === undefined ? undefined : heldUntil - clock.monotonic());
   };
 
   return {
@@ -217,20 +201,13 @@ function openService(
 
 const everyMs = 15_000;
 
-/** The parts that gauges are read from, and where they are set. */
-interface Measured {
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly account: string;
-  readonly mirror: Mirror;
-  readonly budget: Budget;
-}
-
 /**
  * Sets an account's gauges every 15 s: the age of its data and the use of its budget. The returned function ends that and
  * removes them; a gauge that is not set again is removed as well.
  */
-function startGauges({ clock, metrics, account, mirror, budget }: Measured): () => void {
+function startGauges(account: string, mirror: Mirror, around: ServiceSurroundings): () => void {
+  const { clock, metrics } = around;
+  const { budget } = around.credential;
   let grantedBefore = budget.granted();
   let cancel = (): void => undefined;
   let withdraw = new Map<string, () => void>();

@@ -17,7 +17,7 @@ import {
   type Log,
   type Resource,
 } from '../engine/ports.ts';
-import { pause, within } from './deadline.ts';
+import { pause, within } from './unavailable.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
 
@@ -236,14 +236,8 @@ function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
 /** Cuts a text to so many bytes of UTF-8, which the API server counts, without splitting a character. */
 export function cutToBytes(text: string, mostBytes: number): string {
   if (Buffer.byteLength(text) <= mostBytes) return text;
-  let bytes = Buffer.byteLength('…');
-  let kept = '';
-  for (const character of text) {
-    bytes += Buffer.byteLength(character);
-    if (bytes > mostBytes) break;
-    kept += character;
-  }
-  return `${kept}…`;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(mostBytes - Buffer.byteLength('…')));
+  return `${text.slice(0, read)}…`;
 }
 
 /** The size of the buckets; the keys that were used least recently are forgotten. */

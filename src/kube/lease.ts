@@ -22,7 +22,7 @@ import { type KubeWire, textOf, type Unchecked } from './client/parse.ts';
 import { microTime, type Clock, type Entropy } from '../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, type Resource } from '../engine/ports.ts';
 import { compareVersions, isRecord } from '../base/json.ts';
-import { pause, within } from './deadline.ts';
+import { pause, within } from './unavailable.ts';
 
 /** Durations of the election; the defaults are those of Kubernetes' own components. */
 export interface LeasePace {

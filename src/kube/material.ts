@@ -3,7 +3,8 @@
  *
  * Values are read when they are needed and kept for a second, so that a hundred resources of one Secret cost one read. Where watching
  * is allowed, a watch of metadata shows which objects changed, and what was kept of them is dropped, also when the read was still under
- * way. Where it is not allowed, the objects in use are read again in rounds.
+ * way. Where it is not allowed, the objects in use are read again every minute: a change, creation or deletion is noticed within one
+ * round, and an object that nobody uses any more is not read.
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord, Secret } from '../base/json.ts';
@@ -11,20 +12,23 @@ import type { Clock, Entropy } from '../base/time.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
 import { Reflector } from './reflector.ts';
 import type { Unchecked } from './client/parse.ts';
-import { within } from './deadline.ts';
+import { within } from './unavailable.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
 
 const readMs = 45_000;
 const keepMs = 1_000;
+const everyMs = 60_000;
 
-/** A Secret or ConfigMap that changed. */
+/** A Secret or ConfigMap, such as one that changed. */
 export interface MaterialChange {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
   readonly name: string;
 }
+
+const resources = { Secret: secretResource, ConfigMap: configMapResource } as const;
 
 export interface MaterialOptions {
   readonly api: KubeApi;
@@ -52,30 +56,30 @@ export class KubeMaterial implements Material {
   readonly #kept = new Map<string, Kept>();
   /** The watches, for health; none when watching is off. */
   readonly reflectors: readonly Reflector[];
-  readonly #rounds: MaterialRounds | undefined;
+  /** Without watches: the versions that the users of objects have seen, by key; undefined for an object that did not exist. */
+  readonly #seen = new Map<string, { readonly asked: MaterialChange; version: string | undefined }>();
+  #cancelRound: () => void = () => undefined;
+  #stopped = false;
 
   constructor(options: MaterialOptions) {
     this.#options = options;
-    this.reflectors =
-      options.watch === 'off'
-        ? []
-        : [this.#watch('Secret', secretResource), this.#watch('ConfigMap', configMapResource)];
-    this.#rounds = options.watch === 'off' ? this.#askInRounds() : undefined;
+    this.reflectors = options.watch === 'off' ? [] : [this.#watch('Secret'), this.#watch('ConfigMap')];
   }
 
   start(): void {
     for (const reflector of this.reflectors) reflector.start();
-    this.#rounds?.start();
+    if (this.#options.watch === 'off') this.#planRound();
   }
 
   async stop(): Promise<void> {
-    this.#rounds?.stop();
+    this.#stopped = true;
+    this.#cancelRound();
     await Promise.all(this.reflectors.map((reflector) => reflector.stop()));
     this.#kept.clear();
   }
 
   async secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined> {
-    const object = await this.#read(secretResource, namespace, name);
+    const object = await this.#read({ kind: 'Secret', namespace, name });
     if (object === undefined) return undefined;
     const { data }: Unchecked<V1Secret> = object;
     const texts = textsOf(data, (text) => Buffer.from(text, 'base64').toString('utf8'));
@@ -83,62 +87,78 @@ export class KubeMaterial implements Material {
   }
 
   async configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {
-    const object = await this.#read(configMapResource, namespace, name);
+    const object = await this.#read({ kind: 'ConfigMap', namespace, name });
     const { data }: Unchecked<V1ConfigMap> = object ?? {};
     return object === undefined ? undefined : textsOf(data, (text) => text);
   }
 
-  /** Drops what is kept of one object, so that the next read asks the API server. */
-  forget(kind: MaterialChange['kind'], namespace: string, name: string): void {
-    const { plural } = kind === 'Secret' ? secretResource : configMapResource;
-    this.#kept.delete(keyOf(plural, namespace, name));
-  }
-
-  #read(resource: Resource, namespace: string, name: string): Promise<KubeObject | undefined> {
-    const { api, clock } = this.#options;
-    const key = keyOf(resource.plural, namespace, name);
+  #read(asked: MaterialChange): Promise<KubeObject | undefined> {
+    const { clock, watch } = this.#options;
+    const key = keyOf(asked);
     const known = this.#kept.get(key);
     if (known !== undefined && clock.monotonic() < known.until) return known.value;
-    const title = `reading ${resource.plural} ${namespace}/${name}`;
-    const value = within(clock, readMs, api.get(resource, namespace, name), title);
+    const value = this.#get(asked, 'reading');
     const kept: Kept = { value, until: Number.POSITIVE_INFINITY };
     this.#kept.set(key, kept);
     const drop = (): void => {
       if (this.#kept.get(key) === kept) this.#kept.delete(key);
     };
     value.then((object) => {
-      this.#rounds?.read(key, { resource, namespace, name }, object?.metadata.resourceVersion);
+      const version = object?.metadata.resourceVersion;
+      // The first one: a newer one that was read for another object must still be reported to earlier users.
+      if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
       kept.until = clock.monotonic() + keepMs;
       clock.after(keepMs, drop);
     }, drop);
     return value;
   }
 
-  #askInRounds(): MaterialRounds {
-    const { api, clock, entropy, isUsed, onChanged } = this.#options;
-    const changeOf = ({ resource, namespace, name }: Asked): MaterialChange => ({
-      kind: resource.plural === secretResource.plural ? 'Secret' : 'ConfigMap',
-      namespace,
-      name,
-    });
-    return new MaterialRounds({
-      api,
-      clock,
-      entropy,
-      isUsed: (asked) => isUsed(changeOf(asked)),
-      onChanged: (asked) => {
-        const change = changeOf(asked);
-        this.forget(change.kind, change.namespace, change.name);
-        onChanged(change);
-      },
+  #get({ kind, namespace, name }: MaterialChange, doing: string): Promise<KubeObject | undefined> {
+    const { api, clock } = this.#options;
+    const resource = resources[kind];
+    const title = `${doing} ${resource.plural} ${namespace}/${name}`;
+    return within(clock, readMs, api.get(resource, namespace, name), title);
+  }
+
+  /** Drops what is kept of an object, so that the next read asks the API server; what a first list shows is no news. */
+  #changed(change: MaterialChange, isNews: boolean): void {
+    this.#kept.delete(keyOf(change));
+    if (isNews) this.#options.onChanged(change);
+  }
+
+  /** Reads the objects in use again in a minute; one that nobody uses any more is forgotten. */
+  #planRound(): void {
+    const { clock, entropy } = this.#options;
+    if (this.#stopped) return;
+    this.#cancelRound = clock.after(everyMs * (0.9 + entropy.fraction() / 5), () => {
+      const again = (): void => this.#planRound();
+      this.#round().then(again, again);
     });
   }
 
-  #watch(kind: MaterialChange['kind'], resource: Resource): Reflector {
-    const { api, clock, entropy, log, troubles, namespace, onChanged, onRewind } = this.#options;
+  async #round(): Promise<void> {
+    for (const [key, seen] of this.#seen) {
+      if (this.#stopped) return;
+      if (!this.#options.isUsed(seen.asked)) {
+        this.#seen.delete(key);
+        continue;
+      }
+      // A failed read is repeated in the next round; resources that need the object report the failure themselves.
+      const found = await this.#get(seen.asked, 'asking again for').then(
+        (object) => ({ version: object?.metadata.resourceVersion }),
+        () => undefined,
+      );
+      if (found === undefined || found.version === seen.version) continue;
+      seen.version = found.version;
+      this.#changed(seen.asked, true);
+    }
+  }
+
+  #watch(kind: MaterialChange['kind']): Reflector {
+    const { api, clock, entropy, log, troubles, namespace, onRewind } = this.#options;
     return new Reflector({
       api,
-      resource,
+      resource: resources[kind],
       clock,
       entropy,
       log,
@@ -149,10 +169,9 @@ export class KubeMaterial implements Material {
       ...(onRewind !== undefined && { onRewind }),
       onEvent: (event) => {
         const { metadata } = event.object;
+        const isNews = event.is === 'gone' || !event.initial;
         if (metadata.namespace === undefined) return;
-        this.forget(kind, metadata.namespace, metadata.name);
-        const initial = event.is === 'applied' && event.initial;
-        if (!initial) onChanged({ kind, namespace: metadata.namespace, name: metadata.name });
+        this.#changed({ kind, namespace: metadata.namespace, name: metadata.name }, isNews);
       },
     });
   }
@@ -168,8 +187,8 @@ function onlyIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   };
 }
 
-function keyOf(plural: string, namespace: string, name: string): string {
-  return `${plural}/${namespace}/${name}`;
+function keyOf({ kind, namespace, name }: MaterialChange): string {
+  return `${kind}/${namespace}/${name}`;
 }
 
 function textsOf(data: unknown, decode: (text: string) => string): ReadonlyMap<string, string> {
@@ -177,85 +196,4 @@ function textsOf(data: unknown, decode: (text: string) => string): ReadonlyMap<s
   if (!isRecord(data)) return texts;
   for (const [key, text] of Object.entries(data)) if (typeof text === 'string') texts.set(key, decode(text));
   return texts;
-}
-
-const everyMs = 60_000;
-
-/** One object that is read again. */
-interface Asked {
-  readonly resource: Resource;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-interface RoundsOptions {
-  readonly api: Pick<KubeApi, 'get'>;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly isUsed: (asked: Asked) => boolean;
-  readonly onChanged: (asked: Asked) => void;
-}
-
-/**
- * Rereads the Secrets and ConfigMaps in use every minute, for operators that may not watch them.
- *
- * Guarantees: a change, creation or deletion is noticed within one round; an object that nobody uses any more is not read.
- */
-class MaterialRounds {
-  readonly #options: RoundsOptions;
-  /** The version that its users have seen, by key; undefined when the object did not exist. */
-  readonly #known = new Map<string, { readonly asked: Asked; version: string | undefined }>();
-  #cancel: () => void = () => undefined;
-  #stopped = false;
-
-  constructor(options: RoundsOptions) {
-    this.#options = options;
-  }
-
-  start(): void {
-    const { clock, entropy } = this.#options;
-    if (this.#stopped) return;
-    this.#cancel = clock.after(everyMs * (0.9 + entropy.fraction() / 5), () => {
-      this.#round().then(
-        () => this.start(),
-        () => this.start(),
-      );
-    });
-  }
-
-  stop(): void {
-    this.#stopped = true;
-    this.#cancel();
-  }
-
-  /**
-   * Remembers the first version that was read. A newer one read for another object must still be reported to earlier users.
-   */
-  read(key: string, asked: Asked, version: string | undefined): void {
-    if (!this.#known.has(key)) this.#known.set(key, { asked, version });
-  }
-
-  async #round(): Promise<void> {
-    const { isUsed } = this.#options;
-    for (const [key, known] of this.#known) {
-      if (this.#stopped) return;
-      if (isUsed(known.asked)) await this.#look(known);
-      else this.#known.delete(key);
-    }
-  }
-
-  async #look(known: { readonly asked: Asked; version: string | undefined }): Promise<void> {
-    const { api, clock, onChanged } = this.#options;
-    const { resource, namespace, name } = known.asked;
-    const title = `asking again for ${resource.plural} ${namespace}/${name}`;
-    const read = within(clock, readMs, api.get(resource, namespace, name), title);
-    // A failed read is repeated in the next round; resources that need the object report the failure themselves.
-    const found = await read.then(
-      (object) => ({ version: object?.metadata.resourceVersion }),
-      () => undefined,
-    );
-    if (found === undefined || found.version === known.version) return;
-    known.version = found.version;
-    onChanged(known.asked);
-  }
 }

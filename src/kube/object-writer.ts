@@ -17,7 +17,7 @@ import {
   type Resource,
   type Written,
 } from '../engine/ports.ts';
-import { pause, within } from './deadline.ts';
+import { pause, within } from './unavailable.ts';
 
 const answerMs = 45_000;
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };

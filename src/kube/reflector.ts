@@ -13,13 +13,12 @@
  * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than before. `onRewind` is
  *   called, unless another reflector noticed first, and every object of the new list is emitted again.
  *
- * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (deadline.ts).
+ * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (unavailable.ts).
  *
  * A restored etcd that has already passed the version seen here, and lacks only whole objects, cannot be told from the old one here;
  * the lease, which is written every two seconds, shows it.
  */
 import {
-  type Cache,
   type CacheEvent,
   type KubeApi,
   KubeError,
@@ -33,7 +32,7 @@ import {
 import { Backoff, type BackoffShape, type Clock, type Entropy } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
 import { compareVersions } from '../base/json.ts';
-import { linked, pause, SilenceError, within, withWatchDeadline } from './deadline.ts';
+import { pause, SilenceError, within, withWatchDeadline } from './unavailable.ts';
 
 /** Sizes and durations of a reflector; the defaults are for production. */
 export interface ReflectorPace {
@@ -89,7 +88,8 @@ function selectionOf({
   };
 }
 
-export class Reflector implements Cache {
+export class Reflector {
+  /** Resolves after the first complete list. */
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions;
   readonly #pace: ReflectorPace;
@@ -136,10 +136,6 @@ export class Reflector implements Cache {
 
   get isSynced(): boolean {
     return this.#isSynced;
-  }
-
-  get size(): number {
-    return this.#cache.size;
   }
 
   get(namespace: string | undefined, name: string): KubeObject | undefined {
@@ -301,9 +297,9 @@ export class Reflector implements Cache {
     const resourceVersion = this.#seen;
     if (resourceVersion === undefined) throw new Relist('start');
     const startedAt = clock.monotonic();
-    const { controller, release } = linked(this.#stop.signal);
+    const controller = new AbortController();
     this.#watching = controller;
-    const { signal } = controller;
+    const signal = AbortSignal.any([controller.signal, this.#stop.signal]);
     const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
     const what = `watching ${resource.plural}`;
     const probe = () => this.#probe();
@@ -316,7 +312,6 @@ export class Reflector implements Cache {
     } finally {
       this.#watching = undefined;
       controller.abort();
-      release();
     }
   }
 
@@ -406,10 +401,6 @@ function listReasonOf(error: unknown): ListReason | undefined {
 class ObjectCache {
   #objects = new Map<string, KubeObject>();
 
-  get size(): number {
-    return this.#objects.size;
-  }
-
   get(namespace: string | undefined, name: string): KubeObject | undefined {
     return this.#objects.get(keyOf(namespace, name));
   }
@@ -473,12 +464,7 @@ function keyOf(namespace: string | undefined, name: string): string {
 }
 
 /** A reflector, as health and metrics see it. */
-export interface Listener {
-  readonly name: string;
-  readonly isSynced: boolean;
-  lastHeardAt(): number | undefined;
-  problem(): string | undefined;
-}
+export type Listener = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
 
 /** A watch without events or bookmarks for this long is reported as silent. */
 const silentAfterMs = 180_000;

@@ -118,7 +118,7 @@ export const metricNames = {
 /** The usual resolution of 10 ms would cost more CPU than everything else that an operator at rest does. */
 const betweenLooksAtTheLoopMs = 1_000;
 
-const descriptions: ReadonlyMap<string, Description> = new Map(Object.entries(metricNames));
+const descriptions: Readonly<Record<string, Description>> = metricNames;
 
 /**
  * A registry that counts by name. A name that is not listed is a mistake of ours: tests hear of it through `onUnknown`, and in
@@ -126,42 +126,38 @@ const descriptions: ReadonlyMap<string, Description> = new Map(Object.entries(me
  */
 export class MetricRegistry {
   readonly #registry = new Registry();
-  readonly #counters = new Map<string, Counter>();
-  readonly #gauges = new Map<string, Gauge>();
-  readonly #histograms = new Map<string, Histogram>();
   readonly #onUnknown: (name: string) => void;
 
   constructor(defaults = true, onUnknown: (name: string) => void = () => undefined) {
     this.#onUnknown = onUnknown;
     if (defaults)
       collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: betweenLooksAtTheLoopMs });
-    for (const [name, { type, help, labels }] of Object.entries<Description>(metricNames)) {
+    for (const [name, { type, help, labels }] of Object.entries(descriptions)) {
       const config = { name, help, labelNames: [...labels], registers: [this.#registry] };
-      if (type === 'counter') this.#counters.set(name, new Counter(config));
-      else if (type === 'gauge') this.#gauges.set(name, new Gauge(config));
-      else this.#histograms.set(name, new Histogram({ ...config, buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30] }));
+      if (type === 'counter') new Counter(config);
+      else if (type === 'gauge') new Gauge(config);
+      else new Histogram({ ...config, buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30] });
     }
   }
 
   count(name: string, labels: Labels = {}, by = 1): void {
-    this.#with(this.#counters, name, labels, (counter) => counter.inc({ ...labels }, by));
+    this.#known(Counter, name, labels)?.inc({ ...labels }, by);
   }
 
   /** Without a value the series goes away. */
   gauge(name: string, labels: Labels, value: number | undefined): void {
-    this.#with(this.#gauges, name, labels, (gauge) => {
-      if (value === undefined) gauge.remove({ ...labels });
-      else gauge.set({ ...labels }, value);
-    });
+    const gauge = this.#known(Gauge, name, labels);
+    if (value === undefined) gauge?.remove({ ...labels });
+    else gauge?.set({ ...labels }, value);
   }
 
   observe(name: string, labels: Labels, value: number): void {
-    this.#with(this.#histograms, name, labels, (histogram) => histogram.observe({ ...labels }, value));
+    this.#known(Histogram, name, labels)?.observe({ ...labels }, value);
   }
 
   /** Forgets every series of a gauge, before it is stated anew. */
   resetGauge(name: string): void {
-    this.#with(this.#gauges, name, {}, (gauge) => gauge.reset());
+    this.#known(Gauge, name, {})?.reset();
   }
 
   /** The text that Prometheus scrapes. */
@@ -169,16 +165,11 @@ export class MetricRegistry {
     return this.#registry.metrics();
   }
 
-  #with<Metric>(
-    metrics: ReadonlyMap<string, Metric>,
-    name: string,
-    labels: Labels,
-    act: (metric: Metric) => void,
-  ): void {
-    const metric = metrics.get(name);
-    const described = descriptions.get(name);
-    const stray = Object.keys(labels).find((label) => described?.labels.includes(label) !== true);
-    if (metric === undefined || stray !== undefined) this.#onUnknown(stray === undefined ? name : `${name}{${stray}}`);
-    else act(metric);
+  #known<Metric>(type: abstract new (...config: never[]) => Metric, name: string, labels: Labels): Metric | undefined {
+    const metric: unknown = this.#registry.getSingleMetric(name);
+    const stray = Object.keys(labels).find((label) => descriptions[name]?.labels.includes(label) !== true);
+    if (metric instanceof type && stray === undefined) return metric;
+    this.#onUnknown(stray === undefined ? name : `${name}{${stray}}`);
+    return undefined;
   }
 }

@@ -1,7 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Read } from '../../src/engine/ports.ts';
 import * as b from '../../src/hosting/requests.ts';
 import { Secret } from '../../src/base/json.ts';
+
+const appsIn = b.appsOf('acc').items;
+const appEnvsIn = b.appEnvsOf('acc').items;
+const contactPointsIn = b.contactPointsOf('acc').items;
+const alertsIn = b.alertsOf('e').items;
+const sourcesIn = b.drSourcesOf('acc').items;
+const configurationsIn = b.drConfigurationsOf('acc').items;
+const pointsIn = b.drPointsOf('acc', 'cfg').items;
+const presetsIn = b.appPresetsOf().items;
+const solutionsIn = b.solutionsOf('acc').items;
+const appIn = theOneOf(b.appOf('a'));
+const alertIn = theOneOf(b.alertOf('al'));
+const contactPointIn = theOneOf(b.contactPointOf('cp'));
+const contactPointWithSecretsIn = theOneOf(b.contactPointWithSecretsOf('cp', undefined));
+const refreshedStateOf = theOneOf(b.alertStateOf('al', 1_000));
+const memberAccessIn = theOneOf(b.memberAccessOf('acc', 'm'));
+
+/** Reads the body of one object. */
+function theOneOf<Item>(read: Read<Item>): (body: unknown) => Item | undefined {
+  return (body) => read.items(body)?.[0];
+}
 
 const alert = { alertId: 'al', name: 'n', metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m' };
 const point = { contactPointId: 'cp', name: 'n', type: 'webhook' };
@@ -12,15 +34,15 @@ const recoveryPoint = { selectedOperationId: 'o', pointId: 'p', cutoffAt: '2026-
 
 describe('a list', () => {
   const lists = [
-    { name: 'apps', read: b.appsIn, field: 'apps', item: app, id: 'appId' },
-    { name: 'environments', read: b.appEnvsIn, field: 'appEnvs', item: environment, id: 'appEnvId' },
-    { name: 'contact points', read: b.contactPointsIn, field: 'contactPoints', item: point, id: 'contactPointId' },
-    { name: 'alerts', read: b.alertsIn, field: 'alerts', item: alert, id: 'alertId' },
-    { name: 'sources', read: b.sourcesIn, field: 'items', item: { sourceAppEnvId: 'e' }, id: 'sourceAppEnvId' },
-    { name: 'configurations', read: b.configurationsIn, field: 'items', item: configuration, id: 'configurationId' },
-    { name: 'points', read: b.pointsIn, field: 'items', item: recoveryPoint, id: 'pointId' },
-    { name: 'presets', read: b.presetsIn, field: 'presets', item: { name: 'CUSTOM' }, id: 'name' },
-    { name: 'solutions', read: b.solutionsIn, field: 'solutions', item: { solutionSlug: 's' }, id: 'solutionSlug' },
+    { name: 'apps', read: appsIn, field: 'apps', item: app, id: 'appId' },
+    { name: 'environments', read: appEnvsIn, field: 'appEnvs', item: environment, id: 'appEnvId' },
+    { name: 'contact points', read: contactPointsIn, field: 'contactPoints', item: point, id: 'contactPointId' },
+    { name: 'alerts', read: alertsIn, field: 'alerts', item: alert, id: 'alertId' },
+    { name: 'sources', read: sourcesIn, field: 'items', item: { sourceAppEnvId: 'e' }, id: 'sourceAppEnvId' },
+    { name: 'configurations', read: configurationsIn, field: 'items', item: configuration, id: 'configurationId' },
+    { name: 'points', read: pointsIn, field: 'items', item: recoveryPoint, id: 'pointId' },
+    { name: 'presets', read: presetsIn, field: 'presets', item: { name: 'CUSTOM' }, id: 'name' },
+    { name: 'solutions', read: solutionsIn, field: 'solutions', item: { solutionSlug: 's' }, id: 'solutionSlug' },
   ] as const;
 
   it.each(lists)(
@@ -83,9 +105,9 @@ describe('a list', () => {
 
 describe('one object', () => {
   it.each([
-    { read: b.appIn, bare: app, wrapped: { app } },
-    { read: b.alertIn, bare: alert, wrapped: { message: 'ok', alert } },
-    { read: b.contactPointIn, bare: point, wrapped: { message: 'ok', contactPoint: point } },
+    { read: appIn, bare: app, wrapped: { app } },
+    { read: alertIn, bare: alert, wrapped: { message: 'ok', alert } },
+    { read: contactPointIn, bare: point, wrapped: { message: 'ok', contactPoint: point } },
   ])('is read bare and wrapped', ({ read, bare, wrapped }) => {
     expect(read(bare)).toBeDefined();
     expect(read(wrapped)).toEqual(read(bare));
@@ -93,7 +115,7 @@ describe('one object', () => {
   });
 
   it('has dates with and without milliseconds, and none where they are none', () => {
-    const at = (createdAt: unknown): unknown => b.appsIn({ apps: [{ ...app, createdAt }] })?.[0]?.createdAtMs;
+    const at = (createdAt: unknown): unknown => appsIn({ apps: [{ ...app, createdAt }] })?.[0]?.createdAtMs;
 
     expect(at('2026-01-01T00:00:00.000Z')).toBe(Date.UTC(2026, 0, 1));
     expect(at('2026-01-01T00:00:00Z')).toBe(Date.UTC(2026, 0, 1));
@@ -101,7 +123,7 @@ describe('one object', () => {
   });
 
   it('has the contact points of an alert as ids, whichever way they are shown', () => {
-    const ids = (shown: object): unknown => b.alertIn({ ...alert, ...shown })?.contactPointIds;
+    const ids = (shown: object): unknown => alertIn({ ...alert, ...shown })?.contactPointIds;
 
     expect(ids({ contactPointIds: ['a', 'b'] })).toEqual(['a', 'b']);
     expect(ids({ contactPoints: [{ contactPointId: 'a', name: 'n', type: 'email' }] })).toEqual(['a']);
@@ -111,12 +133,12 @@ describe('one object', () => {
   it('wraps every text of a config that may be secret', () => {
     const config = { url: 'https://planted', password: 'planted', httpMethod: 'POST', deep: { x: ['planted'] }, n: 1 };
 
-    const read = b.contactPointWithSecretsIn({ contactPoint: { ...point, config } });
+    const read = contactPointWithSecretsIn({ contactPoint: { ...point, config } });
 
     expect(JSON.stringify(read)).not.toContain('planted');
     expect(read?.config?.['httpMethod']).toBe('POST');
     expect(read?.config?.['url']).toEqual(new Secret('https://planted'));
-    expect(b.contactPointWithSecretsIn(point)?.config).toBeUndefined();
+    expect(contactPointWithSecretsIn(point)?.config).toBeUndefined();
   });
 });
 
@@ -125,12 +147,12 @@ describe('what is shown of an answer', () => {
 
   it('is a word where a word belongs', () => {
     const statuses = ['RUNNING', 'deploy failed', 'v1.2-beta', '', forged, 'a/b', 'x'.repeat(65)].map(
-      (status) => b.appEnvsIn({ appEnvs: [{ ...environment, status }] })?.[0]?.status,
+      (status) => appEnvsIn({ appEnvs: [{ ...environment, status }] })?.[0]?.status,
     );
 
     expect(statuses).toEqual(['RUNNING', 'deploy failed', 'v1.2-beta', '', '(no word)', '(no word)', '(no word)']);
-    expect(b.refreshedStateOf({ state: forged, lastStateCheck: forged })).toEqual({ state: '(no word)' });
-    expect(b.contactPointsIn({ contactPoints: [{ ...point, type: forged }] })?.[0]?.type).toBe(forged);
+    expect(refreshedStateOf({ state: forged, lastStateCheck: forged })).toEqual({ state: '(no word)' });
+    expect(contactPointsIn({ contactPoints: [{ ...point, type: forged }] })?.[0]?.type).toBe(forged);
   });
 
   it('is a time where a time belongs', () => {
@@ -144,27 +166,27 @@ describe('what is shown of an answer', () => {
 
     const shown = times.map((nextSnapshotAt) => {
       const readiness = { cutoffAt: nextSnapshotAt };
-      const read = b.configurationsIn({ items: [{ ...configuration, nextSnapshotAt, readiness }] })?.[0];
+      const read = configurationsIn({ items: [{ ...configuration, nextSnapshotAt, readiness }] })?.[0];
       return [read?.nextSnapshotAt, read?.readiness?.cutoffAt];
     });
 
     const none = [undefined, undefined];
     expect(shown).toEqual([[times[0], times[0]], [times[1], times[1]], none, none, none]);
-    expect(b.pointsIn({ items: [{ ...recoveryPoint, cutoffAt: times[2] }] })).toBeUndefined();
+    expect(pointsIn({ items: [{ ...recoveryPoint, cutoffAt: times[2] }] })).toBeUndefined();
   });
 
   it.each(['https://signed.example/x?sig=1', 'a sentence', 'a\nb', '', 'x'.repeat(257)])(
     'is an id, which %j is not',
     (appId) => {
-      expect(b.appsIn({ apps: [app, { ...app, appId }] })).toBeUndefined();
-      expect(b.sourcesIn({ items: [{ sourceAppEnvId: 'e', appId }] })).toMatchObject([{ appId: undefined }]);
+      expect(appsIn({ apps: [app, { ...app, appId }] })).toBeUndefined();
+      expect(sourcesIn({ items: [{ sourceAppEnvId: 'e', appId }] })).toMatchObject([{ appId: undefined }]);
     },
   );
 
   it('is a capacity where a capacity belongs', () => {
     const retainedSizing = { replicas: 2, volumeCapacities: ['10Gi', 'https://signed.example/x?sig=1'] };
 
-    expect(b.pointsIn({ items: [{ ...recoveryPoint, retainedSizing }] })?.[0]?.retainedSizing).toEqual({
+    expect(pointsIn({ items: [{ ...recoveryPoint, retainedSizing }] })?.[0]?.retainedSizing).toEqual({
       replicas: 2,
       volumeCapacities: ['10Gi', '(no word)'],
     });
@@ -182,13 +204,13 @@ describe('what is shown of an answer', () => {
     ];
 
     expect(
-      b.appsIn({ apps: names.map((name, index) => ({ ...app, appId: `a${index}`, name })) })?.map(({ name }) => name),
+      appsIn({ apps: names.map((name, index) => ({ ...app, appId: `a${index}`, name })) })?.map(({ name }) => name),
     ).toEqual(names);
   });
 });
 
 describe('member access', () => {
-  const allowed = (body: unknown): unknown => b.memberAccessIn(body, 'm')?.allowedAppEnvIds;
+  const allowed = (body: unknown): unknown => memberAccessIn(body)?.allowedAppEnvIds;
 
   it.each([
     { body: { membershipId: 'm', allowedAppEnvIds: ['e'] }, ids: ['e'], because: 'that is the default' },
@@ -228,9 +250,8 @@ describe('what an answer says', () => {
     [b.lifecycleAnswerOf({ success: false })?.success, false],
     [b.rollbackInfoOf({ rollbackInfo: { fromVersion: 2, toVersion: 1, contentId: 'c' } })?.toVersion, 1],
     [b.rollbackInfoOf({}), undefined],
-    [b.refreshedStateOf({ state: 'Firing', previousState: null })?.state, 'Firing'],
-    [b.refreshedStateOf({ message: 'ok' }), undefined],
-    [b.toggledOf({ enabled: false }), false],
+    [refreshedStateOf({ state: 'Firing', previousState: null })?.state, 'Firing'],
+    [refreshedStateOf({ message: 'ok' }), undefined],
     [b.usedByAlertsOf({ error: 'in use', details: '2 alerts use it' }), 2],
     [b.usedByAlertsOf({ error: 'in use', details: { count: 3 } }), 3],
     [b.usedByAlertsOf({ error: 'in use', details: 4 }), 4],
@@ -335,7 +356,7 @@ describe('what an answer says', () => {
 
   it('takes a reason against an activation for one in whatever form it stands', () => {
     const shown = (activationUnavailableReason: unknown) =>
-      b.configurationsIn({ items: [{ configurationId: 'c1', generation: 1, activationUnavailableReason }] })?.[0]
+      configurationsIn({ items: [{ configurationId: 'c1', generation: 1, activationUnavailableReason }] })?.[0]
         ?.activationUnavailableReason;
 
     expect(shown('no engine')).toBe('no engine');
@@ -348,7 +369,7 @@ describe('what an answer says', () => {
     const unfit = `see https://internal.example/?sig=1\u0007 ${'x'.repeat(400)}`;
     const error = { sourceAppEnvId: 'e1', success: false, error: unfit };
     const [configuration] =
-      b.configurationsIn({
+      configurationsIn({
         items: [
           {
             configurationId: 'c1',
@@ -361,7 +382,7 @@ describe('what an answer says', () => {
         ],
       }) ?? [];
     const [source] =
-      b.sourcesIn({
+      sourcesIn({
         items: [{ appEnvId: 'e1', unsupportedReasons: [{ reason: unfit }], volumes: [{ name: unfit, reason: unfit }] }],
       }) ?? [];
 
@@ -374,16 +395,16 @@ describe('what an answer says', () => {
 
   it('never throws, whatever it is given', () => {
     const readers: readonly ((body: unknown, id: string) => unknown)[] = [
-      b.alertIn,
-      b.alertsIn,
-      b.appEnvsIn,
-      b.appIn,
-      b.appsIn,
-      b.configurationsIn,
+      alertIn,
+      alertsIn,
+      appEnvsIn,
+      appIn,
+      appsIn,
+      configurationsIn,
       b.configureResultOf,
-      b.contactPointIn,
-      b.contactPointWithSecretsIn,
-      b.contactPointsIn,
+      contactPointIn,
+      contactPointWithSecretsIn,
+      contactPointsIn,
       b.createdAlert,
       b.createdAppId,
       b.createdContactPointId,
@@ -391,17 +412,16 @@ describe('what an answer says', () => {
       b.environmentsAffectedOf,
       b.installationIdOf,
       b.lifecycleAnswerOf,
-      b.memberAccessIn,
-      b.pointsIn,
-      b.presetsIn,
+      memberAccessIn,
+      pointsIn,
+      presetsIn,
       b.receiptOf,
-      b.refreshedStateOf,
+      refreshedStateOf,
       b.resetCountsOf,
       b.rollbackInfoOf,
       b.solutionResultOf,
-      b.solutionsIn,
-      b.sourcesIn,
-      b.toggledOf,
+      solutionsIn,
+      sourcesIn,
       b.usedByAlertsOf,
     ];
     fc.assert(

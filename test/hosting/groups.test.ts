@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groupId } from '../../src/engine/ports.ts';
-import { withGroups } from '../../src/hosting/mirror/mirror.ts';
+import { withGroups } from '../../src/hosting/mirror/reading.ts';
 
 interface Item {
   readonly id: string;

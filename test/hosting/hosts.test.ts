@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openHosts, type HostRules, addressKind } from '../../src/hosting/wire/hosts.ts';
+import { addressesFlaw, addressKind, checkBaseUrl, type HostRules, proxyFor } from '../../src/hosting/wire/hosts.ts';
 
 const strict: HostRules = {
   allowedHosts: [],
@@ -13,7 +13,7 @@ const inside: HostRules = { ...strict, allowPrivateAddresses: true };
 const listed: HostRules = { ...strict, allowedHosts: ['api.example.com', '*.hosting.example'] };
 
 function allows(url: string, rules: HostRules): boolean {
-  return !('refused' in openHosts(rules).check(url));
+  return !('refused' in checkBaseUrl(url, rules));
 }
 
 // Columns: URL · nothing allowed · loopback allowed · private allowed · because.
@@ -212,7 +212,7 @@ describe('a base URL', () => {
   it('is never allowed to lead elsewhere than its own text says', () => {
     fc.assert(
       fc.property(fc.webUrl(), fc.string({ unit: 'binary' }), (url, noise) => {
-        const checked = openHosts(strict).check(url + noise);
+        const checked = checkBaseUrl(url + noise, strict);
 
         if (!('refused' in checked)) expect(new URL(url + noise).origin).toBe(checked.origin);
       }),
@@ -220,7 +220,7 @@ describe('a base URL', () => {
   });
 
   it('says where it leads, without a slash at the end', () => {
-    expect(openHosts(strict).check('https://API.example.com:8443/base/')).toMatchObject({
+    expect(checkBaseUrl('https://API.example.com:8443/base/', strict)).toMatchObject({
       origin: 'https://api.example.com:8443',
       host: 'api.example.com:8443',
       path: '/base',
@@ -254,9 +254,10 @@ describe('a name', () => {
       because: 'http would go to another machine',
     },
   ])('$name that resolves to $to is dialled: $ok, because $because', ({ name, to, rules, ok }) => {
-    const flaw = openHosts(rules).addressesFlaw(
+    const flaw = addressesFlaw(
       name,
       to.map((address) => ({ address })),
+      rules,
     );
 
     expect(flaw === undefined).toBe(ok);
@@ -286,11 +287,11 @@ describe('an address', () => {
 
 describe('the proxy', () => {
   it('carries everything but what goes to this machine', () => {
-    const { proxyFor } = openHosts({ ...laptop, proxy: 'http://proxy.corp:3128' });
+    const rules = { ...laptop, proxy: 'http://proxy.corp:3128' };
 
-    expect(proxyFor('https://api.example.com')).toBe('http://proxy.corp:3128');
-    expect(proxyFor('http://localhost:8088')).toBeUndefined();
-    expect(proxyFor('http://127.0.0.1:8088')).toBeUndefined();
+    expect(proxyFor('https://api.example.com', rules)).toBe('http://proxy.corp:3128');
+    expect(proxyFor('http://localhost:8088', rules)).toBeUndefined();
+    expect(proxyFor('http://127.0.0.1:8088', rules)).toBeUndefined();
   });
 
   it.each([
@@ -307,18 +308,18 @@ describe('the proxy', () => {
     { noProxy: '', direct: false, because: 'nothing is named' },
     { noProxy: ' , ', direct: false, because: 'nothing is named between the commas' },
   ])('is left out for a host or not: $because', ({ noProxy, direct }) => {
-    const { proxyFor } = openHosts({ ...laptop, proxy: 'http://proxy.corp:3128', noProxy });
+    const rules = { ...laptop, proxy: 'http://proxy.corp:3128', noProxy };
 
-    expect(proxyFor('https://api.example.com') === undefined).toBe(direct);
+    expect(proxyFor('https://api.example.com', rules) === undefined).toBe(direct);
   });
 
   it('is left out for an address and a port that are named', () => {
     const noProxy = '[2001:db8::1]:8443,10.1.2.3,2001:db8::2';
-    const { proxyFor } = openHosts({ ...laptop, proxy: 'http://proxy.corp:3128', noProxy });
+    const rules = { ...laptop, proxy: 'http://proxy.corp:3128', noProxy };
 
-    expect(proxyFor('https://[2001:db8::1]:8443')).toBeUndefined();
-    expect(proxyFor('https://[2001:db8::1]')).toBe('http://proxy.corp:3128');
-    expect(proxyFor('https://[2001:db8::2]')).toBeUndefined();
-    expect(proxyFor('https://10.1.2.3:9443')).toBeUndefined();
+    expect(proxyFor('https://[2001:db8::1]:8443', rules)).toBeUndefined();
+    expect(proxyFor('https://[2001:db8::1]', rules)).toBe('http://proxy.corp:3128');
+    expect(proxyFor('https://[2001:db8::2]', rules)).toBeUndefined();
+    expect(proxyFor('https://10.1.2.3:9443', rules)).toBeUndefined();
   });
 });

@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/time.ts';
-import { openHosts } from '../../src/hosting/wire/hosts.ts';
 import { lookupWith, openNames, type Resolve } from '../../src/hosting/wire/names.ts';
 import { openUndiciWire, type WireFailure, type WireResponse } from '../../src/hosting/wire/wire.ts';
 import { realClock } from '../support/real-time.ts';
@@ -61,7 +60,7 @@ function answering(table: Readonly<Record<string, NameAnswer>>, otherwise: NameA
 }
 
 async function exchanged(resolve: Resolve, origin: string): Promise<WireResponse | WireFailure> {
-  const wire = openUndiciWire(openHosts(loopbackRules), resolve);
+  const wire = openUndiciWire(loopbackRules, resolve);
   closers.push(() => wire.close());
   return wire.wire({
     method: 'GET',

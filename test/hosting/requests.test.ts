@@ -87,7 +87,7 @@ const requests: readonly (readonly [Request, string, Request['effect']])[] = [
   [r.patchAlert({ alertId: 'a', threshold: 0, description: '' }), 'PATCH /alert', 'update'],
   [r.deleteAlert('a'), 'DELETE /alert', 'remove'],
   [r.postAlertToggle({ alertId: 'a', enabled: false }), 'POST /alert/toggle', 'update'],
-  [r.postAlertRefresh('a'), 'POST /alert/refresh', 'read'],
+  [r.postAlertRefresh({ alertId: 'a' }), 'POST /alert/refresh', 'read'],
   [
     r.postDisasterReadinessConfigure({
       accountId: 'acc',

@@ -3,7 +3,7 @@ import { createServer as createPlain } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import { connect, type AddressInfo, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openHosts, type HostRules } from '../../src/hosting/wire/hosts.ts';
+import type { HostRules } from '../../src/hosting/wire/hosts.ts';
 import { openUndiciWire, type WireFailure, type WireResponse } from '../../src/hosting/wire/wire.ts';
 import { loopbackRules } from './support/around.ts';
 import { certificate, key } from './support/certificate.ts';
@@ -40,7 +40,7 @@ async function exchanged(
   caBundle: string | undefined,
   rules: HostRules = loopbackRules,
 ): Promise<{ readonly outcome: WireResponse | WireFailure; readonly started: boolean }> {
-  const open = openUndiciWire(openHosts(rules), () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]));
+  const open = openUndiciWire(rules, () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]));
   closers.push(() => open.close());
   let started = false;
   const outcome = await open.wire({

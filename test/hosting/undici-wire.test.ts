@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openHosts } from '../../src/hosting/wire/hosts.ts';
 import { openNames, type Resolve } from '../../src/hosting/wire/names.ts';
 import {
   openUndiciWire,
@@ -50,7 +49,7 @@ async function server(
 }
 
 function opened(): OpenWire {
-  const wire = openUndiciWire(openHosts(loopbackRules), openNames({ clock: realClock }));
+  const wire = openUndiciWire(loopbackRules, openNames({ clock: realClock }));
   closers.push(() => wire.close());
   return wire;
 }
@@ -221,7 +220,7 @@ describe('the wire', () => {
   it('dials nothing when a name leads to where it must not', async () => {
     const { origin, sockets } = await server(respond('{}'));
     const here: Resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
-    const wire = openUndiciWire(openHosts(loopbackRules), here);
+    const wire = openUndiciWire(loopbackRules, here);
     closers.push(() => wire.close());
 
     const { outcome, started } = await exchanged(wire, origin.replace('127.0.0.1', 'rebound.example.com'));

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Pass } from '../../src/engine/kind/contract/pass.ts';
 import type { JournalEntry } from '../../src/engine/kind/contract/step.ts';
-import { configurationsIn, isOperating } from '../../src/hosting/requests.ts';
+import { drConfigurationsOf, isOperating } from '../../src/hosting/requests.ts';
 import { activationDiscard } from '../../src/kinds/activation-discard/activation-discard.ts';
 import { protectionFacts } from '../../src/kinds/disaster-protection/facts.ts';
 import type { ProtectionPass } from '../../src/kinds/disaster-protection/settings.ts';
@@ -54,7 +54,8 @@ function stepOf(pass: Pass<RecoveryActivationSpec, RecoveryActivationFacts>): st
 }
 
 describe('the operation that a service works on', () => {
-  const read = (shown: object) => configurationsIn({ items: [{ configurationId, generation: 1, ...shown }] })?.[0];
+  const { items } = drConfigurationsOf('acc_demo');
+  const read = (shown: object) => items({ items: [{ configurationId, generation: 1, ...shown }] })?.[0];
 
   it('has the id that stands beside it', () => {
     const seen = read({

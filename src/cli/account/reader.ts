@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { recordsIn, type Secret } from '../../base/json.ts';
 import type { Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/service.ts';
-import { openHosts, type HostRules } from '../../hosting/wire/hosts.ts';
+import type { HostRules } from '../../hosting/wire/hosts.ts';
 import { realClock, realEntropy, silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';
 
@@ -73,7 +73,7 @@ export function openAccount(
   { hostRules, requestsPerSecond }: { readonly hostRules: HostRules; readonly requestsPerSecond: number },
   reports: Reports,
 ): AccountReader | { readonly refused: string } {
-  const open = openReadingWire(openHosts(hostRules), realClock);
+  const open = openReadingWire(hostRules, realClock);
   const around = { clock: realClock, entropy: realEntropy, log: silent, metrics: unmeasured };
   const hosting = openHosting({ ...around, callMs: 30_000, hostRules, wire: open.wire });
   const pace = { pollSeconds: 3_600, requestsPerSecond, concurrency: 4 };

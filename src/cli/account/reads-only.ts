@@ -1,6 +1,6 @@
 /** The only wire of the commands that look at the service: it carries GET and nothing else. */
 import type { Clock } from '../../base/time.ts';
-import type { Hosts } from '../../hosting/wire/hosts.ts';
+import type { HostRules } from '../../hosting/wire/hosts.ts';
 import { openNames } from '../../hosting/wire/names.ts';
 import { openUndiciWire, type OpenWire, type Wire } from '../../hosting/wire/wire.ts';
 
@@ -13,7 +13,7 @@ function readsOnly(wire: Wire): Wire {
 }
 
 /** Opens a wire for reads only, within the host rules. */
-export function openReadingWire(hosts: Hosts, clock: Clock): OpenWire {
-  const open = openUndiciWire(hosts, openNames({ clock }));
+export function openReadingWire(hostRules: HostRules, clock: Clock): OpenWire {
+  const open = openUndiciWire(hostRules, openNames({ clock }));
   return { wire: readsOnly(open.wire), close: () => open.close() };
 }

@@ -2,50 +2,27 @@ import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
 import {
-  AnyText,
-  type BodySchemas,
   Id,
+  number,
   Text,
+  AnyText,
   get,
+  endpoint,
   remove,
   single,
-  write,
-  dateMs,
   id,
-  listed,
   optional,
-  parsed,
   shown,
+  dateMs,
   unwrapped,
+  parsed,
+  listOf,
+  word,
   compared,
   time,
-  word,
-  number,
 } from './endpoint.ts';
 
-/** An alert. */
-export interface AlertItem {
-  readonly alertId: string;
-  readonly appEnvId: string | undefined;
-  readonly accountId: string | undefined;
-  readonly name: string;
-  readonly description: string | undefined;
-  readonly metric: string;
-  readonly operator: string;
-  readonly threshold: number;
-  readonly duration: string;
-  readonly aggregation: string | undefined;
-  readonly queryRange: string | undefined;
-  /** Undefined where the service shows neither ids nor contact points. */
-  readonly contactPointIds: readonly string[] | undefined;
-  readonly enabled: boolean | undefined;
-  readonly lastKnownState: string | undefined;
-  readonly lastStateCheck: string | undefined;
-  readonly region: string | undefined;
-  readonly createdAtMs: number | undefined;
-}
-
-const Alert: z.ZodType<AlertItem> = z.compile(
+const Alert = z.compile(
   z
     .object({
       alertId: id,
@@ -69,52 +46,21 @@ const Alert: z.ZodType<AlertItem> = z.compile(
     })
     .transform(({ contactPoints, createdAt, ...rest }) => ({
       ...rest,
+      /** Undefined where the service shows neither ids nor contact points. */
       contactPointIds: rest.contactPointIds ?? contactPoints?.map(({ contactPointId }) => contactPointId),
       createdAtMs: createdAt,
     })),
 );
 
-/** The alerts of `GET /app-env/alerts`. */
-export function alertsIn(body: unknown): readonly AlertItem[] | undefined {
-  return listed(Alert, body, 'alerts');
-}
-
-/** The alert of `GET` and `PATCH /alert`, where the answer holds it. */
-export function alertIn(body: unknown): AlertItem | undefined {
-  return parsed(Alert, unwrapped(body, 'alert'));
-}
+/** An alert. */
+export type AlertItem = Readonly<z.output<typeof Alert>>;
 
 const Created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownState: shown(word) });
 const Refreshed = z.compile(z.object({ state: word, previousState: shown(word), lastStateCheck: shown(time) }));
-const Toggled = z.object({ enabled: z.boolean() });
-
-/** The fields of a new alert in the answer to `POST /app-env/alert`. */
-export interface CreatedAlert {
-  readonly alertId: string;
-  readonly enabled: boolean | undefined;
-  readonly lastKnownState: string | undefined;
-}
 
 /** The alert that `POST /app-env/alert` made. */
-export function createdAlert(body: unknown): CreatedAlert | undefined {
+export function createdAlert(body: unknown): Readonly<z.output<typeof Created>> | undefined {
   return parsed(Created, unwrapped(body, 'alert'));
-}
-
-/** The state in the answer to `POST /alert/refresh`. */
-export interface RefreshedState {
-  readonly state: string;
-  readonly previousState: string | undefined;
-  readonly lastStateCheck: string | undefined;
-}
-
-/** The state that `POST /alert/refresh` fetched. */
-export function refreshedStateOf(body: unknown): RefreshedState | undefined {
-  return parsed(Refreshed, body);
-}
-
-/** Reads from the answer to `POST /alert/toggle` whether the alert is evaluated. */
-export function toggledOf(body: unknown): boolean | undefined {
-  return parsed(Toggled, body)?.enabled;
 }
 
 /** Reads from a refused deletion of a contact point how many alerts use it; undefined where it does not say. */
@@ -161,47 +107,29 @@ const PatchAlert = z.strictObject({
   enabled: z.boolean().exactOptional(),
 });
 
-const PostAlertToggle = z.strictObject({ alertId: Id, enabled: z.boolean() });
-const PostAlertRefresh = z.strictObject({ alertId: Id });
-
-/** The body of `POST /app-env/alert`. */
-export type AlertCreation = z.infer<typeof PostAppEnvAlert>;
-/** The body of `PATCH /alert`. */
-export type AlertChange = z.infer<typeof PatchAlert>;
-/** The body of `POST /alert/toggle`. */
-export type AlertToggle = z.infer<typeof PostAlertToggle>;
-
-/** The bodies of the calls on alerts. */
-export const alertBodies: BodySchemas = {
-  'POST /app-env/alert': PostAppEnvAlert,
-  'PATCH /alert': PatchAlert,
-  'POST /alert/toggle': PostAlertToggle,
-  'POST /alert/refresh': PostAlertRefresh,
-};
-
 /** Creates an alert. */
-export function postAppEnvAlert(body: AlertCreation): Request {
-  return write('POST', '/app-env/alert', 'create', body);
-}
+export const postAppEnvAlert = endpoint('POST', '/app-env/alert', 'create', PostAppEnvAlert);
 
 /** Changes an alert. */
-export function patchAlert(body: AlertChange): Request {
-  return write('PATCH', '/alert', 'update', body);
-}
+export const patchAlert = endpoint('PATCH', '/alert', 'update', PatchAlert);
+
+/** Pauses or resumes the evaluation of an alert. */
+export const postAlertToggle = endpoint(
+  'POST',
+  '/alert/toggle',
+  'update',
+  z.strictObject({ alertId: Id, enabled: z.boolean() }),
+);
+
+/** Has the service fetch the live state of an alert: a read in all but its method, which may be repeated at any time. */
+export const postAlertRefresh = endpoint('POST', '/alert/refresh', 'read', z.strictObject({ alertId: Id }));
+
+/** The endpoints of alerts that take a body. */
+export const alertEndpoints = [postAppEnvAlert, patchAlert, postAlertToggle, postAlertRefresh];
 
 /** Deletes an alert for good. */
 export function deleteAlert(alertId: string): Request {
   return remove('/alert', { alertId });
-}
-
-/** Pauses or resumes the evaluation of an alert. */
-export function postAlertToggle(body: AlertToggle): Request {
-  return write('POST', '/alert/toggle', 'update', body);
-}
-
-/** Has the service fetch the live state of an alert: a read in all but its method, which may be repeated at any time. */
-export function postAlertRefresh(alertId: string): Request {
-  return write('POST', '/alert/refresh', 'read', { alertId });
 }
 
 const alertLists = 'alerts/';
@@ -216,7 +144,7 @@ export function alertsOf(appEnvId: string): Read<AlertItem> {
   return {
     key: `${alertLists}${appEnvId}`,
     first: get('/app-env/alerts', { appEnvId }),
-    items: alertsIn,
+    items: listOf(Alert, 'alerts'),
     idOf: (alert) => alert.alertId,
     absentOn404: false,
     pace: 'poll',
@@ -229,7 +157,7 @@ export function alertOf(alertId: string): Read<AlertItem> {
   return {
     key: `alert/${alertId}`,
     first: get('/alert', { alertId }),
-    items: single(alertIn),
+    items: single((body) => parsed(Alert, unwrapped(body, 'alert'))),
     idOf: (alert) => alert.alertId,
     absentOn404: true,
     pace: 'onDemand',
@@ -238,11 +166,11 @@ export function alertOf(alertId: string): Read<AlertItem> {
 }
 
 /** The live state of an alert, asked for in turns with all others; `everyMs` is how often at most. */
-export function alertStateOf(alertId: string, everyMs: number): Read<RefreshedState> {
+export function alertStateOf(alertId: string, everyMs: number): Read<z.output<typeof Refreshed>> {
   return {
     key: `alertState/${alertId}`,
-    first: postAlertRefresh(alertId),
-    items: single(refreshedStateOf),
+    first: postAlertRefresh({ alertId }),
+    items: single((body) => parsed(Refreshed, body)),
     idOf: () => alertId,
     absentOn404: true,
     pace: 'rateLimited',

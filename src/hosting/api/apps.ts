@@ -1,46 +1,31 @@
 import { z } from 'zod';
 import type { Read, Request } from '../../engine/ports.ts';
 import {
-  AnyObject,
-  AnyText,
-  type BodySchemas,
   Id,
-  MaybeSecret,
+  number,
   Text,
+  AnyText,
+  MaybeSecret,
+  AnyObject,
   get,
+  endpoint,
   remove,
   single,
-  write,
-  dateMs,
   id,
-  listed,
-  listedAnyhow,
   optional,
-  parsed,
   shown,
   shownList,
+  dateMs,
   unwrapped,
-  compared,
+  parsed,
+  listOf,
+  anyListOf,
   word,
   words,
-  number,
+  compared,
 } from './endpoint.ts';
 
-/** An app as `GET /apps` lists it. */
-export interface AppItem {
-  readonly appId: string;
-  readonly name: string;
-  readonly slug: string | undefined;
-  readonly dockerPreset: string | undefined;
-  readonly gitProvider: string | undefined;
-  readonly gitNamespace: string | undefined;
-  readonly gitRepo: string | undefined;
-  readonly template: string | undefined;
-  readonly createdAtMs: number | undefined;
-  readonly updatedAtMs: number | undefined;
-}
-
-const App: z.ZodType<AppItem> = z
+const App = z
   .object({
     appId: id,
     name: compared,
@@ -55,33 +40,10 @@ const App: z.ZodType<AppItem> = z
   })
   .transform(({ createdAt, updatedAt, ...rest }) => ({ ...rest, createdAtMs: createdAt, updatedAtMs: updatedAt }));
 
-/** The apps of `GET /apps`. */
-export function appsIn(body: unknown): readonly AppItem[] | undefined {
-  return listed(App, body, 'apps');
-}
+/** An app as `GET /apps` lists it. */
+export type AppItem = Readonly<z.output<typeof App>>;
 
-/** The record of `GET /app`. */
-export interface AppRecord {
-  readonly appId: string;
-  readonly name: string;
-  readonly slug: string | undefined;
-  readonly gitProvider: string | undefined;
-  readonly gitNamespace: string | undefined;
-  readonly gitRepo: string | undefined;
-  readonly gitInstallationId: string | undefined;
-  readonly dockerPreset: string | undefined;
-  readonly contextDir: string | undefined;
-  readonly customDockerfileContentInUse: boolean | undefined;
-  readonly dockerfilePath: string | undefined;
-  readonly useSSL: boolean | undefined;
-  readonly useTCP: boolean | undefined;
-  readonly useImage: boolean | undefined;
-  readonly port: number | undefined;
-  readonly builder: string | undefined;
-  readonly isCliDeployment: boolean | undefined;
-}
-
-const Record: z.ZodType<AppRecord> = z.object({
+const Record = z.object({
   appId: id,
   name: compared,
   slug: shown(words),
@@ -101,37 +63,10 @@ const Record: z.ZodType<AppRecord> = z.object({
   isCliDeployment: optional(z.boolean()),
 });
 
-/** The app of `GET /app`. */
-export function appIn(body: unknown): AppRecord | undefined {
-  return parsed(Record, unwrapped(body, 'app'));
-}
+/** The record of `GET /app`. */
+export type AppRecord = Readonly<z.output<typeof Record>>;
 
-/** An app environment as `GET /app-envs` lists it. */
-export interface AppEnvItem {
-  readonly appEnvId: string;
-  readonly appId: string;
-  readonly name: string;
-  readonly slug: string | undefined;
-  readonly region: string | undefined;
-  readonly gitBranch: string | undefined;
-  readonly deploymentName: string | undefined;
-  readonly cliEnvName: string | undefined;
-  readonly hosts: readonly string[];
-  /** In whatever case and vocabulary the service uses. */
-  readonly status: string | undefined;
-  readonly resources:
-    | {
-        readonly containers: number | undefined;
-        readonly zClouds: number | undefined;
-        readonly cpu: number | undefined;
-        readonly memory: number | undefined;
-      }
-    | undefined;
-  readonly createdAtMs: number | undefined;
-  readonly updatedAtMs: number | undefined;
-}
-
-const AppEnv: z.ZodType<AppEnvItem> = z
+const AppEnv = z
   .object({
     appEnvId: id,
     appId: id,
@@ -142,6 +77,7 @@ const AppEnv: z.ZodType<AppEnvItem> = z
     deploymentName: shown(words),
     cliEnvName: optional(compared),
     hosts: shownList(words),
+    /** In whatever case and vocabulary the service uses. */
     status: optional(word),
     resources: shown(
       z.object({
@@ -156,25 +92,8 @@ const AppEnv: z.ZodType<AppEnvItem> = z
   })
   .transform(({ createdAt, updatedAt, ...rest }) => ({ ...rest, createdAtMs: createdAt, updatedAtMs: updatedAt }));
 
-/** The environments of `GET /app-envs`. */
-export function appEnvsIn(body: unknown): readonly AppEnvItem[] | undefined {
-  return listed(AppEnv, body, 'appEnvs');
-}
-
-/** A preset of either list: an app may be created from it. */
-export interface PresetItem {
-  readonly name: string;
-  readonly label: string | undefined;
-  readonly versions: readonly string[];
-  readonly defaultVersion: string | undefined;
-  readonly isCustom: boolean | undefined;
-  readonly isFunction: boolean | undefined;
-  readonly isJob: boolean | undefined;
-  readonly requiresDockerfile: boolean | undefined;
-  readonly protocols: readonly string[];
-  readonly maxDisk: number | undefined;
-  readonly maxReplicas: number | undefined;
-}
+/** An app environment as `GET /app-envs` lists it. */
+export type AppEnvItem = Readonly<z.output<typeof AppEnv>>;
 
 /** A version is a word, or an object that names it. */
 const Version = z.union([
@@ -185,7 +104,7 @@ const Version = z.union([
   z.object({ value: compared }).transform(({ value }) => value),
 ]);
 
-const Preset: z.ZodType<PresetItem> = z
+const Preset = z
   .object({
     name: compared.pipe(z.string().min(1)),
     label: shown(words),
@@ -205,10 +124,8 @@ const Preset: z.ZodType<PresetItem> = z
     maxReplicas: limits?.maxReplicas,
   }));
 
-/** The entries of either preset list. */
-export function presetsIn(body: unknown): readonly PresetItem[] | undefined {
-  return listed(Preset, body, 'presets') ?? listedAnyhow(Preset, body);
-}
+/** A preset of either list: an app may be created from it. */
+export type PresetItem = Readonly<z.output<typeof Preset>>;
 
 const Created = z.object({ appId: id });
 const Affecting = z.object({ environmentsAffected: number });
@@ -269,23 +186,14 @@ const PatchApp = z.strictObject({
   applyImmediately: z.boolean().exactOptional(),
 });
 
-/** The body of `POST /app`. */
-export type AppCreation = z.infer<typeof PostApp>;
-/** The body of `PATCH /app`. */
-export type AppChange = z.infer<typeof PatchApp>;
-
-/** The bodies of the calls on apps. */
-export const appBodies: BodySchemas = { 'POST /app': PostApp, 'PATCH /app': PatchApp };
-
 /** Creates an app. */
-export function postApp(body: AppCreation): Request {
-  return write('POST', '/app', 'create', body);
-}
+export const postApp = endpoint('POST', '/app', 'create', PostApp);
 
 /** Changes an app for all its environments. */
-export function patchApp(body: AppChange): Request {
-  return write('PATCH', '/app', 'update', body);
-}
+export const patchApp = endpoint('PATCH', '/app', 'update', PatchApp);
+
+/** The endpoints of apps that take a body. */
+export const appEndpoints = [postApp, patchApp];
 
 /** Deletes an app. */
 export function deleteApp(appId: string): Request {
@@ -297,7 +205,7 @@ export function appsOf(accountId: string): Read<AppItem> {
   return {
     key: 'apps',
     first: get('/apps', { accountId }),
-    items: appsIn,
+    items: listOf(App, 'apps'),
     idOf: (app) => app.appId,
     absentOn404: false,
     pace: 'poll',
@@ -309,7 +217,7 @@ export function appOf(appId: string): Read<AppRecord> {
   return {
     key: `app/${appId}`,
     first: get('/app', { appId }),
-    items: single(appIn),
+    items: single((body) => parsed(Record, unwrapped(body, 'app'))),
     idOf: (app) => app.appId,
     absentOn404: true,
     pace: 'onDemand',
@@ -333,7 +241,7 @@ export function appEnvsOf(accountId: string): Read<AppEnvItem> {
   return {
     key: 'appEnvs',
     first: get('/app-envs', { accountId }),
-    items: appEnvsIn,
+    items: listOf(AppEnv, 'appEnvs'),
     idOf: (environment) => environment.appEnvId,
     groupOf: (environment) => environment.appId,
     absentOn404: false,
@@ -347,7 +255,7 @@ export function appPresetsOf(): Read<PresetItem> {
   return {
     key: 'appPresets',
     first: get('/app-presets'),
-    items: presetsIn,
+    items: anyListOf(Preset, 'presets'),
     idOf: (preset) => preset.name,
     absentOn404: false,
     pace: 'hourly',
@@ -359,7 +267,7 @@ export function databasePresetsOf(): Read<PresetItem> {
   return {
     key: 'databasePresets',
     first: get('/database-presets'),
-    items: presetsIn,
+    items: anyListOf(Preset, 'presets'),
     idOf: (preset) => preset.name,
     absentOn404: false,
     pace: 'hourly',

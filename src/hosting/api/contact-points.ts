@@ -2,64 +2,53 @@ import { z } from 'zod';
 import { isRecord, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
 import {
-  type BodySchemas,
   Id,
-  MaybeSecret,
   Text,
+  MaybeSecret,
   get,
+  endpoint,
   remove,
   single,
-  write,
-  dateMs,
   id,
-  listed,
-  parsed,
   shown,
   shownList,
+  dateMs,
   unwrapped,
-  compared,
+  parsed,
+  listOf,
   word,
   words,
+  compared,
 } from './endpoint.ts';
-
-/** A contact point as the service shows it to everybody. */
-export interface ContactPointItem {
-  readonly contactPointId: string;
-  readonly name: string;
-  readonly type: string;
-  readonly accountId: string | undefined;
-  readonly deployments: readonly { readonly region: string; readonly uid: string | undefined }[];
-  readonly createdAtMs: number | undefined;
-  readonly updatedAtMs: number | undefined;
-}
-
-/** A contact point with its config; undefined where the service does not reveal it. */
-export interface ContactPointWithSecrets extends ContactPointItem {
-  readonly config: JsonObject | undefined;
-}
 
 const Deployment = z
   .object({ region: word, dashboardContactPointUid: shown(words) })
   .transform(({ region, dashboardContactPointUid }) => ({ region, uid: dashboardContactPointUid }));
 
-const fields = z.object({
-  contactPointId: id,
-  name: compared,
-  type: compared,
-  accountId: shown(z.string()),
-  dashboardDeployments: shownList(Deployment),
-  createdAt: dateMs.optional(),
-  updatedAt: dateMs.optional(),
-});
-
-const ContactPoint: z.ZodType<ContactPointItem> = fields.transform(
-  ({ dashboardDeployments, createdAt, updatedAt, ...rest }) => ({
+const ContactPoint = z
+  .object({
+    contactPointId: id,
+    name: compared,
+    type: compared,
+    accountId: shown(z.string()),
+    dashboardDeployments: shownList(Deployment),
+    createdAt: dateMs.optional(),
+    updatedAt: dateMs.optional(),
+  })
+  .transform(({ dashboardDeployments, createdAt, updatedAt, ...rest }) => ({
     ...rest,
     deployments: dashboardDeployments,
     createdAtMs: createdAt,
     updatedAtMs: updatedAt,
-  }),
-);
+  }));
+
+/** A contact point as the service shows it to everybody. */
+export type ContactPointItem = Readonly<z.output<typeof ContactPoint>>;
+
+/** A contact point with its config; undefined where the service does not reveal it. */
+export interface ContactPointWithSecrets extends ContactPointItem {
+  readonly config: JsonObject | undefined;
+}
 
 /** The settings that are nobody's secret; every other text of a config is wrapped. */
 const openSettings: ReadonlySet<string> = new Set(['channel', 'mentionUsers', 'severity', 'httpMethod', 'addresses']);
@@ -81,20 +70,13 @@ function configIn(body: unknown): JsonObject | undefined {
   );
 }
 
-/** The contact points of `GET /contact-points`. */
-export function contactPointsIn(body: unknown): readonly ContactPointItem[] | undefined {
-  return listed(ContactPoint, body, 'contactPoints');
-}
-
-/** The contact point of `GET`, `POST` and `PATCH /contact-point`, where the answer holds it. */
-export function contactPointIn(body: unknown): ContactPointItem | undefined {
+function contactPointIn(body: unknown): ContactPointItem | undefined {
   return parsed(ContactPoint, unwrapped(body, 'contactPoint'));
 }
 
-/** The contact point of `GET /contact-point` with showSecrets. */
-export function contactPointWithSecretsIn(body: unknown): ContactPointWithSecrets | undefined {
+function contactPointWithSecretsIn(body: unknown): ContactPointWithSecrets | undefined {
   const point = contactPointIn(body);
-  return point === undefined ? undefined : { ...point, config: configIn(unwrapped(body, 'contactPoint')) };
+  return point && { ...point, config: configIn(unwrapped(body, 'contactPoint')) };
 }
 
 const Created = z.object({ contactPointId: id });
@@ -130,26 +112,14 @@ const PatchContactPoint = z.strictObject({
 
 /** The six ways of delivery. */
 export type ContactPointType = z.infer<typeof Type>;
-/** The body of `POST /contact-point`. */
-export type ContactPointCreation = z.infer<typeof PostContactPoint>;
-/** The body of `PATCH /contact-point`. */
-export type ContactPointChange = z.infer<typeof PatchContactPoint>;
-
-/** The bodies of the calls on contact points. */
-export const contactPointBodies: BodySchemas = {
-  'POST /contact-point': PostContactPoint,
-  'PATCH /contact-point': PatchContactPoint,
-};
-
 /** Creates a contact point. */
-export function postContactPoint(body: ContactPointCreation): Request {
-  return write('POST', '/contact-point', 'create', body);
-}
+export const postContactPoint = endpoint('POST', '/contact-point', 'create', PostContactPoint);
 
 /** Changes a contact point; secrets left out are kept. */
-export function patchContactPoint(body: ContactPointChange): Request {
-  return write('PATCH', '/contact-point', 'update', body);
-}
+export const patchContactPoint = endpoint('PATCH', '/contact-point', 'update', PatchContactPoint);
+
+/** The endpoints of contact points that take a body. */
+export const contactPointEndpoints = [postContactPoint, patchContactPoint];
 
 /** Deletes a contact point that no alert uses. */
 export function deleteContactPoint(contactPointId: string): Request {
@@ -161,7 +131,7 @@ export function contactPointsOf(accountId: string): Read<ContactPointItem> {
   return {
     key: 'contactPoints',
     first: get('/contact-points', { accountId }),
-    items: contactPointsIn,
+    items: listOf(ContactPoint, 'contactPoints'),
     idOf: (point) => point.contactPointId,
     absentOn404: false,
     pace: 'poll',

@@ -1,73 +1,51 @@
 import { z } from 'zod';
-import { isRecord, type JsonObject } from '../../base/json.ts';
-import type { Read, Request } from '../../engine/ports.ts';
+import { isRecord } from '../../base/json.ts';
+import type { Read } from '../../engine/ports.ts';
 import {
-  errorTextOf,
-  wordsFrom,
-  type BodySchemas,
-  Id,
-  Text,
   cursorList,
-  write,
+  Id,
+  number,
+  Text,
+  endpoint,
   id,
-  listed,
   optional,
-  parsed,
   shown,
   shownList,
   textOrNull,
+  parsed,
+  listOf,
+  word,
   amounts,
+  words,
   compared,
   time,
-  word,
-  words,
-  number,
+  errorTextOf,
+  wordsFrom,
 } from './endpoint.ts';
 
-/** Names of a recovered environment, planned or made. */
-export interface DestinationNames {
-  readonly envName: string | undefined;
-  readonly appName: string | undefined;
-  readonly createNewApp: boolean | undefined;
-}
-
-/** Counts of clean-ups that the service has not finished. */
-export interface PendingCleanup {
-  readonly pendingCount: number | undefined;
-  readonly retainedDiskCount: number | undefined;
-  readonly retryingCount: number | undefined;
-  readonly earliestRetentionUntil: string | undefined;
-}
-
-/** The settings of a protection, as far as the service shows them. */
-export interface ProtectionSettings {
-  readonly destinationRegion: string | undefined;
-  readonly mode: string | undefined;
-  /** Null is platform storage; undefined is not shown, or inherited. */
-  readonly storageCredentialId: string | null | undefined;
-  readonly snapshotIntervalMs: number | undefined;
-  readonly validationIntervalMs: number | undefined;
-  readonly rpoTargetMs: number | undefined;
-  readonly rtoTargetMs: number | undefined;
-  readonly sameRegionAcknowledged: boolean | undefined;
-}
-
-const Names: z.ZodType<DestinationNames> = z.object({
+const Names = z.object({
   envName: shown(compared),
   appName: shown(compared),
   createNewApp: shown(z.boolean()),
 });
 
-const Cleanup: z.ZodType<PendingCleanup> = z.object({
+/** Names of a recovered environment, planned or made. */
+export type DestinationNames = Readonly<z.output<typeof Names>>;
+
+const Cleanup = z.object({
   pendingCount: shown(number),
   retainedDiskCount: shown(number),
   retryingCount: shown(number),
   earliestRetentionUntil: shown(time),
 });
 
-const Settings: z.ZodType<ProtectionSettings> = z.object({
+/** Counts of clean-ups that the service has not finished. */
+export type PendingCleanup = Readonly<z.output<typeof Cleanup>>;
+
+const Settings = z.object({
   destinationRegion: optional(compared),
   mode: optional(compared),
+  /** Null is platform storage; undefined is not shown, or inherited. */
   storageCredentialId: textOrNull,
   snapshotIntervalMs: optional(number),
   validationIntervalMs: optional(number),
@@ -76,34 +54,8 @@ const Settings: z.ZodType<ProtectionSettings> = z.object({
   sameRegionAcknowledged: shown(z.boolean()),
 });
 
-/** An environment that may be protected. */
-export interface SourceItem {
-  readonly sourceAppEnvId: string;
-  readonly appId: string | undefined;
-  readonly appName: string | undefined;
-  readonly environmentName: string | undefined;
-  readonly region: string | undefined;
-  readonly eligible: boolean | undefined;
-  readonly volumes: readonly {
-    readonly name: string;
-    readonly eligible: boolean | undefined;
-    readonly reason: string | undefined;
-  }[];
-  readonly unsupportedReasons: readonly string[];
-  readonly eligibleDestinations: readonly string[];
-  readonly suggestedSettings: ProtectionSettings | undefined;
-  readonly configurationId: string | undefined;
-  /** The environment that the standby or the recovery made. */
-  readonly target:
-    | {
-        readonly appEnvId: string;
-        readonly appId: string | undefined;
-        readonly appName: string | undefined;
-        readonly environmentName: string | undefined;
-      }
-    | undefined;
-  readonly pendingCleanup: PendingCleanup | undefined;
-}
+/** The settings of a protection, as far as the service shows them. */
+export type ProtectionSettings = Readonly<z.output<typeof Settings>>;
 
 /** A word, bare or in an object under the name that such a list would use. */
 const Word = z.union([
@@ -119,7 +71,7 @@ const Region = z.union([
   z.object({ name: compared }).transform(({ name }) => name),
 ]);
 
-const Source: z.ZodType<SourceItem> = z.preprocess(
+const Source = z.preprocess(
   (value) => (isRecord(value) ? { ...value, sourceAppEnvId: value['sourceAppEnvId'] ?? value['appEnvId'] } : value),
   z.object({
     sourceAppEnvId: id,
@@ -133,6 +85,7 @@ const Source: z.ZodType<SourceItem> = z.preprocess(
     eligibleDestinations: shownList(Region),
     suggestedSettings: shown(Settings),
     configurationId: shown(id),
+    /** The environment that the standby or the recovery made. */
     target: shown(
       z.object({ appEnvId: id, appId: shown(id), appName: shown(compared), environmentName: shown(compared) }),
     ),
@@ -140,88 +93,14 @@ const Source: z.ZodType<SourceItem> = z.preprocess(
   }),
 );
 
-/** The sources of one page. */
-export function sourcesIn(body: unknown): readonly SourceItem[] | undefined {
-  return listed(Source, body, 'items');
-}
+/** An environment that may be protected. */
+export type SourceItem = Readonly<z.output<typeof Source>>;
 
-/** An operation on a protection, finished or under way. */
-export interface DrOperation {
+const Operation = z.object({
   /** The interface promises no id beside what it shows of an operation; without one, it is still an operation. */
-  readonly operationId: string | undefined;
-  readonly kind: string | undefined;
-  /** An open vocabulary. */
-  readonly phase: string | undefined;
-  readonly outcome: string | undefined;
-  readonly failedSteps: number | undefined;
-  readonly startedAt: string | undefined;
-  readonly endedAt: string | undefined;
-  readonly cutoffAt: string | undefined;
-  readonly validationCleanup:
-    | {
-        readonly observedAt: string | undefined;
-        readonly retentionUntil: string | undefined;
-        readonly retentionPending: boolean | undefined;
-      }
-    | undefined;
-}
-
-/** A protection. */
-export interface ConfigurationItem {
-  readonly configurationId: string;
-  readonly sourceAppEnvId: string | undefined;
-  readonly generation: number;
-  readonly settings: ProtectionSettings | undefined;
-  readonly readiness:
-    | {
-        readonly state: string | undefined;
-        readonly reason: string | undefined;
-        readonly warnings: readonly string[];
-        readonly cutoffAt: string | undefined;
-      }
-    | undefined;
-  /** Moves while nothing happens. */
-  readonly recoveryPointAgeMs: number | undefined;
-  readonly activeOperationId: string | undefined;
-  readonly activeOperation: DrOperation | undefined;
-  readonly activities: readonly DrOperation[];
-  readonly standby:
-    | {
-        readonly shape: string | undefined;
-        readonly reason: string | undefined;
-        readonly caughtUp: boolean | undefined;
-      }
-    | undefined;
-  /** Moves while nothing happens. */
-  readonly standbyPace:
-    | { readonly lastApplySeconds: number | undefined; readonly lastApplyBytes: number | undefined }
-    | undefined;
-  readonly warmDestination: DestinationNames | undefined;
-  readonly plannedDestination: DestinationNames | undefined;
-  readonly warmValidationOperationId: string | undefined;
-  readonly warmRecoveryOperationId: string | undefined;
-  readonly activationUnavailableReason: string | undefined;
-  readonly activationResult:
-    | {
-        readonly operationId: string | undefined;
-        readonly targetAppEnvId: string | undefined;
-        readonly targetAppId: string | undefined;
-        readonly pointId: string | undefined;
-        readonly cutoffAt: string | undefined;
-        readonly completedAt: string | undefined;
-        readonly engine: string | undefined;
-      }
-    | undefined;
-  readonly canRequestDiscard: boolean | undefined;
-  readonly pendingCleanup: PendingCleanup | undefined;
-  readonly validationScheduleEstablished: boolean | undefined;
-  readonly nextSnapshotAt: string | undefined;
-  readonly nextValidationAt: string | undefined;
-}
-
-const Operation: z.ZodType<DrOperation> = z.object({
   operationId: shown(id),
   kind: shown(word),
+  /** An open vocabulary. */
   phase: shown(word),
   outcome: shown(word),
   failedSteps: shown(number),
@@ -233,21 +112,14 @@ const Operation: z.ZodType<DrOperation> = z.object({
   ),
 });
 
-const unshown: DrOperation = {
-  operationId: undefined,
-  kind: undefined,
-  phase: undefined,
-  outcome: undefined,
-  failedSteps: undefined,
-  startedAt: undefined,
-  endedAt: undefined,
-  cutoffAt: undefined,
-  validationCleanup: undefined,
-};
+/** An operation on a protection, finished or under way. */
+export type DrOperation = Readonly<z.output<typeof Operation>>;
+
+const unshown: DrOperation = Operation.parse({});
 
 /** The operation under way, by the id that stands beside it; where nothing at all is shown of it, there is none. */
 function activeIn(operation: DrOperation | undefined, besideId: string | undefined): DrOperation | undefined {
-  const active = { ...unshown, ...operation, operationId: besideId ?? operation?.operationId };
+  const active = { ...(operation ?? unshown), operationId: besideId ?? operation?.operationId };
   return Object.values(active).some((value) => value !== undefined) ? active : undefined;
 }
 
@@ -277,7 +149,7 @@ const Result = z.object({
   engine: shown(word),
 });
 
-const Configuration: z.ZodType<ConfigurationItem> = z
+const Configuration = z
   .object({
     configurationId: id,
     sourceAppEnvId: optional(id),
@@ -311,41 +183,36 @@ const Configuration: z.ZodType<ConfigurationItem> = z
       warnings: readiness.warnings,
       cutoffAt: readiness.cutoffAt,
     },
+    /** Moves while nothing happens. */
     recoveryPointAgeMs: readiness?.recoveryPointAgeMs,
     standby: standby && { shape: standby.shape, reason: standby.reason, caughtUp: standby.caughtUp },
+    /** Moves while nothing happens. */
     standbyPace: standby && { lastApplySeconds: standby.lastApplySeconds, lastApplyBytes: standby.lastApplyBytes },
   }));
 
-/** The configurations of one page. */
-export function configurationsIn(body: unknown): readonly ConfigurationItem[] | undefined {
-  return listed(Configuration, body, 'items');
-}
-
-/** A point that a recovery may start from: a candidate, not a promise. */
-export interface PointItem {
-  readonly selectedOperationId: string;
-  readonly pointId: string;
-  /** Byte for byte as the service wrote it: an activation sends it back. */
-  readonly cutoffAt: string;
-  /** The generation of the configuration that this page was read at. */
-  readonly generation: number | undefined;
-  readonly availabilityRequiresVerification: boolean | undefined;
-  /** A preview of resources, never sent. */
-  readonly retainedSizing: JsonObject | undefined;
-}
+/** A protection. */
+export type ConfigurationItem = Readonly<z.output<typeof Configuration>>;
 
 const Point = z.object({
   selectedOperationId: id,
   pointId: id,
+  /** Byte for byte as the service wrote it: an activation sends it back. */
   cutoffAt: time,
   availabilityRequiresVerification: shown(z.boolean()),
+  /** A preview of resources, never sent. */
   retainedSizing: shown(amounts),
 });
 
+/** A point that a recovery may start from: a candidate, not a promise. */
+export interface PointItem extends z.output<typeof Point> {
+  /** The generation of the configuration that this page was read at. */
+  readonly generation: number | undefined;
+}
+
 /** The points of one page. */
-export function pointsIn(body: unknown): readonly PointItem[] | undefined {
+function pointsIn(body: unknown): readonly PointItem[] | undefined {
   const generation = parsed(z.object({ generation: number }), body)?.generation;
-  return listed(Point, body, 'items')?.map((point) => ({ ...point, generation }));
+  return listOf(Point, 'items')(body)?.map((point) => ({ ...point, generation }));
 }
 
 /** The result of one item of a configure call. */
@@ -354,19 +221,14 @@ export type ConfigureResult =
   | { readonly success: false; readonly error: string | undefined };
 
 /** A receipt: the service accepted an operation; it has not reported an end. */
-export interface Receipt {
-  readonly configurationId: string | undefined;
-  readonly operationId: string | undefined;
-  readonly generation: number | undefined;
-  readonly phase: string | undefined;
-}
-
-const AnyReceipt: z.ZodType<Receipt> = z.object({
+const AnyReceipt = z.object({
   configurationId: shown(id),
   operationId: shown(id),
   generation: shown(number),
   phase: shown(word),
 });
+
+export type Receipt = Readonly<z.output<typeof AnyReceipt>>;
 
 /** The receipt of validate, activate and discard; its fields may all be missing. */
 export function receiptOf(body: unknown): Receipt | undefined {
@@ -386,14 +248,8 @@ export function configureResultOf(body: unknown, sourceAppEnvId: string): Config
   return { success: false, error: said === undefined ? undefined : wordsFrom(said) };
 }
 
-/** The counts of what a reset deleted. */
-export interface ResetCounts {
-  readonly configurations: number;
-  readonly destinations: number | undefined;
-}
-
 /** The counts of `POST /disaster-readiness/reset`. */
-export function resetCountsOf(body: unknown): ResetCounts | undefined {
+export function resetCountsOf(body: unknown) {
   return parsed(z.object({ configurations: number, destinations: shown(number) }), body);
 }
 
@@ -469,15 +325,6 @@ export type Discarding = z.infer<typeof Discard>;
 /** The body of `POST /disaster-readiness/reset`. */
 export type Resetting = z.infer<typeof Reset>;
 
-/** The bodies of the calls on disaster readiness. */
-export const disasterReadinessBodies: BodySchemas = {
-  'POST /disaster-readiness/configure': Configure,
-  'POST /disaster-readiness/validate': Validate,
-  'POST /disaster-readiness/activate': Activate,
-  'POST /disaster-readiness/discard-activation': Discard,
-  'POST /disaster-readiness/reset': Reset,
-};
-
 /** Reads a body of `POST /disaster-readiness/configure`; undefined for anything else. */
 export function protectionIn(body: unknown): Protection | undefined {
   return Configure.safeParse(body).data;
@@ -489,36 +336,45 @@ export function validationIn(body: unknown): Validation | undefined {
 }
 
 /** Sets up or changes the protection of environments. */
-export function postDisasterReadinessConfigure(body: Protection): Request {
-  return write('POST', '/disaster-readiness/configure', 'identified', body);
-}
+export const postDisasterReadinessConfigure = endpoint(
+  'POST',
+  '/disaster-readiness/configure',
+  'identified',
+  Configure,
+);
 
 /** Asks for an isolated check of a protection. */
-export function postDisasterReadinessValidate(body: Validation): Request {
-  return write('POST', '/disaster-readiness/validate', 'identified', body);
-}
+export const postDisasterReadinessValidate = endpoint('POST', '/disaster-readiness/validate', 'identified', Validate);
 
 /** Recovers an environment from exactly this point. */
-export function postDisasterReadinessActivate(body: Activation): Request {
-  return write('POST', '/disaster-readiness/activate', 'identified', body);
-}
+export const postDisasterReadinessActivate = endpoint('POST', '/disaster-readiness/activate', 'identified', Activate);
 
 /** Gives up an activation that cannot finish. */
-export function postDisasterReadinessDiscardActivation(body: Discarding): Request {
-  return write('POST', '/disaster-readiness/discard-activation', 'identified', body);
-}
+export const postDisasterReadinessDiscardActivation = endpoint(
+  'POST',
+  '/disaster-readiness/discard-activation',
+  'identified',
+  Discard,
+);
 
 /** Deletes protection and leftovers; nothing identifies it, so a repeat is another reset. */
-export function postDisasterReadinessReset(body: Resetting): Request {
-  return write('POST', '/disaster-readiness/reset', 'remove', body);
-}
+export const postDisasterReadinessReset = endpoint('POST', '/disaster-readiness/reset', 'remove', Reset);
+
+/** The endpoints of disaster readiness that take a body. */
+export const disasterReadinessEndpoints = [
+  postDisasterReadinessConfigure,
+  postDisasterReadinessValidate,
+  postDisasterReadinessActivate,
+  postDisasterReadinessDiscardActivation,
+  postDisasterReadinessReset,
+];
 
 /** The environments of an account that may be protected. */
 export function drSourcesOf(accountId: string): Read<SourceItem> {
   return {
     key: 'drSources',
     ...cursorList<SourceItem>('/disaster-readiness/sources', { accountId }),
-    items: sourcesIn,
+    items: listOf(Source, 'items'),
     idOf: (source) => source.sourceAppEnvId,
     absentOn404: false,
     pace: 'poll',
@@ -538,7 +394,7 @@ export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
   return {
     key: 'drConfigurations',
     ...cursorList<ConfigurationItem>('/disaster-readiness/configurations', { accountId }),
-    items: configurationsIn,
+    items: listOf(Configuration, 'items'),
     idOf: (configuration) => configuration.configurationId,
     absentOn404: false,
     pace: 'poll',

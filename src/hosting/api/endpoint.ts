@@ -46,17 +46,30 @@ const Anything: z.ZodType<Json> = z.lazy(() =>
 /** An object whose keys the interface does not fix. */
 export const AnyObject = z.record(z.string(), Anything).readonly();
 
-/** The schemas of bodies by endpoint, such as `POST /app`. */
-export type BodySchemas = Readonly<Record<string, z.ZodType>>;
-
 /** A GET. */
 export function get(path: string, query: Readonly<Record<string, string>> = {}): Request {
   return { endpoint: `GET ${path}`, method: 'GET', path, query, effect: 'read' };
 }
 
-/** A request with a body. */
-export function write(method: 'POST' | 'PATCH', path: string, effect: Effect, body: JsonObject): Request {
-  return { endpoint: `${method} ${path}`, method, path, body, effect };
+/** Builds the requests of an endpoint that takes a body; the transport sends only what the schema accepts. */
+export interface Endpoint<Body> {
+  (body: Body): Request;
+  readonly endpoint: string;
+  readonly schema: z.ZodType;
+}
+
+/** An endpoint that takes a body. */
+export function endpoint<Body extends JsonObject>(
+  method: 'POST' | 'PATCH',
+  path: string,
+  effect: Effect,
+  schema: z.ZodType<Body>,
+): Endpoint<Body> {
+  const name = `${method} ${path}`;
+  return Object.assign((body: Body): Request => ({ endpoint: name, method, path, body, effect }), {
+    endpoint: name,
+    schema,
+  });
 }
 
 /** A DELETE, which names its object in the query. */
@@ -91,17 +104,17 @@ export function single<Item>(parse: (body: unknown) => Item | undefined): Read<I
 export const id = z.string().regex(/^(?!.*:\/\/)[^\s\p{C}]{1,256}$/u);
 
 /** A field that may be absent or null, and must otherwise be what the schema says: it is compared or acted on. */
-export function optional<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.output<Schema> | undefined> {
+export function optional<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema));
 }
 
 /** A field that only informs: anything unexpected counts as not shown. */
-export function shown<Schema extends z.ZodType>(schema: Schema): z.ZodType<z.output<Schema> | undefined> {
+export function shown<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema)).catch(undefined);
 }
 
 /** A list that only informs; what is unexpected in it is left out. */
-export function shownList<Schema extends z.ZodType>(schema: Schema): z.ZodType<readonly z.output<Schema>[]> {
+export function shownList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly Value[]> {
   return z.preprocess(
     (value) => (Array.isArray(value) ? value.filter((entry) => schema.safeParse(entry).success) : []),
     z.array(schema),
@@ -131,17 +144,14 @@ export function unwrapped(body: unknown, ...names: readonly string[]): unknown {
 }
 
 /** Reads a value by a schema; undefined where it does not fit. */
-export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> | undefined {
+export function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value | undefined {
   const result = schema.safeParse(value);
   return result.success ? result.data : undefined;
 }
 
 /** Reads each item by a schema. A schema of the list, made here, would be compiled anew at each call. */
-function parsedAll<Schema extends z.ZodType>(
-  schema: Schema,
-  list: readonly unknown[],
-): readonly z.output<Schema>[] | undefined {
-  const items: z.output<Schema>[] = [];
+function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): readonly Item[] | undefined {
+  const items: Item[] = [];
   for (const item of list) {
     const result = schema.safeParse(item);
     if (!result.success) return undefined;
@@ -150,25 +160,22 @@ function parsedAll<Schema extends z.ZodType>(
   return items;
 }
 
-/** The items of a list under one of these names; undefined when there is no such list or one item is not readable. */
-export function listed<Schema extends z.ZodType>(
-  schema: Schema,
-  body: unknown,
-  ...names: readonly string[]
-): readonly z.output<Schema>[] | undefined {
-  if (!isRecord(body)) return undefined;
-  const list = names.map((name) => body[name]).find((value) => Array.isArray(value));
-  return list === undefined ? undefined : parsedAll(schema, list);
+/** Reads the list under this name; undefined when there is no such list or one item is not readable. */
+export function listOf<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
+  return (body) => {
+    const list = isRecord(body) ? body[name] : undefined;
+    return Array.isArray(list) ? parsedAll(schema, list) : undefined;
+  };
 }
 
-/** The items of the one list of a body, whatever its name, where the interface shows none. */
-export function listedAnyhow<Schema extends z.ZodType>(
-  schema: Schema,
-  body: unknown,
-): readonly z.output<Schema>[] | undefined {
-  const lists = Array.isArray(body) ? [body] : isRecord(body) ? Object.values(body).filter(Array.isArray) : [];
-  const [only, other] = lists;
-  return only === undefined || other !== undefined ? undefined : parsedAll(schema, only);
+/** Reads the list under this name, or else the one list of a body, where the interface shows no name. */
+export function anyListOf<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
+  return (body) => {
+    const lists = Array.isArray(body) ? [body] : isRecord(body) ? Object.values(body).filter(Array.isArray) : [];
+    const [only, other] = lists;
+    const anyhow = () => (only === undefined || other !== undefined ? undefined : parsedAll(schema, only));
+    return listOf(schema, name)(body) ?? anyhow();
+  };
 }
 
 /** The cursor of the page after this one: absent, null and empty all mean that this was the last. */
@@ -195,8 +202,8 @@ export const amounts = z.record(z.string(), z.json()).transform((value): JsonObj
 /** Free text of the service, made fit to be shown. */
 export const words = z.string().transform((text) => wordsFrom(text));
 
-/** A note that people must read. */
-export const note = z.string().transform(noteFrom);
+/** A note that people must read: made fit like words, but not as short. */
+export const note = z.string().transform((text) => wordsFrom(text, longestNote));
 
 /** A value that a spec has as well: compared with it, character by character. */
 export const compared = z.string();
@@ -240,9 +247,4 @@ export function wordsFrom(text: string, longest = longestMessage): string {
     .trim();
   if (safe.length <= longest) return safe;
   return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
-}
-
-/** A note of the service that people must read: made fit like its words, but not as short. */
-function noteFrom(text: string): string {
-  return wordsFrom(text, longestNote);
 }

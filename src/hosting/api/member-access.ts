@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { type BodySchemas, Id, get, single, write, id, parsed, unwrapped } from './endpoint.ts';
+import { Id, get, endpoint, single, id, unwrapped, parsed } from './endpoint.ts';
 
 /** The environments that a member may access. */
 export interface MemberAccessItem {
@@ -17,7 +17,7 @@ const Allowed = z.array(z.union([id, z.object({ appEnvId: id }).transform(({ app
  *
  * A list left out means full access, but only in a body that is about this member: anything else is not readable.
  */
-export function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem | undefined {
+function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem | undefined {
   const access = unwrapped(body, 'access', 'envAccess', 'member');
   if (!isRecord(access)) return undefined;
   const about = access['membershipId'];
@@ -29,36 +29,32 @@ export function memberAccessIn(body: unknown, membershipId: string): MemberAcces
 }
 
 /** The list is always sent: left out, it would mean full access. */
-const PatchMemberEnvAccess = z.strictObject({
-  accountId: Id,
-  membershipId: Id,
-  allowedAppEnvIds: z.array(Id).readonly(),
-});
+const patchEnvAccess = endpoint(
+  'PATCH',
+  '/member/env-access',
+  'update',
+  z.strictObject({ accountId: Id, membershipId: Id, allowedAppEnvIds: z.array(Id).readonly() }),
+);
+
+/** The endpoints of member access that take a body. */
+export const memberAccessEndpoints = [patchEnvAccess];
 
 /** A membership of an account. */
-export interface Membership {
+interface Membership {
   readonly accountId: string;
   readonly membershipId: string;
 }
 
-/** A membership, and the environments that it shall be restricted to: at least one, since none means all. */
-export interface MemberRestriction extends Membership {
-  readonly allowedAppEnvIds: readonly [string, ...string[]];
-}
-
-/** The bodies of the calls on member access. */
-export const memberAccessBodies: BodySchemas = { 'PATCH /member/env-access': PatchMemberEnvAccess };
-
-/** Restricts a member to these environments. */
-export function patchMemberEnvAccess(body: MemberRestriction): Request {
-  const { accountId, membershipId, allowedAppEnvIds } = body;
-  return write('PATCH', '/member/env-access', 'update', { accountId, membershipId, allowedAppEnvIds });
+/** Restricts a member to these environments: at least one, since none means all. */
+export function patchMemberEnvAccess(
+  body: Membership & { readonly allowedAppEnvIds: readonly [string, ...string[]] },
+): Request {
+  return patchEnvAccess(body);
 }
 
 /** Gives a member every environment of the account: the empty list of the interface, under a name that says so. */
 export function patchMemberEnvAccessToFull(body: Membership): Request {
-  const { accountId, membershipId } = body;
-  return write('PATCH', '/member/env-access', 'update', { accountId, membershipId, allowedAppEnvIds: [] });
+  return patchEnvAccess({ ...body, allowedAppEnvIds: [] });
 }
 
 /** The environments that a member may reach. */

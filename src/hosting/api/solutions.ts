@@ -2,38 +2,22 @@ import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
 import {
-  AnyObject,
-  type BodySchemas,
   Id,
   Text,
+  AnyObject,
   get,
-  write,
+  endpoint,
   id,
-  listed,
-  listedAnyhow,
-  parsed,
   shown,
   shownList,
   unwrapped,
-  compared,
-  note,
+  parsed,
+  anyListOf,
   word,
   words,
+  note,
+  compared,
 } from './endpoint.ts';
-
-/** An entry of the catalog. */
-export interface SolutionItem {
-  readonly solutionSlug: string;
-  readonly label: string | undefined;
-  /** The names of the inputs that the solution asks for. */
-  readonly requiredInputs: readonly string[];
-  /** The components that it makes, and which of them each one needs. */
-  readonly components: readonly {
-    readonly name: string;
-    readonly preset: string | undefined;
-    readonly dependsOn: readonly string[];
-  }[];
-}
 
 /** A name, bare or in an object. */
 const Named = z.union([compared, z.object({ name: compared }).transform(({ name }) => name)]);
@@ -46,31 +30,17 @@ const CatalogComponent = z.union([
     .transform(({ dockerPreset, ...rest }) => ({ ...rest, preset: dockerPreset })),
 ]);
 
-const Solution: z.ZodType<SolutionItem> = z.object({
+const Solution = z.object({
   solutionSlug: id,
   label: shown(words),
+  /** The names of the inputs that the solution asks for. */
   requiredInputs: shownList(Named),
+  /** The components that it makes, and which of them each one needs. */
   components: shownList(CatalogComponent),
 });
 
-/** The solutions of `GET /solutions`. */
-export function solutionsIn(body: unknown): readonly SolutionItem[] | undefined {
-  return listed(Solution, body, 'solutions') ?? listedAnyhow(Solution, body);
-}
-
-/** One app, with its environment, that an installation made. */
-interface SolutionComponent {
-  readonly name: string | undefined;
-  readonly appId: string | undefined;
-  readonly appEnvId: string | undefined;
-}
-
-/** The answer to `POST /solutions`. */
-export interface SolutionResult {
-  readonly installationId: string | undefined;
-  readonly components: readonly SolutionComponent[];
-  readonly postInstallNote: string | undefined;
-}
+/** An entry of the catalog. */
+export type SolutionItem = Readonly<z.output<typeof Solution>>;
 
 /** The installation that an answer names: a success or an error, at the top or in its details. */
 export function installationIdOf(body: unknown): string | undefined {
@@ -81,7 +51,9 @@ export function installationIdOf(body: unknown): string | undefined {
   return places.map((place) => parsed(holder, place)?.installationId).find((found) => found !== undefined);
 }
 
+/** One app, with its environment, that an installation made. */
 const Component = z.object({ name: shown(compared), appId: shown(id), appEnvId: shown(id) });
+type SolutionComponent = Readonly<z.output<typeof Component>>;
 
 /** A list of objects, or of ids, as objects with that id. */
 function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionComponent[] {
@@ -121,7 +93,7 @@ function componentsIn(body: Readonly<Record<string, unknown>>): readonly Solutio
 }
 
 /** Reads the answer to an accepted `POST /solutions`; components are empty where it does not show them. */
-export function solutionResultOf(body: unknown): SolutionResult | undefined {
+export function solutionResultOf(body: unknown) {
   const result = unwrapped(body, 'solution', 'installation', 'result');
   if (!isRecord(body) || !isRecord(result)) return undefined;
   return {
@@ -140,15 +112,14 @@ const PostSolutions = z.strictObject({
   inputs: AnyObject.exactOptional(),
 });
 
-/** The body of `POST /solutions`. */
-export type SolutionCreation = z.infer<typeof PostSolutions>;
+const install = endpoint('POST', '/solutions', 'identified', PostSolutions);
 
-/** The bodies of the calls on solutions. */
-export const solutionBodies: BodySchemas = { 'POST /solutions': PostSolutions };
+/** The endpoints of solutions that take a body. */
+export const solutionEndpoints = [install];
 
 /** Installs a solution; with an installationId the same request may be repeated, and creates only what is missing. */
-export function postSolutions(body: SolutionCreation): Request {
-  return write('POST', '/solutions', body.installationId === undefined ? 'create' : 'identified', body);
+export function postSolutions(body: z.infer<typeof PostSolutions>): Request {
+  return { ...install(body), effect: body.installationId === undefined ? 'create' : 'identified' };
 }
 
 /** The solutions that an account may install. */
@@ -156,7 +127,7 @@ export function solutionsOf(accountId: string): Read<SolutionItem> {
   return {
     key: 'solutions',
     first: get('/solutions', { accountId }),
-    items: solutionsIn,
+    items: anyListOf(Solution, 'solutions'),
     idOf: (solution) => solution.solutionSlug,
     absentOn404: false,
     pace: 'hourly',

@@ -8,21 +8,11 @@
  * in the very tick in which a write ended never counts as begun after it.
  */
 import PQueue from 'p-queue';
-import { growingMs, jittered, type Clock, type Entropy } from '../../base/time.ts';
-import {
-  type Log,
-  type Metrics,
-  type Read,
-  type ReadProblem,
-  type Request,
-  type Snapshot,
-  type Urgency,
-  groupId,
-} from '../../engine/ports.ts';
+import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.ts';
+import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
 import type { Credential } from '../credential.ts';
-import { type Seen, problemOf, type Answer } from '../wire/transport.ts';
-import { Schedule, dueAt, hairMs, isPolled, isWanted, newReading, noteList, type Reading } from './schedule.ts';
-import { sameJson, Secret } from '../../base/json.ts';
+import type { Seen } from '../wire/transport.ts';
+import { fullList, hairMs, type Listed, merged, nothing, Reading, withGroups } from './reading.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -41,7 +31,6 @@ export interface MirrorSurroundings {
   readonly onList: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
 
-const nothing = (): void => undefined;
 const none: ReadonlySet<string> = new Set();
 
 /** Keeps snapshots of the reads of one account. */
@@ -87,7 +76,7 @@ export class Mirror {
     if (this.#closed) return;
     const reading = this.#reading(read);
     reading.usedAt = Math.max(this.#now(), since);
-    if (urgency === 'edit' || !isWanted(reading)) reading.urgency = urgency;
+    if (urgency === 'edit' || !reading.isWanted) reading.urgency = urgency;
     reading.wantedSince = Math.max(reading.wantedSince, since);
     if (reading.state === 'queued') this.#queue.setPriority(reading.ticket, priorityOf(reading));
     this.#arm(reading);
@@ -120,7 +109,7 @@ export class Mirror {
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
     for (const reading of this.#readings.values()) {
-      if (!isPolled(reading) || reading.snapshot === undefined) continue;
+      if (!reading.isPolled || reading.snapshot === undefined) continue;
       const collection = collectionOf(reading.read.key);
       oldest.set(collection, Math.max(oldest.get(collection) ?? 0, this.#now() - reading.snapshot.begunAt));
     }
@@ -146,7 +135,7 @@ export class Mirror {
       if (known.read.rateLimitedMs !== read.rateLimitedMs) this.#schedule.change(known, read);
       return known;
     }
-    const reading = newReading(read, this.#now());
+    const reading = new Reading(read, this.#now());
     this.#readings.set(read.key, reading);
     return reading;
   }
@@ -162,7 +151,7 @@ export class Mirror {
     if (this.#closed || reading.state !== 'idle') return;
     reading.cancelTimer();
     const now = this.#now();
-    const due = dueAt(reading);
+    const due = reading.dueAt;
     const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
     const next = Math.min(due, forgetAt);
     if (forgetAt <= now) this.#forget(reading);
@@ -198,7 +187,7 @@ export class Mirror {
 
   /** Reports the pause to everybody who waits for this list. */
   #tellHeld(reading: Reading): void {
-    if (!isWanted(reading) || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
+    if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
     this.#around.onList(reading.read.key, none, reading.problem);
   }
@@ -211,10 +200,10 @@ export class Mirror {
       return;
     }
     const begunAt = this.#now();
-    if (dueAt(reading) <= begunAt && !isWanted(reading)) {
+    if (reading.dueAt <= begunAt && !reading.isWanted) {
       reading.pollAt = Math.max(reading.pollAt, this.#schedule.placeOf(reading, begunAt));
     }
-    if (dueAt(reading) > begunAt) {
+    if (reading.dueAt > begunAt) {
       this.#arm(reading);
       return;
     }
@@ -222,8 +211,8 @@ export class Mirror {
     reading.state = 'reading';
     // While the token is refused one read alone finds out whether it still is.
     if (this.#around.credential.unauthorizedSince !== undefined) this.#queue.pause();
-    noteList(reading, begunAt);
-    const urgency = isWanted(reading) ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
+    reading.noteList(begunAt);
+    const urgency = reading.isWanted ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
     const listed = await fullList(reading.read, (request) => this.#around.ask(request, urgency), reading.digest).catch(
       (cause: unknown): Listed<unknown> => {
         this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
@@ -296,7 +285,7 @@ export class Mirror {
       } else if (reading.problem?.why === 'unauthorized') {
         reading.notBefore = Number.NEGATIVE_INFINITY;
         reading.pollAt = Number.NEGATIVE_INFINITY;
-        if (dueAt(reading) === Number.POSITIVE_INFINITY) reading.problem = undefined;
+        if (reading.dueAt === Number.POSITIVE_INFINITY) reading.problem = undefined;
         this.#arm(reading);
       }
     }
@@ -306,7 +295,7 @@ export class Mirror {
 
 /** Lists that somebody waits for go before those that are merely due. */
 function priorityOf(reading: Reading): number {
-  return isWanted(reading) ? 1 : 0;
+  return reading.isWanted ? 1 : 0;
 }
 
 /** `alerts` of `alerts/env_1`: a label with few values. */
@@ -314,155 +303,128 @@ function collectionOf(key: string): string {
   return key.split('/', 1)[0] ?? key;
 }
 
-const mostPages = 1000;
-
-/** The result of a full list. */
-export type Listed<Item> =
-  | {
-      readonly complete: true;
-      /** Undefined when every page is, byte for byte, what it was in the list before. */
-      readonly items: ReadonlyMap<string, Item> | undefined;
-      /** Equal for equal lists. */
-      readonly digest: string;
-      readonly pages: number;
-      readonly dateMs: number | undefined;
-    }
-  | {
-      readonly complete: false;
-      readonly why: ReadProblem['why'];
-      readonly message: string;
-      readonly pages: number;
-      readonly retryAfterMs: number | undefined;
-    };
-
-function failed(why: ReadProblem['why'], message: string, pages: number, retryAfterMs?: number): Listed<never> {
-  return { complete: false, why, message, pages, retryAfterMs };
-}
-
 /**
- * One full list of a read: all pages, or nothing. `known` is the digest of the list before.
+ * When the polled reads of one account are asked, and how much of the credential's budget that takes.
  *
- * A page that was refused, does not parse, or points back to a page that was seen makes the whole list fail: half a list is
- * no list. A cursor that the service no longer takes is tried again once from the start. An item that shows up on two pages
- * (the list moved meanwhile) counts once, as it was seen last.
+ * Lists keep the account's interval, or a longer one where all polls together would use more than half of the budget;
+ * rate-limited reads share a fifth of it. Sums are kept, so the cost of a query does not depend on the number of reads.
  */
-export async function fullList<Item>(
-  read: Read<Item>,
-  ask: (request: Request) => Promise<Seen>,
-  known?: string,
-): Promise<Listed<Item>> {
-  const first = await listOnce(read, ask, known);
-  const expired = !first.complete && first.why === 'refused' && first.pages > 1;
-  return expired ? listOnce(read, ask, known) : first;
+class Schedule {
+  readonly #around: MirrorSurroundings;
+  #plannedPerSecond = 0;
+  /** The number of state reads by the pause that they wish for. */
+  readonly #wishes = new Map<number, number>();
+
+  constructor(around: MirrorSurroundings) {
+    this.#around = around;
+  }
+
+  /** Somebody follows a read. A rate-limited one starts at a random time, or a thousand new alerts would start together. */
+  join(reading: Reading): void {
+    this.plan(reading);
+    if (reading.read.pace !== 'rateLimited') return;
+    this.#wish(reading, wishMs(reading));
+    this.#around.credential.states.count(reading, reading.isBusy);
+    if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
+  }
+
+  /** Nobody follows a read any more. */
+  leave(reading: Reading): void {
+    this.#count(reading, 0);
+    this.#wish(reading, undefined);
+    this.#around.credential.states.leave(reading);
+  }
+
+  /** Changes the interval of a read, counted from its newest list. */
+  change(reading: Reading, read: Read): void {
+    reading.read = read;
+    if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
+    if (read.pace !== 'rateLimited') return;
+    reading.pollAt =
+      reading.snapshot === undefined
+        ? Math.min(reading.pollAt, this.#firstAt(reading))
+        : this.nextAt(reading, reading.newest.at);
+  }
+
+  /** Counts how many requests per second the polls of a read need, by the number of pages in its newest list. */
+  plan(reading: Reading): void {
+    const isCounted = reading.isPolled && reading.read.pace !== 'rateLimited';
+    this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
+  }
+
+  /** When a read that was asked at `begunAt` is due again. */
+  nextAt(reading: Reading, begunAt: number): number {
+    const { entropy, credential, pollMs } = this.#around;
+    const spread = reading.isBusy ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
+    const intervalMs =
+      reading.read.pace === 'rateLimited'
+        ? this.#stateMs(reading)
+        : reading.baseIntervalMs(pollMs) * credential.budget.stretch();
+    return begunAt + intervalMs * spread;
+  }
+
+  /** When a due read may be sent: at once, or for a rate-limited one at its place in their share. */
+  placeOf(reading: Reading, now: number): number {
+    if (reading.read.pace !== 'rateLimited') return now;
+    const { states, budget } = this.#around.credential;
+    reading.place ??= states.place(now, budget.requestsPerSecond());
+    return reading.place;
+  }
+
+  /** The poll interval in effect. */
+  pollIntervalMs(): number {
+    return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
+  }
+
+  /** Forecasts the requests an hour of all followed reads. */
+  forecastPerHour(): number {
+    const { budget, states } = this.#around.credential;
+    const wishes = [...this.#wishes];
+    const wished = wishes.reduce((sum, [wish, reads]) => sum + (1_000 * reads) / wish, 0);
+    const reads = wishes.reduce((sum, [, count]) => sum + count, 0);
+    const allowed = states.perSecond(reads, budget.requestsPerSecond());
+    return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
+  }
+
+  /** The interval of rate-limited reads: the shortest that one asks for, or as their share allows; undefined without any. */
+  rateLimitedMs(): number | undefined {
+    const { states, budget } = this.#around.credential;
+    if (this.#wishes.size === 0) return undefined;
+    return Math.max(Math.min(...this.#wishes.keys()), states.calmMs(budget.requestsPerSecond()));
+  }
+
+  /** Not in the first half of the interval: by then a list has shown what else there is to write of a new object. */
+  #firstAt(reading: Reading): number {
+    const { clock, entropy } = this.#around;
+    return clock.monotonic() + this.#stateMs(reading) * (0.5 + entropy.fraction() / 2);
+  }
+
+  #stateMs(reading: Reading): number {
+    const { states, budget } = this.#around.credential;
+    const allowedMs = states.intervalMs(reading, reading.isBusy, budget.requestsPerSecond());
+    return Math.max(reading.read.rateLimitedMs ?? 0, allowedMs);
+  }
+
+  #wish(reading: Reading, wish: number | undefined): void {
+    const add = (ms: number | undefined, reads: 1 | -1): void => {
+      if (ms === undefined) return;
+      const count = (this.#wishes.get(ms) ?? 0) + reads;
+      if (count === 0) this.#wishes.delete(ms);
+      else this.#wishes.set(ms, count);
+    };
+    add(reading.wishMs, -1);
+    add(wish, 1);
+    reading.wishMs = wish;
+  }
+
+  #count(reading: Reading, perSecond: number): void {
+    this.#plannedPerSecond += perSecond - reading.planned;
+    reading.planned = perSecond;
+    this.#around.credential.budget.plan(reading, perSecond);
+  }
 }
 
-async function listOnce<Item>(
-  read: Read<Item>,
-  ask: (request: Request) => Promise<Seen>,
-  known: string | undefined,
-): Promise<Listed<Item>> {
-  const answers: Answer[] = [];
-  const asked = new Set<string>();
-  let request: Request | undefined = read.first;
-  while (request !== undefined) {
-    const pages = answers.length + 1;
-    const page = JSON.stringify(request.query ?? {});
-    if (asked.has(page) || pages > mostPages) return failed('malformed', 'the pages of the list do not end', pages);
-    asked.add(page);
-    const seen: Seen = await ask(request);
-    if (seen.was === 'answer' && seen.status === 404 && read.absentOn404 && pages === 1) {
-      return { complete: true, items: new Map(), digest: 'absent', pages, dateMs: seen.dateMs };
-    }
-    const why = problemOf(seen);
-    if (why !== undefined || seen.was !== 'answer') {
-      const retryAfterMs = seen.was === 'answer' ? seen.retryAfterMs : undefined;
-      return failed(why ?? 'unreachable', seen.message, pages, retryAfterMs);
-    }
-    answers.push(seen);
-    request = read.next?.(seen.body);
-  }
-  const digest = answers.map((answer) => answer.digest).join();
-  const items = digest === known ? undefined : itemsIn(read, answers);
-  if (items === 'malformed')
-    return failed('malformed', 'the answer is not what the interface promises', answers.length);
-  return { complete: true, items, digest, pages: answers.length, dateMs: answers[0]?.dateMs };
-}
-
-function itemsIn<Item>(read: Read<Item>, answers: readonly Answer[]): ReadonlyMap<string, Item> | 'malformed' {
-  const items = new Map<string, Item>();
-  for (const { body } of answers) {
-    const found = read.items(body);
-    if (found === undefined) return 'malformed';
-    for (const item of found) items.set(read.idOf(item), item);
-  }
-  return items;
-}
-
-/** Freezes a value all the way down, with one copy of each short text. */
-function settled(value: unknown, texts: Map<string, string>): unknown {
-  if (typeof value === 'string') {
-    if (value.length > 64) return value;
-    const known = texts.get(value);
-    if (known === undefined) texts.set(value, value);
-    return known ?? value;
-  }
-  if (typeof value !== 'object' || value === null || value instanceof Secret || Object.isFrozen(value)) return value;
-  const fields = value as Record<string, unknown>;
-  for (const name in fields) {
-    const inner = fields[name];
-    const kept = settled(inner, texts);
-    if (kept !== inner) fields[name] = kept;
-  }
-  return Object.freeze(value);
-}
-
-/** The items after a list, frozen, lean, and the same object as long as nothing about them differs; and which changed. */
-export interface Merged<Item> {
-  readonly items: ReadonlyMap<string, Item>;
-  /** The ids that came, went, or differ in more than the moving fields. */
-  readonly changed: ReadonlySet<string>;
-}
-
-/** Takes over the items of a list: what is unchanged keeps its identity, the map itself included. */
-export function merged<Item>(
-  before: ReadonlyMap<string, Item> | undefined,
-  found: ReadonlyMap<string, Item>,
-  moving: readonly string[],
-): Merged<Item> {
-  if (before === found) return { items: found, changed: new Set() };
-  const items = new Map<string, Item>();
-  const changed = new Set<string>();
-  const texts = new Map<string, string>();
-  let identical = before !== undefined && before.size === found.size;
-  for (const [id, item] of found) {
-    const known = before?.get(id);
-    if (known !== undefined && sameJson(known, item)) {
-      items.set(id, known);
-      continue;
-    }
-    identical = false;
-    settled(item, texts);
-    items.set(id, item);
-    if (known === undefined || !sameJson(known, item, moving)) changed.add(id);
-  }
-  for (const id of before?.keys() ?? []) if (!found.has(id)) changed.add(id);
-  return identical && before !== undefined ? { items: before, changed } : { items, changed };
-}
-
-/** The changed ids with the groups that changed items belong to, or belonged to. */
-export function withGroups<Item>(
-  changed: ReadonlySet<string>,
-  read: Pick<Read<Item>, 'groupOf'>,
-  snapshots: readonly (ReadonlyMap<string, Item> | undefined)[],
-): ReadonlySet<string> {
-  if (read.groupOf === undefined || changed.size === 0) return changed;
-  const all = new Set(changed);
-  for (const id of changed) {
-    for (const snapshot of snapshots) {
-      const item = snapshot?.get(id);
-      const group = item === undefined ? undefined : read.groupOf(item);
-      if (group !== undefined) all.add(groupId(group));
-    }
-  }
-  return all;
+/** The interval that a rate-limited read asks for. */
+function wishMs({ read }: Reading): number {
+  return Math.max(read.rateLimitedMs ?? 0, 1_000);
 }

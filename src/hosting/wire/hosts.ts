@@ -38,29 +38,18 @@ export class HostNotAllowed extends Error {
   }
 }
 
-/** The host rules at work. */
-export interface Hosts {
-  readonly check: (baseUrl: string) => BaseUrl | { readonly refused: string };
-  /** Says why a name must not be dialled at these addresses; undefined where each is allowed. */
-  readonly addressesFlaw: (hostname: string, addresses: readonly { readonly address: string }[]) => string | undefined;
-  readonly proxyFor: (origin: string) => string | undefined;
+/** Reads a base URL that these rules allow, or says why they do not. */
+export function checkBaseUrl(baseUrl: string, rules: HostRules): BaseUrl | { readonly refused: string } {
+  const parsed = baseUrlIn(baseUrl);
+  if ('refused' in parsed) return parsed;
+  const flaw = schemeFlaw(parsed, rules) ?? nameFlaw(parsed.hostname, rules) ?? listFlaw(parsed.hostname, rules);
+  return flaw === undefined ? parsed : { refused: flaw };
 }
 
-/** Puts host rules to work. */
-export function openHosts(rules: HostRules): Hosts {
-  return {
-    check: (baseUrl) => {
-      const parsed = baseUrlIn(baseUrl);
-      if ('refused' in parsed) return parsed;
-      const flaw = schemeFlaw(parsed, rules) ?? nameFlaw(parsed.hostname, rules) ?? listFlaw(parsed.hostname, rules);
-      return flaw === undefined ? parsed : { refused: flaw };
-    },
-    addressesFlaw: (hostname, addresses) => addressesFlaw(hostname, addresses, rules),
-    proxyFor: (origin) => {
-      const direct = isLoopbackName(new URL(origin).hostname) || goesDirectly(rules.noProxy ?? '', origin);
-      return direct ? undefined : rules.proxy;
-    },
-  };
+/** The proxy that leads to an origin; undefined where it is reached directly. */
+export function proxyFor(origin: string, rules: HostRules): string | undefined {
+  const direct = isLoopbackName(new URL(origin).hostname) || goesDirectly(rules.noProxy ?? '', origin);
+  return direct ? undefined : rules.proxy;
 }
 
 const shape =
@@ -137,7 +126,8 @@ function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): 
   }
 }
 
-function addressesFlaw(
+/** Says why a name must not be dialled at these addresses; undefined where each is allowed. */
+export function addressesFlaw(
   hostname: string,
   addresses: readonly { readonly address: string }[],
   rules: HostRules,
@@ -146,7 +136,6 @@ function addressesFlaw(
   return addresses.map(({ address }) => addressFlaw(address, loopback, rules)).find((flaw) => flaw !== undefined);
 }
 
-/** Which hosts are reached without the proxy, as `NO_PROXY` says them. */
 /**
  * True where an entry of the list matches this origin: a name and all names below it (`example.com`, `.example.com` and
  * `*.example.com` say the same), an address, each with a port or for every port, or `*` for everything.
@@ -175,7 +164,7 @@ function isOrHolds(name: string, hostname: string): boolean {
 }
 
 /** The kind of network that an address belongs to. */
-export type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
+type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
 
 /** By the names of ipaddr.js. Nothing that hosts customers lives in the other ranges: reserved, link-local, multicast, tunnels. */
 const kinds: Readonly<Record<string, AddressKind>> = {

@@ -224,25 +224,6 @@ export interface Answer {
   readonly message: string;
 }
 
-type Row =
-  | 'notSent'
-  | 'invalid'
-  | 'lost'
-  | 'done'
-  | 'doneSayingNo'
-  | 'doneEmpty'
-  | 'doneUnreadable'
-  | 'redirect'
-  | 'seeOther'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'notFound'
-  | 'timeout'
-  | 'conflict'
-  | 'throttled'
-  | 'refused'
-  | 'failed';
-
 type Verdict = Exclude<Outcome['is'], 'notExecuted'> | 'throttled' | 'unauthorized' | 'forbidden';
 
 function all(verdict: Verdict): Readonly<Record<Effect, Verdict>> {
@@ -252,31 +233,34 @@ function all(verdict: Verdict): Readonly<Record<Effect, Verdict>> {
 /**
  * The one table from what was seen of an exchange to what its caller should do.
  *
- * Its rows are kinds of answers, its columns what the request would have done. What stands in no row is in doubt. Three rows
- * need a word. A redirect is never followed; 301, 302, 307 and 308 say "ask elsewhere", so nothing was done here and they
- * refuse, but 303 is also what a server says after having done it, and is in doubt. And a 403 does not make an account
- * unauthorized: the service may answer a broken business rule with it. A body that says no under a status that says yes is a
- * no to a change or a removal; of anything else it may be the news that half of it was done, which its kind reads.
+ * Its rows are kinds of answers, its columns what the request would have done, and why a page of a read did not arrive. What
+ * stands in no row is in doubt. Three rows need a word. A redirect is never followed; 301, 302, 307 and 308 say "ask elsewhere",
+ * so nothing was done here and they refuse, but 303 is also what a server says after having done it, and is in doubt. And a 403
+ * does not make an account unauthorized: the service may answer a broken business rule with it. A body that says no under a
+ * status that says yes is a no to a change or a removal; of anything else it may be the news that half of it was done, which its
+ * kind reads.
  */
-const table: Readonly<Record<Row, Readonly<Record<Effect, Verdict>>>> = {
-  notSent: all('notSent'),
-  invalid: all('refused'),
-  lost: all('inDoubt'),
-  done: all('committed'),
-  doneSayingNo: { ...all('committed'), update: 'refused', remove: 'refused' },
-  doneEmpty: { ...all('inDoubt'), update: 'committed', remove: 'committed' },
-  doneUnreadable: all('inDoubt'),
-  redirect: all('refused'),
-  seeOther: { ...all('inDoubt'), read: 'refused' },
-  unauthorized: all('unauthorized'),
-  forbidden: all('forbidden'),
-  notFound: { ...all('notFound'), create: 'refused' },
-  timeout: all('inDoubt'),
-  conflict: { ...all('conflict'), read: 'refused' },
-  throttled: all('throttled'),
-  refused: all('refused'),
-  failed: all('inDoubt'),
-};
+const table = {
+  notSent: { ...all('notSent'), problem: 'unreachable' },
+  invalid: { ...all('refused'), problem: 'refused' },
+  lost: { ...all('inDoubt'), problem: 'unreachable' },
+  done: { ...all('committed'), problem: undefined },
+  doneSayingNo: { ...all('committed'), update: 'refused', remove: 'refused', problem: undefined },
+  doneEmpty: { ...all('inDoubt'), update: 'committed', remove: 'committed', problem: 'malformed' },
+  doneUnreadable: { ...all('inDoubt'), problem: 'malformed' },
+  redirect: { ...all('refused'), problem: 'refused' },
+  seeOther: { ...all('inDoubt'), read: 'refused', problem: 'refused' },
+  unauthorized: { ...all('unauthorized'), problem: 'unauthorized' },
+  forbidden: { ...all('forbidden'), problem: 'forbidden' },
+  notFound: { ...all('notFound'), create: 'refused', problem: 'refused' },
+  timeout: { ...all('inDoubt'), problem: 'unreachable' },
+  conflict: { ...all('conflict'), read: 'refused', problem: 'refused' },
+  throttled: { ...all('throttled'), problem: 'throttled' },
+  refused: { ...all('refused'), problem: 'refused' },
+  failed: { ...all('inDoubt'), problem: 'unreachable' },
+} as const satisfies Record<string, Readonly<Record<Effect, Verdict>> & { problem: ReadProblem['why'] | undefined }>;
+
+type Row = keyof typeof table;
 
 const rowsByStatus: Readonly<Record<number, Row>> = {
   303: 'seeOther',
@@ -326,29 +310,9 @@ export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outco
   }
 }
 
-const problems: Readonly<Record<Row, ReadProblem['why'] | undefined>> = {
-  notSent: 'unreachable',
-  invalid: 'refused',
-  lost: 'unreachable',
-  done: undefined,
-  doneSayingNo: undefined,
-  doneEmpty: 'malformed',
-  doneUnreadable: 'malformed',
-  redirect: 'refused',
-  seeOther: 'refused',
-  unauthorized: 'unauthorized',
-  forbidden: 'forbidden',
-  notFound: 'refused',
-  timeout: 'unreachable',
-  conflict: 'refused',
-  throttled: 'throttled',
-  refused: 'refused',
-  failed: 'unreachable',
-};
-
 /** Says why a page of a read did not arrive; undefined where it did. */
 export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
-  return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : problems[rowOf(seen)];
+  return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : table[rowOf(seen)].problem;
 }
 
 /** The longest that a service can make us wait: 15 minutes. */

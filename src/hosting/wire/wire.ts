@@ -8,7 +8,7 @@
 import type { Request } from '../../engine/ports.ts';
 import { Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { collect, type ReceivedHeaders } from '../../base/collect.ts';
-import { type Hosts, HostNotAllowed } from './hosts.ts';
+import { addressesFlaw, HostNotAllowed, type HostRules, proxyFor } from './hosts.ts';
 import { lookupWith, type Resolve } from './names.ts';
 
 /** One exchange, ready to go: the only place where secrets stand in the open. */
@@ -60,11 +60,11 @@ export interface OpenWire {
 }
 
 /** Opens the wire to wherever the host rules allow. */
-export function openUndiciWire(hosts: Hosts, resolve: Resolve): OpenWire {
+export function openUndiciWire(rules: HostRules, resolve: Resolve): OpenWire {
   const dispatchers = new Map<string, Dispatcher>();
   const dispatcherFor = (request: WireRequest): Dispatcher => {
     const key = JSON.stringify([request.origin, request.writes, request.caBundle ?? '']);
-    const open = dispatchers.get(key) ?? openDispatcher(hosts, resolve, request);
+    const open = dispatchers.get(key) ?? openDispatcher(rules, resolve, request);
     dispatchers.set(key, open);
     return open;
   };
@@ -78,7 +78,7 @@ export function openUndiciWire(hosts: Hosts, resolve: Resolve): OpenWire {
   };
 }
 
-function openDispatcher(hosts: Hosts, resolve: Resolve, request: WireRequest): Dispatcher {
+function openDispatcher(rules: HostRules, resolve: Resolve, request: WireRequest): Dispatcher {
   const options = {
     allowH2: false,
     pipelining: 1,
@@ -93,10 +93,10 @@ function openDispatcher(hosts: Hosts, resolve: Resolve, request: WireRequest): D
     timeout: 8000,
     ...(request.caBundle !== undefined && { ca: request.caBundle }),
   };
-  const proxy = hosts.proxyFor(request.origin);
+  const proxy = proxyFor(request.origin, rules);
   if (proxy === undefined) {
     const lookup = lookupWith(resolve, (name, addresses) => {
-      const flaw = hosts.addressesFlaw(name, addresses);
+      const flaw = addressesFlaw(name, addresses, rules);
       return flaw === undefined ? undefined : new HostNotAllowed(flaw);
     });
     return new Pool(request.origin, { ...options, connect: { ...tls, lookup } });

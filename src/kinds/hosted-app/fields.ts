@@ -2,8 +2,7 @@
 import type { Json } from '../../base/json.ts';
 import { type Fields } from '../../engine/kind/planner/plan.ts';
 import { definedOf } from '../../engine/kind/planner/compare.ts';
-import { appAsOf, appsOf } from '../../hosting/requests.ts';
-import type { AppItem, AppRecord } from '../../hosting/requests.ts';
+import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
 import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 import { typed, valueOf } from '../shared/values.ts';
@@ -30,7 +29,7 @@ const bodyNames: Readonly<Record<string, string>> = {
 };
 
 /** Fields that only POST /app takes, by their place in the spec. */
-const creationWords: Readonly<Record<string, string>> = {
+export const creationWords: Readonly<Record<string, string>> = {
   dockerPresetVersion: 'atCreation.presetVersion',
   gitNamespace: 'source.git.namespace',
   gitRepo: 'source.git.repo',

@@ -21,9 +21,9 @@ import {
 } from '@kubernetes/client-node';
 import { Agent } from 'undici';
 import type { KubeApi, KubeObject, Page, Resource } from '../../engine/ports.ts';
-import { provesAbsence, refusalOf } from './failure.ts';
+import { type ApiAnswer, provesAbsence, refusalOf } from './failure.ts';
 import { parseJson, parseObject, parsePage, titleOf } from './parse.ts';
-import type { ApiAnswer, ApiCall, KubeTransport } from './transport.ts';
+import type { ApiCall, KubeTransport } from './transport.ts';
 
 /** A configuration for many calls: they share connections, and each has a deadline. */
 export class ConnectedConfig extends KubeConfig {

@@ -13,17 +13,9 @@ import {
   type WatchOptions,
 } from '../../engine/ports.ts';
 import type { KubeCredentials } from '../credentials/configuration.ts';
-import { GarbledError, provesAbsence, refusalOf, silenceOf } from './failure.ts';
+import { type ApiAnswer, GarbledError, provesAbsence, refusalOf, silenceOf } from './failure.ts';
 import { linesOf, parseJson, parseObject, parsePage, parseWatchLine, textOf, titleOf } from './parse.ts';
-import {
-  type ApiAnswer,
-  type ApiCall,
-  type Limits,
-  type OnCall,
-  type ServerDate,
-  KubeTransport,
-  usualLimits,
-} from './transport.ts';
+import { type ApiCall, type Limits, type ServerDate, KubeTransport, usualLimits } from './transport.ts';
 
 /** The oldest Kubernetes that the operator supports. */
 export const oldestMinor = 33;
@@ -36,7 +28,6 @@ export interface KubeOptions {
   readonly credentials: KubeCredentials;
   readonly clock: Clock;
   readonly limits?: Partial<Limits>;
-  readonly onCall?: OnCall;
 }
 
 /** The version of the API server. */
@@ -48,9 +39,9 @@ export interface ServerVersion {
 }
 
 /** Opens a client for one cluster; it connects with its first request. */
-export function openKube({ credentials, clock, limits, onCall }: KubeOptions): KubeClient {
+export function openKube({ credentials, clock, limits }: KubeOptions): KubeClient {
   const all = { ...usualLimits, ...limits };
-  return new KubeClient(new KubeTransport(credentials, clock, all, onCall), all.lineBytes);
+  return new KubeClient(new KubeTransport(credentials, clock, all), all.lineBytes);
 }
 
 /** The Kubernetes API over HTTP. */
@@ -67,7 +58,7 @@ export class KubeClient implements KubeApi {
     const what = `reading ${titleOf(resource, namespace, name)}`;
     const answer = await this.#transport.send({ method: 'GET', path: objectPath(resource, namespace, name), what });
     if (answer.status === 404 && provesAbsence(answer.text, name)) return undefined;
-    return objectIn(answer, what);
+    return parseObject(bodyOf(answer, what), what);
   }
 
   async list(resource: Resource, options: PageOptions): Promise<Page> {
@@ -109,8 +100,7 @@ export class KubeClient implements KubeApi {
 
   async create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject> {
     const what = `creating ${titleOf(resource, namespace, nameIn(object))}`;
-    const path = collectionPath(resource, namespace);
-    return objectIn(await this.#transport.send({ method: 'POST', path, body: object, what }), what);
+    return this.#write({ method: 'POST', path: collectionPath(resource, namespace), body: object, what });
   }
 
   async isAllowed(
@@ -129,8 +119,7 @@ export class KubeClient implements KubeApi {
 
   async replace(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject> {
     const what = `replacing ${titleOf(resource, namespace, name)}`;
-    const path = objectPath(resource, namespace, name);
-    return objectIn(await this.#transport.send({ method: 'PUT', path, body: object, what }), what);
+    return this.#write({ method: 'PUT', path: objectPath(resource, namespace, name), body: object, what });
   }
 
   async replaceStatus(
@@ -140,8 +129,7 @@ export class KubeClient implements KubeApi {
     object: unknown,
   ): Promise<KubeObject> {
     const what = `writing the status of ${titleOf(resource, namespace, name)}`;
-    const path = objectPath(resource, namespace, name, 'status');
-    return objectIn(await this.#transport.send({ method: 'PUT', path, body: object, what }), what);
+    return this.#write({ method: 'PUT', path: objectPath(resource, namespace, name, 'status'), body: object, what });
   }
 
   async patch(
@@ -153,14 +141,18 @@ export class KubeClient implements KubeApi {
     const what = `patching ${titleOf(resource, namespace, name)}`;
     const path = objectPath(resource, namespace, name);
     const contentType = 'application/json-patch+json';
-    const answer = await this.#transport.send({ method: 'PATCH', path, body: operations, contentType, what });
-    return objectIn(answer, what, true);
+    return this.#write({ method: 'PATCH', path, body: operations, contentType, what });
   }
 
   async delete(resource: Resource, namespace: string | undefined, name: string): Promise<void> {
     const what = `deleting ${titleOf(resource, namespace, name)}`;
     const answer = await this.#transport.send({ method: 'DELETE', path: objectPath(resource, namespace, name), what });
     bodyOf(answer, what);
+  }
+
+  async #write(call: ApiCall): Promise<KubeObject> {
+    const answer = await this.#transport.send(call);
+    return parseObject(bodyOf(answer, call.what, call.method === 'PATCH'), call.what);
   }
 
   /** The API server's clock as of its last answer, with the monotonic time at which it was seen. */
@@ -193,10 +185,6 @@ function bodyOf(answer: ApiAnswer, what: string, patched = false): unknown {
   return parseJson(answer.text, what);
 }
 
-function objectIn(answer: ApiAnswer, what: string, patched = false): KubeObject {
-  return parseObject(bodyOf(answer, what, patched), what);
-}
-
 function nameIn(object: unknown): string {
   const metadata = isRecord(object) ? object['metadata'] : undefined;
   const name = isRecord(metadata) ? textOf(metadata, 'name') : undefined;
@@ -220,7 +208,6 @@ function objectPath(resource: Resource, namespace: string | undefined, name: str
   return `${collectionPath(resource, namespace)}/${segment(name)}${tail}`;
 }
 
-/** The name of an object in messages: `contactpoints team-a/on-call`. */
 /** Encodes a name so that it stays one segment of the path, whatever characters it has. */
 function segment(text: string): string {
   if (text === '' || text === '.' || text === '..') throw new Error(`"${text}" is not the name of an object`);

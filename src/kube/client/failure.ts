@@ -4,6 +4,7 @@
  * It decides by status, by the machine-readable `reason` and by the shape of the answer, never by message text. Messages of the
  * server are shown after `sanitize`.
  */
+import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeReason } from '../../engine/ports.ts';
 
 const longestMessage = 300;
@@ -25,8 +26,8 @@ export class TooLargeError extends KubeError {
   }
 }
 
-/** An answer with an error status. */
-export interface ApiRefusal {
+/** An answer, whatever its status. */
+export interface ApiAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly text: string;
@@ -41,12 +42,12 @@ interface StatusBody {
 }
 
 /** The error for an answer outside 2xx. `patched`: the request was a JSON patch, whose failed `test` is a 422. */
-export function refusalOf(refusal: ApiRefusal, what: string, patched = false): KubeError {
-  const body = statusBodyOf(refusal.text);
+export function refusalOf(answer: ApiAnswer, what: string, patched = false): KubeError {
+  const body = statusBodyOf(answer.text);
   const said = sanitize(body?.message ?? '');
-  const message = `${what}: ${refusal.status}${said === '' ? '' : ` ${said}`}`;
-  const retryInMs = retryMsOf(refusal.retryAfter);
-  return new KubeError(reasonOf(refusal.status, body, patched), message, retryInMs === undefined ? {} : { retryInMs });
+  const message = `${what}: ${answer.status}${said === '' ? '' : ` ${said}`}`;
+  const retryInMs = retryMsOf(answer.retryAfter);
+  return new KubeError(reasonOf(answer.status, body, patched), message, retryInMs === undefined ? {} : { retryInMs });
 }
 
 /** The error for a request that got no answer, or for a stream that broke off. */
@@ -100,15 +101,14 @@ function statusBodyOf(text: string): StatusBody | undefined {
   } catch {
     return undefined;
   }
-  if (typeof value !== 'object' || value === null || !('kind' in value) || value.kind !== 'Status') return undefined;
-  const details =
-    'details' in value && typeof value.details === 'object' && value.details !== null ? value.details : {};
-  const causes = 'causes' in details && Array.isArray(details.causes) ? details.causes.length : 0;
+  if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
+  const { reason, message, details } = value;
+  const { name, causes } = isRecord(details) ? details : {};
   return {
-    reason: 'reason' in value && typeof value.reason === 'string' ? value.reason : '',
-    message: 'message' in value && typeof value.message === 'string' ? value.message : '',
-    name: 'name' in details && typeof details.name === 'string' ? details.name : '',
-    causes,
+    reason: typeof reason === 'string' ? reason : '',
+    message: typeof message === 'string' ? message : '',
+    name: typeof name === 'string' ? name : '',
+    causes: Array.isArray(causes) ? causes.length : 0,
   };
 }
 

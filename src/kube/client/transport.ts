@@ -13,7 +13,7 @@ import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
-import { silenceOf, TooLargeError } from './failure.ts';
+import { type ApiAnswer, silenceOf, TooLargeError } from './failure.ts';
 
 /** One request as a value; messages call it `what`. */
 export interface ApiCall {
@@ -26,27 +26,12 @@ export interface ApiCall {
   readonly what: string;
 }
 
-/** An answer, whatever its status. */
-export interface ApiAnswer {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-  readonly text: string;
-}
-
 /** The clock of the API server, as its last answer showed it. */
 export interface ServerDate {
   readonly dateMs: number;
   /** Monotonic time at which it was seen. */
   readonly seenAt: number;
 }
-
-/** Called at the end of each request; `status` is undefined when no answer arrived. */
-export type OnCall = (call: {
-  readonly method: string;
-  readonly what: string;
-  readonly status: number | undefined;
-  readonly elapsedMs: number;
-}) => void;
 
 /** Deadlines and bounds; the defaults are for production, tests use shorter ones. */
 export interface Limits {
@@ -81,15 +66,13 @@ export class KubeTransport {
   readonly #credentials: KubeCredentials;
   readonly #clock: Clock;
   readonly #limits: Limits;
-  readonly #onCall: OnCall | undefined;
   #connections: Connections | undefined;
   #serverDate: ServerDate | undefined;
 
-  constructor(credentials: KubeCredentials, clock: Clock, limits: Limits, onCall?: OnCall) {
+  constructor(credentials: KubeCredentials, clock: Clock, limits: Limits) {
     this.#credentials = credentials;
     this.#clock = clock;
     this.#limits = limits;
-    this.#onCall = onCall;
   }
 
   /** The API server's own clock as of its last answer. */
@@ -106,9 +89,7 @@ export class KubeTransport {
 
   /** Opens a stream; the caller reads `body`, and ends it through the signal. */
   async open(call: ApiCall, signal: AbortSignal): Promise<{ answer: ApiAnswer } | { body: AsyncIterable<Uint8Array> }> {
-    const startedAt = this.#clock.monotonic();
     const { access, connections } = await this.#dial(call);
-    let status: number | undefined;
     try {
       const response = await connections.watches.request({
         origin: this.#credentials.server.origin,
@@ -118,17 +99,13 @@ export class KubeTransport {
         headersTimeout: this.#limits.requestMs,
         bodyTimeout: this.#limits.silenceMs,
       });
-      status = response.statusCode;
       this.#noteDate(response.headers['date']);
-      if (status === 200) return { body: response.body };
+      if (response.statusCode === 200) return { body: response.body };
       const answer = await this.#refused(response, call);
-      if (status === 401) await this.#renew(access, call);
+      if (answer.status === 401) await this.#renew(access, call);
       return { answer };
     } catch (cause) {
       throw this.#silenceOf(cause, call);
-    } finally {
-      const elapsedMs = this.#clock.monotonic() - startedAt;
-      this.#onCall?.({ method: 'WATCH', what: call.what, status, elapsedMs });
     }
   }
 
@@ -140,12 +117,10 @@ export class KubeTransport {
   }
 
   async #once(call: ApiCall): Promise<{ access: KubeAccess; answer: ApiAnswer }> {
-    const startedAt = this.#clock.monotonic();
     const late = new AbortController();
     const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
     const { requestMs, responseBytes } = this.#limits;
     const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
-    let status: number | undefined;
     try {
       const { access, connections } = await this.#dial(call);
       const { origin } = this.#credentials.server;
@@ -155,19 +130,12 @@ export class KubeTransport {
         mostBytes: responseBytes,
         tooLarge: () => new TooLargeError(call.what, responseBytes),
       });
-      status = received.status;
       this.#noteDate(received.headers['date']);
       return { access, answer: answerOf(received) };
     } catch (cause) {
       throw this.#silenceOf(cause, call);
     } finally {
       cancel();
-      this.#onCall?.({
-        method: call.method,
-        what: call.what,
-        status,
-        elapsedMs: this.#clock.monotonic() - startedAt,
-      });
     }
   }
 

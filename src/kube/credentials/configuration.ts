@@ -8,7 +8,7 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
 import type { Clock } from '../../base/time.ts';
 import { isRecord, type Secret } from '../../base/json.ts';
-import { within } from '../deadline.ts';
+import { within } from '../unavailable.ts';
 import { isIP } from 'node:net';
 
 const readDeadlineMs = 5_000;

@@ -8,7 +8,7 @@ import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';
 import type { Clock } from '../../base/time.ts';
 import { sameJson, Secret } from '../../base/json.ts';
-import { within } from '../deadline.ts';
+import { within } from '../unavailable.ts';
 import {
   type KubeAccess,
   type KubeCredentials,

@@ -2,7 +2,7 @@ import type { Pass, View } from '../../../src/engine/kind/contract/pass.ts';
 import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import type { Read, Snapshot } from '../../../src/engine/ports.ts';
 import type { ConfigurationItem, PointItem, SourceItem } from '../../../src/hosting/requests.ts';
-import { configurationsIn } from '../../../src/hosting/requests.ts';
+import { drConfigurationsOf } from '../../../src/hosting/requests.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from '../../../src/kinds/recovery-activation/schema.ts';
 
 /** 2026-01-01T00:00:00Z: where the wall stands when the monotonic clock shows 0. */
@@ -28,7 +28,7 @@ export function aSpec(more: Partial<RecoveryActivationSpec> = {}): RecoveryActiv
 /** A configuration as the service would show it. */
 export function aConfiguration(more: object = {}): ConfigurationItem {
   const [item] =
-    configurationsIn({
+    drConfigurationsOf('acc_demo').items({
       items: [{ configurationId, sourceAppEnvId: 'env_1', generation: 3, settings: { mode: 'cold' }, ...more }],
     }) ?? [];
   if (item === undefined) throw new Error('not a configuration');
