@@ -11,7 +11,7 @@ import { leaseResource, leaseSpecOf } from '../../kube/lease.ts';
 import { secretResource } from '../../kube/material.ts';
 import { conditionOf, isCurrent, readObjects } from '../cluster/objects.ts';
 import type { Waiting } from '../machine.ts';
-import { ageInWords } from '../output/age.ts';
+import { ageInWords } from '../output.ts';
 
 /** How a check ended. */
 export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
