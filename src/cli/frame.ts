@@ -1,7 +1,6 @@
 /** How every command begins and ends: flags, help, one line on what keeps it from its work, and the exit code. */
 import { parseFlags, program, wordOf, type CommandLine, type Flags, type Settings } from '../config.ts';
-import { exitCodes } from './output/exit-codes.ts';
-import { standard, type Speaks } from './output/speaks.ts';
+import { exitCodes, type Speaks, standard } from './output.ts';
 
 /** A problem that ends a command: the line, and whether other flags would help. */
 export interface Trouble {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { output, wholeNumber, type CommandLine, type Flags, type Settings } from '../config.ts';
-import { asData } from './output/print.ts';
-import { columns } from './output/table.ts';
+import { asData, columns } from './output.ts';
 import {
   aboutProtection,
   ageOf,

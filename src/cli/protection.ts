@@ -13,7 +13,7 @@ import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
 import { command, type Called, type Command, type Trouble } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
 import { resourceOf } from './operator/operator.ts';
-import { exitCodes } from './output/exit-codes.ts';
+import { exitCodes } from './output.ts';
 
 /** A protection as the commands need it. */
 export interface ProtectionView {

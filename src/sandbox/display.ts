@@ -1,4 +1,4 @@
-import type { Paint } from '../cli/output/colour.ts';
+import type { Paint } from '../cli/output.ts';
 import type { Screen } from './binaries/progress.ts';
 import { keyOf, stateOf, tableOf } from './table.ts';
 import type { Row } from './table.ts';

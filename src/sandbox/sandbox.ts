@@ -1,8 +1,7 @@
 import process from 'node:process';
 import { join, relative } from 'node:path';
 import { command, type Called } from '../cli/frame.ts';
-import { paintFor } from '../cli/output/colour.ts';
-import { standard } from '../cli/output/speaks.ts';
+import { paintFor, standard } from '../cli/output.ts';
 import { sandboxCommand, surroundings, type SandboxSettings } from '../config.ts';
 import { progressOn, seconds, type Progress } from './binaries/progress.ts';
 import { findBinaries } from './binaries/sources.ts';

@@ -1,5 +1,4 @@
-import type { Paint } from '../cli/output/colour.ts';
-import { columns } from '../cli/output/table.ts';
+import { columns, type Paint } from '../cli/output.ts';
 import { isRecord } from '../base/json.ts';
 import { conditionOf, isCurrent } from '../cli/cluster/objects.ts';
 import type { KubeObject } from '../engine/ports.ts';

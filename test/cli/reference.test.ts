@@ -10,7 +10,7 @@ import { why } from '../../src/cli/status/why.ts';
 import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { candidatesFor, completion } from '../../src/cli/completion/completion.ts';
 import type { OpenCluster } from '../../src/cli/cluster/open.ts';
-import type { Speaks } from '../../src/cli/output/speaks.ts';
+import type { Speaks } from '../../src/cli/output.ts';
 import { KubeError } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
 import { MemoryKube, type KubeCall } from '../support/memory-kube.ts';

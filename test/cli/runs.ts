@@ -16,7 +16,7 @@ import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { definitions, serviceAccounts } from '../../src/cli/doctor/checks.ts';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { importAccount } from '../../src/cli/import/command.ts';
-import type { Speaks } from '../../src/cli/output/speaks.ts';
+import type { Speaks } from '../../src/cli/output.ts';
 import { resourceOf } from '../../src/cli/operator/operator.ts';
 import { plan } from '../../src/cli/plan/command.ts';
 import { points } from '../../src/cli/points.ts';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { paintFor } from '../../src/cli/output/colour.ts';
+import { paintFor } from '../../src/cli/output.ts';
 import { splitKubectl, wordsOf } from '../../src/sandbox/arguments.ts';
 import { liveDisplay, plainDisplay } from '../../src/sandbox/display.ts';
 import { notReady } from '../../src/sandbox/follow.ts';

@@ -15,13 +15,7 @@ export interface ObjectsRead {
 }
 
 /** The fields of a condition that commands print. */
-export interface ShownCondition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly since: string | undefined;
-}
+export type ShownCondition = ReturnType<typeof conditionsOf>[number];
 
 /** Reads every object of our kinds in a namespace, or in all. */
 export async function readObjects(
@@ -60,7 +54,7 @@ export function keyInWords(key: string): string {
 }
 
 /** The conditions of an object. */
-export function conditionsOf({ status }: Pick<KubeObject, 'status'>): readonly ShownCondition[] {
+export function conditionsOf({ status }: Pick<KubeObject, 'status'>) {
   const text = (value: unknown) => (typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '');
   return recordsIn(status, 'conditions').map((condition) => ({
     type: text(condition['type']),

@@ -8,8 +8,7 @@ import { kinds } from '../../kinds/index.ts';
 import { kindNamed, readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { exitCodes } from '../output/exit-codes.ts';
-import { standard, type Speaks } from '../output/speaks.ts';
+import { exitCodes, type Speaks, standard } from '../output.ts';
 import { commandReferences } from '../reference/commands.ts';
 
 /** The flags of `apphosting completion`. */

@@ -10,9 +10,7 @@ import { readObjects } from '../cluster/objects.ts';
 import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { readAccount, readWhole } from '../import/read-account.ts';
-import { exitCodes } from '../output/exit-codes.ts';
-import { asJson } from '../output/print.ts';
-import { columns } from '../output/table.ts';
+import { asJson, columns, exitCodes } from '../output.ts';
 
 const flags = { ...accountFlags, ...clusterAccountFlags, output: output(['text', 'json']) };
 const notes = ['Exit codes: 0 fine, 1 something could not be read, 64 usage.'];

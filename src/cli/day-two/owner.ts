@@ -1,14 +1,8 @@
 /** Finds the GitOps tool that manages an object and would undo an edit. */
 import type { KubeObject } from '../../engine/ports.ts';
 
-/** The tool, and the name of its application or release. */
-export interface GitOwner {
-  readonly tool: 'Argo CD' | 'Flux';
-  readonly name: string;
-}
-
-/** The owner of an object; undefined where nothing says that there is one. */
-export function gitOwnerOf({ metadata }: KubeObject): GitOwner | undefined {
+/** The tool that owns an object, and the name of its application or release; undefined where nothing says that there is one. */
+export function gitOwnerOf({ metadata }: KubeObject) {
   const { labels = {}, annotations = {} } = metadata;
   const tracked = annotations['argocd.argoproj.io/tracking-id'];
   if (tracked !== undefined) return { tool: 'Argo CD', name: `Application ${tracked.split(':')[0]}` };

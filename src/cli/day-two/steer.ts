@@ -10,7 +10,7 @@ import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
 import { command, type Trouble } from '../frame.ts';
 import { realTime, type Waiting } from '../machine.ts';
 import { resourceOf } from '../operator/operator.ts';
-import { exitCodes } from '../output/exit-codes.ts';
+import { exitCodes } from '../output.ts';
 import { gitOwnerOf } from './owner.ts';
 
 /** An action on a resource. */

@@ -11,7 +11,7 @@ import { leaseResource, leaseSpecOf } from '../../kube/lease.ts';
 import { secretResource } from '../../kube/material.ts';
 import { conditionOf, isCurrent, readObjects } from '../cluster/objects.ts';
 import type { Waiting } from '../machine.ts';
-import { ageInWords } from '../output/age.ts';
+import { ageInWords } from '../output.ts';
 
 /** How a check ended. */
 export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
@@ -155,9 +155,12 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const remedy = 'Start the operator, or name its namespace with --operator-namespace; docs/runbooks/nobody-acts.md.';
   const first = await leaseSeen(patient);
   if (first === undefined) return say('error', 'nobody has ever led here', remedy);
-  // One that looks old may be of an operator whose clock is behind: it renews it nevertheless.
-  if (first.oldMs >= first.leaseMs) await patient.time.pause(secondLookMs);
-  const seen = first.oldMs < first.leaseMs ? first : ((await leaseSeen(patient)) ?? first);
+  let seen = first;
+  if (first.holder !== '' && first.oldMs >= first.leaseMs) {
+    // It may be of an operator whose clock is behind, which renews it nevertheless.
+    await patient.time.pause(secondLookMs);
+    seen = (await leaseSeen(patient)) ?? first;
+  }
   const { holder, renewTime = '', oldMs, leaseMs, by } = seen;
   if (holder === '' || (oldMs >= leaseMs && renewTime === first.renewTime)) {
     const when = renewTime === '' ? '' : `, the last time ${ageInWords(renewTime, patient.time.nowMs())} ago`;

@@ -8,9 +8,7 @@ import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { realTime, type Waiting } from '../machine.ts';
-import { exitCodes } from '../output/exit-codes.ts';
-import { asData } from '../output/print.ts';
-import { columns } from '../output/table.ts';
+import { asData, columns, exitCodes } from '../output.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 

@@ -44,8 +44,8 @@ export interface Documents {
 }
 
 /** Loads a folder, a file, or with `-` standard input; a folder with a kustomization as it is rendered. */
-export async function loadDocuments(path: string, input: NodeJS.ReadableStream = process.stdin): Promise<Documents> {
-  if (path === '-') return parsed([['(standard input)', await textOf(input)]]);
+export async function loadDocuments(path: string): Promise<Documents> {
+  if (path === '-') return parsed([['(standard input)', await textOf(process.stdin)]]);
   const { texts, unreadable } = await readTexts(path);
   const documents = documentsIn(texts);
   const all = { ...documents, unreadable: [...unreadable, ...documents.unreadable] };

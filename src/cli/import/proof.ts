@@ -89,7 +89,7 @@ function play(drafts: readonly Draft[], reader: AccountReader, namespace: string
     return { kind: draft.kind, namespace, name: draft.name, metadata: {}, spec: objectOf(draft).spec };
   });
   const after = { actors: [account, ...actors], materials: new Map() };
-  return rehearse({ before: undefined, after, readers: [reader] });
+  return rehearse(undefined, after, [reader]);
 }
 
 /** The objects that would send something, and what. */

@@ -46,7 +46,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
     return planOf(input, { findings: [incomplete('NoResources', message)] });
   }
   findings.push(...unreadAccounts(cast.after, readers));
-  const played = await rehearse({ before: cast.before, after: cast.after, readers });
+  const played = await rehearse(cast.before, cast.after, readers);
   const silent = readers.flatMap(nothingReadOf);
   if (silent.length > 0) return planOf(input, { findings: [...findings, ...silent] });
   const known: Known = {
@@ -100,14 +100,8 @@ export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   return [incomplete('ReadFailed', `${account} cannot be read: ${withoutEndpoint(first.message)}`)];
 }
 
-interface Cast {
-  readonly before: Scene | undefined;
-  readonly after: Scene;
-  readonly notes: readonly string[];
-}
-
 /** The objects before and after the change. */
-function castOf({ wanted, base, live, readers: [reader] }: PlanInput): Cast {
+function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   const withAccounts = (actors: readonly Actor[], others: readonly Actor[] = []) => {
     const standIns = reader === undefined ? [] : standInAccounts([...actors, ...others], reader.accountId);
     return [...actors, ...standIns];

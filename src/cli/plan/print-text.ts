@@ -1,5 +1,4 @@
-import type { Paint } from '../output/colour.ts';
-import { columns } from '../output/table.ts';
+import { columns, type Paint } from '../output.ts';
 import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
 /** The sign of each action. */

@@ -23,14 +23,6 @@ import { materialsOf } from './materials.ts';
 import type { Actor, Scene } from './scenes.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
 
-/** The input of a rehearsal. */
-export interface Play {
-  /** Undefined where nothing is known of what is there. */
-  readonly before: Scene | undefined;
-  readonly after: Scene;
-  readonly readers: readonly AccountReader[];
-}
-
 /** A call that the operator would send. */
 export interface PlannedCall {
   readonly caused: boolean;
@@ -68,19 +60,23 @@ const patienceMs = 420_000;
 const longestMs = 6 * 3_600_000;
 const tokenPrefix = 'the-credential-of-a-plan-for-';
 
-/** Plays it. */
-export async function rehearse(play: Play): Promise<Played> {
-  const stage = new Stage(play.readers);
+/** Plays the objects `before` the change, where anything is known of them, and then those `after` it. */
+export async function rehearse(
+  before: Scene | undefined,
+  after: Scene,
+  readers: readonly AccountReader[],
+): Promise<Played> {
+  const stage = new Stage(readers);
   await stage.start();
   try {
     let isQuiet = true;
-    if (play.before !== undefined) {
-      stage.set(play.before);
+    if (before !== undefined) {
+      stage.set(before);
       isQuiet = await stage.untilQuiet();
-      stage.own(play.before.actors);
+      stage.own(before.actors);
     }
     stage.caused = true;
-    stage.set(play.after);
+    stage.set(after);
     isQuiet = (await stage.untilQuiet()) && isQuiet;
     return { calls: stage.calls, objects: stage.objects(), failures: stage.failures(), isQuiet };
   } finally {

@@ -4,11 +4,7 @@ import { choice, output, type CommandLine, type Flags } from '../../config.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { keyInWords, readObjects } from '../cluster/objects.ts';
 import { command } from '../frame.ts';
-import { ageInWords } from '../output/age.ts';
-import { paintFor, type Paint } from '../output/colour.ts';
-import { exitCodes } from '../output/exit-codes.ts';
-import { asData } from '../output/print.ts';
-import { columns } from '../output/table.ts';
+import { ageInWords, asData, columns, exitCodes, type Paint, paintFor } from '../output.ts';
 import { treeOf, type Branch } from './tree.ts';
 
 /** The flags of `apphosting status`. */

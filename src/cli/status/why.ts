@@ -4,9 +4,7 @@ import { output, type CommandLine, type Flags } from '../../config.ts';
 import { keyInWords, readObjects, targetIn } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { ageInWords } from '../output/age.ts';
-import { exitCodes } from '../output/exit-codes.ts';
-import { asJson } from '../output/print.ts';
+import { ageInWords, asJson, exitCodes } from '../output.ts';
 import { allReady } from './status.ts';
 import { storiesOf, type State, type Story } from './causes.ts';
 

@@ -14,6 +14,8 @@ import type { ProgramPlace } from './programs.ts';
 /** The parts of a control plane, by the names that `pids` uses. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
+type Daemons = Readonly<Record<'etcd' | 'apiserver', Daemon> & Partial<Record<'controllerManager', Daemon>>>;
+
 /** What a control plane is started with. */
 export interface ControlPlaneOptions {
   /** Its data folder. What an earlier start left running there is ended first. */
@@ -31,26 +33,10 @@ export interface ControlPlaneOptions {
 }
 
 /** A running Kubernetes control plane of our own. */
-export interface ControlPlane {
-  readonly url: string;
-  readonly ca: string;
-  readonly adminToken: string;
-  readonly kubeconfigPath: string;
-  readonly binaries: Binaries;
-  /** The processes that run now. */
-  readonly pids: () => Readonly<Partial<Record<Part, number>>>;
-  /** The text of a kubeconfig for one of the built-in users, or for any token. */
-  readonly kubeconfig: (who: User | { readonly name: string; readonly token: string }) => string;
-  /** The programs, for those who stop, kill or start one; it has the same address again. */
-  readonly daemons: Daemons;
-  /** Ends every process; close clients first. */
-  readonly stop: () => Promise<void>;
-}
-
-type Daemons = Readonly<Record<'etcd' | 'apiserver', Daemon> & Partial<Record<'controllerManager', Daemon>>>;
+export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 /** Starts etcd, kube-apiserver and, where there is one, kube-controller-manager for a data folder. */
-export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+export async function startControlPlane(options: ControlPlaneOptions) {
   const dir = resolve(options.dir);
   const place: ProgramPlace = { run: runFolder(dir), logs: join(dir, 'logs') };
   // End only processes of the control plane: the simulator starts in the same folder at the same time.
@@ -71,7 +57,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOptions): Promise<ControlPlane> {
+async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOptions) {
   const { binaries, signal, say, onEnded = () => {}, apiServerFlags: flags = [] } = options;
   const [client = 0, peer = 0, free = 0] = await freePorts(3);
   const port = options.port !== undefined && (await isFree(options.port)) ? options.port : free;
@@ -85,7 +71,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   const manager =
     binaries.controllerManager &&
     daemon('controllerManager', controllerManager(binaries.controllerManager, place, managerConfig));
-  const daemons = { etcd: etcdDaemon, apiserver, ...(manager && { controllerManager: manager }) };
+  const daemons: Daemons = { etcd: etcdDaemon, apiserver, ...(manager && { controllerManager: manager }) };
   const stop = async () => {
     for (const one of Object.values(daemons).toReversed()) await one.stop();
   };
@@ -97,7 +83,8 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
       await one.start();
     }
     const ca = (await certificateIn(credentials.certDir)) ?? '';
-    const kubeconfig: ControlPlane['kubeconfig'] = (who) =>
+    /** The text of a kubeconfig for one of the built-in users, or for any token. */
+    const kubeconfig = (who: User | { readonly name: string; readonly token: string }) =>
       typeof who === 'string'
         ? kubeconfigFor(url, ca, users[who], credentials.tokens[who])
         : kubeconfigFor(url, ca, who.name, who.token);
@@ -107,8 +94,9 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     signal?.throwIfAborted();
     if (manager) await manager.start();
     else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
-    const facts = { url, ca, kubeconfigPath, kubeconfig, binaries, daemons, stop };
-    return { ...facts, adminToken: credentials.tokens.admin, pids: () => pidsOf(daemons) };
+    const adminToken = credentials.tokens.admin;
+    // A program of `daemons` that was stopped or killed is started again at its address; `stop` ends all, clients first.
+    return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, pids: () => pidsOf(daemons), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -117,7 +105,8 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   }
 }
 
-function pidsOf(daemons: Daemons): ReturnType<ControlPlane['pids']> {
+/** The processes that run now. */
+function pidsOf(daemons: Daemons) {
   const running = Object.entries(daemons).flatMap(([part, { pid }]) => (pid === undefined ? [] : [[part, pid]]));
   return Object.fromEntries(running) as Partial<Record<Part, number>>;
 }

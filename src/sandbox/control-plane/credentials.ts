@@ -14,17 +14,12 @@ export const users = {
 export type User = keyof typeof users;
 
 /** The files from which the API server knows its users and signs service account tokens. */
-export interface ControlPlaneCredentials {
-  readonly certDir: string;
-  readonly tokenFile: string;
-  readonly serviceAccountKeyFile: string;
-  readonly tokens: Readonly<Record<User, string>>;
-}
+export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 
 const day = 86_400_000;
 
 /** The credentials in a folder; created at the first start. */
-export async function credentialsIn(dir: string): Promise<ControlPlaneCredentials> {
+export async function credentialsIn(dir: string) {
   const certDir = join(dir, 'certs');
   await mkdir(certDir, { recursive: true, mode: 0o700 });
   await removeExpired(certDir);

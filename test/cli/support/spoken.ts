@@ -1,4 +1,4 @@
-import type { Speaks } from '../../../src/cli/output/speaks.ts';
+import type { Speaks } from '../../../src/cli/output.ts';
 
 /** A command that was run to its end. */
 export interface Ran {

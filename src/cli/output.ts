@@ -1,0 +1,80 @@
+/** How commands speak: their streams, exit codes, colours, tables and data for programs. */
+import { stringify } from 'yaml';
+import { styleText } from 'node:util';
+import { withoutColour } from '../config.ts';
+
+/** The exit codes of all commands. */
+export const exitCodes = {
+  fine: 0,
+  /** The answer is incomplete, such as after a failed read; this code wins over all others. */
+  unknown: 1,
+  /** Changes or findings. */
+  found: 2,
+  /** A condition of `--fail-on` is met. */
+  gate: 3,
+  /** The command line is not valid. */
+  usage: 64,
+} as const;
+
+/** The streams of a command: only its result goes to `out`. */
+export interface Speaks {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** True where a line may be written over: a person looks at it. */
+  readonly isTerminal: boolean;
+}
+
+/** The streams of the process. */
+export const standard: Speaks = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  isTerminal: process.stderr.isTTY,
+};
+
+/** When text is coloured. */
+export type ColourWish = 'auto' | 'always' | 'never';
+
+/** A colour of the output. */
+type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim' | 'bold';
+
+/** Colours a text, or leaves it as it is. */
+export type Paint = (colour: Colour, text: string) => string;
+
+/** How text for this stream is coloured. */
+export function paintFor(wish: ColourWish, stream: { readonly isTTY?: boolean }): Paint {
+  const isColoured = wish === 'always' || (wish === 'auto' && stream.isTTY === true && !withoutColour());
+  return isColoured ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_colour, text) => text;
+}
+
+/** A value for programs in the form of `-o`; undefined for a form that is for people. */
+export function asData(output: string, value: unknown): string | undefined {
+  if (output === 'json') return asJson(value);
+  return output === 'yaml' ? stringify(value) : undefined;
+}
+
+/** A value for programs, as JSON. */
+export function asJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Rows as columns of text; the last column is free. */
+export function columns(rows: readonly (readonly string[])[], gap = '  '): readonly string[] {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [at, cell] of row.slice(0, -1).entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  return rows.map((row) =>
+    row
+      .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+/** How long ago something was, in the largest unit that fits twice: `90s`, `12m`, `5h`, `3d`. */
+export function ageInWords(time: string, nowMs = Date.now()): string {
+  const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1_000));
+  if (Number.isNaN(seconds)) return '?';
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)}m`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
+}
