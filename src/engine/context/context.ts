@@ -130,7 +130,8 @@ export class ReconcileContext implements ReadableContext {
    */
   async write(wouldDo?: string, showing?: Showing): Promise<boolean> {
     const { kind } = this.stored;
-    const render = (object: KubeObject) => this.#render(object, this.status, listsOf(showing ?? object.status), wouldDo);
+    const render = (object: KubeObject) =>
+      this.#render(object, this.status, listsOf(showing ?? object.status), wouldDo);
     const status = render(this.object);
     if (sameJson(status, this.object.status)) {
       this.hasUnwritten = false;
