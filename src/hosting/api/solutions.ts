@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
 import {
+  bareOrIn,
   Id,
   Text,
   AnyObject,
@@ -20,7 +21,7 @@ import {
 } from './endpoint.ts';
 
 /** A name, bare or in an object. */
-const Named = z.union([compared, z.object({ name: compared }).transform(({ name }) => name)]);
+const Named = bareOrIn(compared, 'name');
 
 /** A component of the catalog, as a bare name or with what is shown of it. */
 const CatalogComponent = z.union([
