@@ -13,18 +13,19 @@ import {
   tie,
   type Stored,
   DroppedReferences,
-  keyOf,
   keyOfObject,
   partsOfKey,
   reconcileToken,
+  standingOf,
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions } from './objects/subscriptions.ts';
 import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
-import type { EngineOptions, EngineParts } from './context/parts.ts';
+import type { EngineParts } from './context/parts.ts';
+import type { EngineOptions } from './options.ts';
 import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency, Workers } from './queue.ts';
 import { InProcessStates, recovered } from './objects/in-process.ts';
-import { OpenCreates } from './objects/open-creates.ts';
+import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';
 
@@ -49,29 +50,24 @@ export class Engine {
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
-    const { clock, entropy } = options;
-    const onTaken = (ms: number) => options.metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000);
+    const { clock, metrics } = options;
     this.#queue = new WorkQueue({
-      clock,
-      entropy,
-      onTaken,
+      ...options,
+      onTaken: (ms) => metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000),
       placeOf: (key) => this.#placeOf(key),
       isHeld: (account) => this.#isHeld(account),
     });
-    const onList: ListListener = (event) => this.#listed(event);
     const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
       ...options,
       objects,
       openCreates: new OpenCreates(objects, clock, options.settings.horizonMs),
-      accounts: new Accounts({
-        ...options,
-        onList,
-        onThrottled: (service) => this.#gate.heldBack(service),
-        print: (value) => options.key.print(value),
-        readOnly: options.settings.readOnly,
-        pollMs: options.settings.pollMs,
-      }),
+      locks: new ExclusiveLocks(),
+      accounts: new Accounts(
+        options,
+        (event) => this.#listed(event),
+        (service) => this.#gate.heldBack(service),
+      ),
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),
       wrote: (stored) => this.#wrote(stored),
@@ -133,19 +129,10 @@ export class Engine {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
   }
 
-  /** Enqueues an object now. */
-  enqueue(kind: string, namespace: string | undefined, name: string): void {
-    this.#queue.enqueue(keyOf(kind, namespace, name), urgencies.change);
-  }
-
   /** Enqueues those of these keys that are objects of ours. */
   again(keys: readonly string[]): void {
     for (const key of keys)
       if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
-  }
-
-  get idle(): boolean {
-    return this.#queue.idle;
   }
 
   get depth(): number {
@@ -204,7 +191,7 @@ export class Engine {
         urgencyOf(object, before, initial),
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
-    this.#gate.recount(before, stored);
+    this.#recount(before, stored);
     this.#wakeBlocked(this.#dropped.noted(before, stored));
     for (const name of stored.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, stored))
@@ -228,7 +215,14 @@ export class Engine {
     if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
-    } else this.#gate.recount(stored, undefined);
+    } else this.#recount(stored, undefined);
+  }
+
+  /** Lets the account of an object count its users when one came, went or changed its standing. */
+  #recount(before: Stored | undefined, now: Stored | undefined): void {
+    const [was, is] = [standingOf(before), standingOf(now)];
+    const { kind, account = '' } = now ?? before ?? {};
+    if (kind?.life !== 'account' && was !== is) this.#gate.recount(account, [was, is]);
   }
 
   /** Enqueues objects whose deletion may have waited for a reference that has gone. */
@@ -320,7 +314,7 @@ export class Engine {
     const { metadata } = stored.object;
     const token = reconcileToken(stored.object);
     const inProcess = this.#parts.inProcessStates.of(metadata.uid);
-    this.#gate.noteAccepted(stored);
+    if (stored.kind.life === 'account') this.#gate.noteAccepted(stored);
     if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
     else if (inProcess.forced?.token !== token) {
       inProcess.forced = { token, since: this.#parts.clock.monotonic() };

@@ -101,18 +101,12 @@ export interface ReadProblem {
 
 export interface SendOptions {
   readonly urgency: Urgency;
-  /** The object that the call is made for; undefined for other requests. */
-  readonly call?: SentFor;
+  /** The key of the object that a call is made for, and the call in the words of the user's YAML; undefined for other requests. */
+  readonly call?: { readonly object: string; readonly words: string };
   /** Monotonic time after which the call gives up waiting, where that is earlier than the transport's own limit. */
   readonly deadline?: number;
   /** Called in the same tick as the bytes go out. A text refuses to send, and the outcome is `notSent`. */
   readonly mayDispatch: () => string | undefined;
-}
-
-/** The object that a call is made for, by its key, and what the call does in the words of the user's YAML. */
-interface SentFor {
-  readonly object: string;
-  readonly words: string;
 }
 
 /** The state of an account's credential: valid, refused or throttled, and what it is used for. */

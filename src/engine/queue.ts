@@ -10,8 +10,9 @@
  *
  * Assumes: whoever takes a key calls `done`, whatever happened.
  */
-import { retryPauseMs, type Clock, type Entropy } from '../base/time.ts';
-import { KubeError, type Log, type Metrics, type Troubles } from './ports.ts';
+import type { EngineOptions } from './options.ts';
+import { retryPauseMs } from '../base/time.ts';
+import { KubeError } from './ports.ts';
 
 /** The reason a key is reconciled; lower goes first. Begun and new objects share a lane. */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
@@ -71,9 +72,7 @@ class FairLane {
 }
 
 /** The queue's settings and callbacks. */
-export interface WorkQueueOptions {
-  readonly clock: Clock;
-  readonly entropy: Entropy;
+export interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly placeOf: (key: string) => QueuePlace;
   /** True while no more keys of an account are given out; call `resume` when that ends. */
   readonly isHeld?: (account: string) => boolean;
@@ -113,11 +112,6 @@ export class WorkQueue {
   /** How many keys wait for a later time. */
   get delayed(): number {
     return this.#delayed.size;
-  }
-
-  /** Nothing runs and nothing waits for a worker. */
-  get idle(): boolean {
-    return this.#waiting.size === 0 && this.#running.size === 0;
   }
 
   enqueue(key: string, urgency: QueueUrgency, delayMs = 0): void {
@@ -351,11 +345,7 @@ export type Ended =
 
 const stuckAfterMs = 600_000;
 
-export interface WorkersOptions {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly troubles: Troubles;
+export interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics' | 'troubles'> {
   readonly queue: WorkQueue;
   readonly reconcile: (key: string) => Promise<Ended>;
   /** Says in the object's status that its reconcile threw. */
@@ -371,7 +361,7 @@ export class Workers {
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, number>();
-  /** What the last reconcile of an object threw. */
+  /** What the last reconcile of an object threw; empty for what was thrown for all objects. */
   readonly #thrown = new Map<string, string>();
 
   constructor(options: WorkersOptions) {
@@ -408,8 +398,7 @@ export class Workers {
 
   /** Forgets the failures of an object after a success, or when it is gone. */
   went(key: string): void {
-    this.#thrown.delete(key);
-    this.#options.troubles.went(key);
+    if (this.#thrown.delete(key)) this.#options.troubles.went(key);
   }
 
   async #take(): Promise<void> {
@@ -501,7 +490,7 @@ export class Workers {
     const text = String(error);
     const isNews = !isShared && this.#thrown.get(key) !== text;
     log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a reconcile failed');
-    if (!isShared) this.#thrown.set(key, text);
+    this.#thrown.set(key, isShared ? (this.#thrown.get(key) ?? '') : text);
   }
 
   async #sayFailed(key: string, error: unknown): Promise<void> {

@@ -7,15 +7,25 @@
 import { ReconcileContext } from './context/context.ts';
 import { isLost, blind, letGo, publishRetained, arrivesUntil, isOpen, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
-import { dependentsOf, gather, gatherPresent, isObserving, usersOf, type Resources } from './context/build-pass.ts';
+import {
+  buildPass,
+  dependentsOf,
+  gather,
+  gatherPresent,
+  isObserving,
+  noResources,
+  usersOf,
+  type LivePass,
+  type Resources,
+} from './context/build-pass.ts';
 import type { Verdict, Step } from './kind/contract/step.ts';
-import { reconcileToken, type Stored, storedInWords } from './objects/stored.ts';
+import { reconcileToken, type Stored, storedInWords, readyIn } from './objects/stored.ts';
 import { annotations } from './kind/contract/define.ts';
-import { KubeError, type Service } from './ports.ts';
+import { KubeError } from './ports.ts';
 import type { Ended } from './queue.ts';
 import { sameJson } from '../base/json.ts';
-import { ExclusiveLocks, begin, OutgoingCall, type Performed } from './call/outgoing-call.ts';
-import type { Pass, View } from './kind/contract/pass.ts';
+import { begin, OutgoingCall, type Performed } from './call.ts';
+import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { noteCircumstances, wentWell, seenAgain } from './objects/in-process.ts';
 import { RecordingView } from './objects/subscriptions.ts';
@@ -24,14 +34,15 @@ import { RecordingView } from './objects/subscriptions.ts';
 const patienceMs = 5_000;
 /** How soon to look again at an account that was not reconciled yet. */
 const accountPendingMs = 30_000;
+/** How soon to look again for what a lost call did, and how many steps that may take. */
+const lostRecheckMs = 5_000;
+const mostLooks = 4;
 
 export class Reconciler {
   readonly #parts: EngineParts;
-  readonly #steps: Steps;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#steps = new Steps();
   }
 
   /** Reconciles the object of a key once. */
@@ -57,7 +68,7 @@ export class Reconciler {
       return context.conclude({ is: 'stall', reason: 'JournalDamaged', message });
     }
     const resources = await gather(stored, this.#parts);
-    if (!('verdict' in resources)) return this.#steps.run(context, resources);
+    if (!('verdict' in resources)) return takeSteps(context, resources);
     context.inProcess.looks = false;
     if (context.object.metadata.deletionTimestamp !== undefined) return this.#leave(context, resources.verdict);
     return this.#holdUp(context, resources.verdict);
@@ -127,8 +138,7 @@ export class Reconciler {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
     const account = accounts.viewWithout(objects.get(accountKey), context.memory);
-    const none = new Map<string, never>();
-    const step = kind.step(context.pass(blind, { account, secrets: none, configMaps: none, referred: none }));
+    const step = kind.step(buildPass(context, blind, { account, ...noResources }));
     if (step.is === 'release') return context.release(step.stays);
     if (kind.life === 'account' && step.is === 'wait') return context.conclude(step);
     return verdict === undefined ? { is: 'quiet', againInMs: accountPendingMs } : context.conclude(verdict);
@@ -156,18 +166,62 @@ export class Reconciler {
     this.#parts.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
   }
 
-  /** Resolves a call in doubt even while its object waits, because others wait for it. */
+  /**
+   * Resolves a call in doubt even while its object waits, because others wait for it. Only reads are sent, and nothing is
+   * released. The journal entry ends as usual: a create with the id of the object found, or with the proof that nothing was
+   * created; a change with what the object shows. Returns when to look again, if no requested read wakes the object.
+   *
+   * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
+   */
   async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
-    const { stored } = context;
+    const { stored, inProcess } = context;
     const resources = isLost(context) ? await gatherPresent(stored, this.#parts) : undefined;
     if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
+    const { service } = resources.session;
     const account = this.#parts.accounts.view(resources.session);
-    return lookForLost(context, resources.session.service, (view) => {
-      const pass = context.pass(view, { ...resources, account });
+    for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
+      const view = withoutProblems(new RecordingView(service, inProcess.forced?.since));
+      const pass = buildPass(context, view, { ...resources, account });
       // A deletion that is held up has not begun.
-      return stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
-    });
+      const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
+      switch (step.is) {
+        case 'again':
+          context.remember(step.remember);
+          break;
+        case 'read':
+          context.ask(service, step, 'edit');
+          return lostRecheckMs;
+        case 'call':
+          forgetLost(context, step);
+          return undefined;
+        case 'wait':
+        case 'stall':
+        case 'ready':
+          context.remember(step.remember);
+          return step.is === 'wait' ? step.retryInMs : undefined;
+        case 'begin':
+        case 'release':
+          return undefined;
+      }
+    }
+    return undefined;
   }
+}
+
+/** Hides read problems, so that the kind keeps asking for the read. */
+function withoutProblems(view: View): View {
+  return {
+    all: (read) => view.all(read),
+    one: (read, id) => view.one(read, id),
+    group: (read, group) => view.group(read, group),
+    problem: () => undefined,
+  };
+}
+
+/** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
+function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
+  const isNewAttempt = isLost(context) && call.journal?.create !== undefined && call.resumes !== true;
+  if (isNewAttempt) context.remember({ journal: undefined });
 }
 
 // ---- the loop of steps -----------------------------------------------------------------------------------------
@@ -188,181 +242,158 @@ const usualQueue = 25;
 /** Undefined lets the loop ask the kind again; anything else ends the reconcile. */
 type Next = Promise<Ended | undefined>;
 
-export class Steps {
-  /** The exclusive locks of calls that must not overlap. */
-  readonly #locks = new ExclusiveLocks();
-
-  /** Takes steps until there is nothing left to do now. */
-  async run(context: ReconcileContext, resources: Resources): Promise<Ended> {
-    this.#prepare(context, resources);
-    const { inProcess, parts } = context;
-    const { service } = resources.session;
-    for (let count = 0; count < mostSteps; count += 1) {
-      const view = new RecordingView(service, inProcess.forced?.since);
-      const pass = context.pass(view, { ...resources, account: parts.accounts.view(resources.session) });
-      const step = context.stored.kind.step(pass);
-      parts.subscriptions.replace(context.stored.key, service, view.looked);
-      // A list begun before our write looks like a reverted write, so run again after the next list.
-      for (const read of view.polledBefore(inProcess.wrote?.at)) parts.asked(service, read, context.stored.key);
-      if ('note' in step && step.note !== undefined) inProcess.notes = step.note;
-      inProcess.notes = seenAgain(inProcess.notes, context.memory.id, view);
-      const ended = await this.#act(context, pass, step, view);
-      if (ended !== undefined) return ended;
-    }
-    throw new Error(`${storedInWords(context.stored)} does not come to an end after ${mostSteps} steps`);
-  }
-
-  #prepare(context: ReconcileContext, resources: Resources): void {
-    const { inProcess, object, parts, stored } = context;
-    rebind(context, resources);
-    const isLeaving = object.metadata.deletionTimestamp !== undefined;
-    noteCircumstances(inProcess, object, resources, isLeaving ? usersOf(parts, stored) : []);
-    // Reads from before the object was held up are too old.
-    if (!inProcess.looks) {
-      inProcess.askedAt = undefined;
-      const isProved = inProcess.notes['provedGone'] !== undefined;
-      if (!isProved) inProcess.notes = withoutMisses(inProcess.notes);
-    }
-    inProcess.looks = true;
-  }
-
-  /** Carries out one step. */
-  async #act(context: ReconcileContext, pass: Pass, step: Step, view: RecordingView): Next {
-    switch (step.is) {
-      case 'again':
-        context.remember(step.remember);
-        return this.#goOn(context, pass, step.stays);
-      case 'release':
-        return context.release(step.stays);
-      case 'read':
-        context.remember(step.remember);
-        return this.#read(context, pass, step, view);
-      case 'begin':
-        context.remember(step.remember);
-        if (isObserving(context.stored.kind, pass)) return this.#observed(context, pass, step.words);
-        return this.#performed(context, pass, await begin(context, pass, step.journal, step.words), view);
-      case 'call':
-        context.remember(step.remember);
-        return this.#call(context, pass, step, view);
-      case 'ready':
-        // The finalizer may be missing: removed by somebody, or the object was only observed before.
-        return (await this.#hold(context, pass)) ?? this.#conclude(context, pass, step, view);
-      case 'wait':
-      case 'stall':
-        if (step.awaits !== undefined) ask(context, view, step.awaits, 'wait');
-        return this.#conclude(context, pass, step, view);
-    }
-  }
-
-  /** Remembers what was learned. What is given up by that is published, and status is written at once. */
-  async #goOn(context: ReconcileContext, pass: Pass, stays: string | undefined): Next {
-    if (stays !== undefined) {
-      // Publish first: after a lost answer the write would not be repeated, and neither would the event.
-      publishRetained(context.parts, context.stored, stays);
-      if (!(await context.write())) return { is: 'overtaken' };
-    }
-    return this.#hold(context, pass);
-  }
-
-  /** With `Observe`, reports the next call without sending it. A one-time request stays not ready. */
-  #observed(context: ReconcileContext, pass: Pass, words: string): Promise<Ended> {
-    const message = 'only observed; status.wouldDo says what would be done';
-    const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
-    return context.conclude({ is, reason: 'Observed', message }, pass, words);
-  }
-
-  async #conclude(context: ReconcileContext, pass: Pass, verdict: Verdict, view: RecordingView): Promise<Ended> {
-    const { inProcess } = context;
-    if (asksForRateLimited(context, pass, view)) return { is: 'quiet', againInMs: quietReadMs };
-    inProcess.askedAt = undefined;
-    inProcess.newSince = undefined;
-    if (verdict.is === 'ready') wentWell(inProcess);
-    context.remember(verdict.remember);
-    return context.conclude(verdict, pass);
-  }
-
-  async #call(context: ReconcileContext, pass: Pass, step: StepOf<'call'>, view: RecordingView): Next {
-    if (isObserving(context.stored.kind, pass)) {
-      forgetLost(context, step);
-      return this.#observed(context, pass, step.call.words);
-    }
-    const ended = await this.#hold(context, pass);
+/** Takes steps until there is nothing left to do now. */
+async function takeSteps(context: ReconcileContext, resources: Resources): Promise<Ended> {
+  prepare(context, resources);
+  const { inProcess, parts } = context;
+  const { service } = resources.session;
+  for (let count = 0; count < mostSteps; count += 1) {
+    const view = new RecordingView(service, inProcess.forced?.since);
+    const pass = buildPass(context, view, { ...resources, account: parts.accounts.view(resources.session) });
+    const step = context.stored.kind.step(pass);
+    parts.subscriptions.replace(context.stored.key, service, view.looked);
+    // A list begun before our write looks like a reverted write, so run again after the next list.
+    for (const read of view.polledBefore(inProcess.wrote?.at)) parts.asked(service, read, context.stored.key);
+    if ('note' in step && step.note !== undefined) inProcess.notes = step.note;
+    inProcess.notes = seenAgain(inProcess.notes, context.memory.id, view);
+    const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
-    return this.#performed(
-      context,
-      pass,
-      await new OutgoingCall(context, pass, step.call, this.#locks).perform(),
-      view,
-    );
   }
+  throw new Error(`${storedInWords(context.stored)} does not come to an end after ${mostSteps} steps`);
+}
 
-  async #performed(context: ReconcileContext, pass: Pass, performed: Performed, view: RecordingView): Next {
-    switch (performed.is) {
-      case 'on':
-        return undefined;
-      case 'overtaken':
-      case 'quiet':
-        return performed;
-      case 'said': {
-        const { verdict, againInMs } = performed;
-        if (verdict.note !== undefined) context.inProcess.notes = verdict.note;
-        if ('awaits' in verdict) ask(context, view, verdict.awaits, 'wait');
-        context.remember(verdict.remember);
-        const ended = await context.conclude(verdict, pass);
-        return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;
-      }
-    }
+function prepare(context: ReconcileContext, resources: Resources): void {
+  const { inProcess, object, parts, stored } = context;
+  rebind(context, resources);
+  const isLeaving = object.metadata.deletionTimestamp !== undefined;
+  noteCircumstances(inProcess, object, resources, isLeaving ? usersOf(parts, stored) : []);
+  // Reads from before the object was held up are too old.
+  if (!inProcess.looks) {
+    inProcess.askedAt = undefined;
+    const isProved = inProcess.notes['provedGone'] !== undefined;
+    if (!isProved) inProcess.notes = withoutMisses(inProcess.notes);
   }
+  inProcess.looks = true;
+}
 
-  /** Sets our finalizer before anything can be left behind in the service. */
-  async #hold(context: ReconcileContext, pass: Pass): Next {
-    const { holds, life } = context.stored.kind;
-    // An account that only observes still has users, so it needs the finalizer.
-    const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
-    if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return undefined;
-    return (await context.hold()) ? undefined : { is: 'overtaken' };
-  }
-
-  /** Asks for a read; status says so only when it takes long and nothing better is known. */
-  async #read(context: ReconcileContext, pass: Pass, step: StepOf<'read'>, view: RecordingView): Promise<Ended> {
-    const { inProcess, stored, status } = context;
-    if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
-    inProcess.askedAt ??= pass.askedAt;
-    ask(context, view, step, 'edit');
-    const waited = pass.monotonicMs - inProcess.askedAt;
-    const isKnown = status.conditions.some(
-      ({ type, observedGeneration }) => type === 'Ready' && observedGeneration === pass.subject.generation,
-    );
-    const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
-    // Waiting in our own queue is not worth a status.
-    const queueMs = (1_000 * usualQueue) / view.service.health().requestsPerSecond;
-    const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
-    const pause = doubt === undefined ? longPause(pass) : undefined;
-    const isSoon = waited < quietMs && pause === undefined;
-    if (isSoon || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
-    const waiting = `waiting for ${step.read.first.endpoint}`;
-    if (pause !== undefined) {
-      const message = `${waiting}: the service asked to slow down, and ${pause}`;
-      return context.conclude({ is: 'wait', reason: 'Throttled', message, retryInMs: quietReadMs });
-    }
-    const message =
-      doubt === undefined
-        ? waiting
-        : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows its effect`;
-    const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
-    return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
+/** Carries out one step. */
+async function act(context: ReconcileContext, pass: LivePass, step: Step): Next {
+  switch (step.is) {
+    case 'again':
+      context.remember(step.remember);
+      return goOn(context, pass, step.stays);
+    case 'release':
+      return context.release(step.stays);
+    case 'read':
+      context.remember(step.remember);
+      return awaitRead(context, pass, step);
+    case 'begin':
+      context.remember(step.remember);
+      if (isObserving(context.stored.kind, pass)) return onlyObserved(context, pass, step.words);
+      return afterCall(context, pass, await begin(context, pass, step.journal, step.words));
+    case 'call':
+      context.remember(step.remember);
+      return makeCall(context, pass, step);
+    case 'ready':
+      // The finalizer may be missing: removed by somebody, or the object was only observed before.
+      return (await hold(context, pass)) ?? concludeStep(context, pass, step);
+    case 'wait':
+    case 'stall':
+      if (step.awaits !== undefined) context.ask(pass.view.service, step.awaits, 'wait');
+      return concludeStep(context, pass, step);
   }
 }
 
-/** Asks the service for a read; its end wakes the object, whatever it shows. */
-function ask(
-  { inProcess, parts, stored }: ReconcileContext,
-  { service }: RecordingView,
-  { read, since }: NonNullable<StepOf<'wait'>['awaits']>,
-  urgency: 'edit' | 'wait',
-): void {
-  parts.asked(service, read.key, stored.key);
-  service.want(read, Math.max(since, inProcess.forced?.since ?? Number.NEGATIVE_INFINITY), urgency);
+/** Remembers what was learned. What is given up by that is published, and status is written at once. */
+async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
+  if (stays !== undefined) {
+    // Publish first: after a lost answer the write would not be repeated, and neither would the event.
+    publishRetained(context.parts, context.stored, stays);
+    if (!(await context.write())) return { is: 'overtaken' };
+  }
+  return hold(context, pass);
+}
+
+/** With `Observe`, reports the next call without sending it. A one-time request stays not ready. */
+function onlyObserved(context: ReconcileContext, pass: LivePass, words: string): Promise<Ended> {
+  const message = 'only observed; status.wouldDo says what would be done';
+  const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
+  return context.conclude({ is, reason: 'Observed', message }, pass, words);
+}
+
+async function concludeStep(context: ReconcileContext, pass: LivePass, verdict: Verdict): Promise<Ended> {
+  const { inProcess } = context;
+  if (asksForRateLimited(context, pass)) return { is: 'quiet', againInMs: quietReadMs };
+  inProcess.askedAt = undefined;
+  inProcess.newSince = undefined;
+  if (verdict.is === 'ready') wentWell(inProcess);
+  context.remember(verdict.remember);
+  return context.conclude(verdict, pass);
+}
+
+async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<'call'>): Next {
+  if (isObserving(context.stored.kind, pass)) {
+    forgetLost(context, step);
+    return onlyObserved(context, pass, step.call.words);
+  }
+  const ended = await hold(context, pass);
+  if (ended !== undefined) return ended;
+  return afterCall(context, pass, await new OutgoingCall(context, pass, step.call).perform());
+}
+
+async function afterCall(context: ReconcileContext, pass: LivePass, performed: Performed): Next {
+  switch (performed.is) {
+    case 'on':
+      return undefined;
+    case 'overtaken':
+    case 'quiet':
+      return performed;
+    case 'said': {
+      const { verdict, againInMs } = performed;
+      if (verdict.note !== undefined) context.inProcess.notes = verdict.note;
+      if ('awaits' in verdict) context.ask(pass.view.service, verdict.awaits, 'wait');
+      context.remember(verdict.remember);
+      const ended = await context.conclude(verdict, pass);
+      return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;
+    }
+  }
+}
+
+/** Sets our finalizer before anything can be left behind in the service. */
+async function hold(context: ReconcileContext, pass: LivePass): Next {
+  const { holds, life } = context.stored.kind;
+  // An account that only observes still has users, so it needs the finalizer.
+  const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
+  if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return undefined;
+  return (await context.hold()) ? undefined : { is: 'overtaken' };
+}
+
+/** Asks for a read; status says so only when it takes long and nothing better is known. */
+async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf<'read'>): Promise<Ended> {
+  const { inProcess, stored, status } = context;
+  if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
+  inProcess.askedAt ??= pass.askedAt;
+  context.ask(pass.view.service, step, 'edit');
+  const waited = pass.monotonicMs - inProcess.askedAt;
+  const isKnown = readyIn(status.conditions)?.observedGeneration === pass.subject.generation;
+  const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
+  // Waiting in our own queue is not worth a status.
+  const queueMs = (1_000 * usualQueue) / pass.view.service.health().requestsPerSecond;
+  const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
+  const pause = doubt === undefined ? longPause(pass) : undefined;
+  const isSoon = waited < quietMs && pause === undefined;
+  if (isSoon || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
+  const waiting = `waiting for ${step.read.first.endpoint}`;
+  if (pause !== undefined) {
+    const message = `${waiting}: the service asked to slow down, and ${pause}`;
+    return context.conclude({ is: 'wait', reason: 'Throttled', message, retryInMs: quietReadMs });
+  }
+  const message =
+    doubt === undefined
+      ? waiting
+      : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows its effect`;
+  const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
+  return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
 }
 
 /**
@@ -376,15 +407,12 @@ function rebind(context: ReconcileContext, { session }: Resources): void {
 }
 
 /** With `reconcile-at`, also refresh rate-limited reads (the state of an alert) before reporting; true while one is awaited. */
-function asksForRateLimited({ inProcess, stored, parts }: ReconcileContext, pass: Pass, view: RecordingView): boolean {
-  const { forced } = inProcess;
+function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
+  const { forced } = context.inProcess;
   if (forced === undefined) return false;
-  stored.kind.show(pass);
-  const reads = view.rateLimitedBefore(forced.since);
-  for (const read of reads) {
-    parts.asked(view.service, read.key, stored.key);
-    view.service.want(read, forced.since, 'edit');
-  }
+  context.stored.kind.show(pass);
+  const reads = pass.view.rateLimitedBefore(forced.since);
+  for (const read of reads) context.ask(pass.view.service, { read, since: forced.since }, 'edit');
   return reads.length > 0;
 }
 
@@ -397,65 +425,4 @@ function hasNews({ stored, memory, hasUnwritten }: ReconcileContext): boolean {
   const hasEnded = journal !== undefined && !sameJson(journal, memory.journal);
   const isBoundAnew = id !== undefined && id !== memory.id;
   return hasUnwritten || hasEnded || isBoundAnew;
-}
-
-// ---- a call in doubt -------------------------------------------------------------------------------------------
-//
-// Resolves a call in doubt for an object that must not be changed now.
-//
-// Guarantees: only reads are sent, and nothing is released. The journal entry ends as usual: a create with the id of the
-// object found, or with the proof that nothing was created; a change with what the object shows.
-//
-// Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
-
-const mostLooks = 4;
-const recheckMs = 5_000;
-
-/**
- * Updates the context with what reads show of the lost call; `decide` is the kind's step. Returns when to look again, if no
- * requested read wakes the object.
- */
-function lookForLost(context: ReconcileContext, service: Service, decide: (view: View) => Step): number | undefined {
-  for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
-    const step = decide(withoutProblems(new RecordingView(service, context.inProcess.forced?.since)));
-    switch (step.is) {
-      case 'again':
-        context.remember(step.remember);
-        break;
-      case 'call':
-        forgetLost(context, step);
-        break;
-      case 'read':
-        context.parts.asked(service, step.read.key, context.stored.key);
-        service.want(step.read, step.since, 'edit');
-        return recheckMs;
-      case 'wait':
-        context.remember(step.remember);
-        return step.retryInMs;
-      case 'stall':
-      case 'ready':
-        context.remember(step.remember);
-        return undefined;
-      case 'begin':
-      case 'release':
-        return undefined;
-    }
-  }
-  return undefined;
-}
-
-/** Hides read problems, so that the kind keeps asking for the read. */
-function withoutProblems(view: View): View {
-  return {
-    all: (read) => view.all(read),
-    one: (read, id) => view.one(read, id),
-    group: (read, group) => view.group(read, group),
-    problem: () => undefined,
-  };
-}
-
-/** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
-function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
-  const isNewAttempt = isLost(context) && call.journal?.create !== undefined && call.resumes !== true;
-  if (isNewAttempt) context.remember({ journal: undefined });
 }

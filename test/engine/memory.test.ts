@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseStatus, renderStatus, type StatusParts } from '../../src/engine/objects/stored.ts';
+import { parseStatus, renderStatus, type StoredStatus } from '../../src/engine/objects/stored.ts';
 import { contactPoint } from '../../src/kinds/contact-point/contact-point.ts';
 
 const journal = {
@@ -13,20 +13,18 @@ const journal = {
   payload: 'x'.repeat(40_000),
 };
 
-function parts(facts: object): StatusParts {
+const lists = {
+  drift: Array.from({ length: 150 }, (_none, nth) => ({ field: `f${nth}`, desired: 'd'.repeat(5_000), observed: '' })),
+  unverified: [],
+  leftover: [],
+};
+
+function stored(facts: object): StoredStatus {
   return {
     memory: { id: 'cp_1', ownership: 'Created', binding: undefined, journal, applied: undefined, facts },
-    observedGeneration: 1,
     conditions: [],
     lastHandledReconcileAt: undefined,
-    drift: Array.from({ length: 150 }, (_none, nth) => ({
-      field: `f${nth}`,
-      desired: 'd'.repeat(5_000),
-      observed: '',
-    })),
-    unverified: [],
-    leftover: [],
-    wouldDo: undefined,
+    damaged: undefined,
   };
 }
 
@@ -34,7 +32,7 @@ describe('a status', () => {
   it('is cut to its schema, and names the lists that lost entries', () => {
     const deployments = Array.from({ length: 120 }, (_none, nth) => ({ region: `r${nth}` }));
 
-    const status = renderStatus(contactPoint, parts({ type: 'email', deployments }));
+    const status = renderStatus(contactPoint, stored({ type: 'email', deployments }), lists);
 
     expect(status['deployments']).toHaveLength(100);
     expect(status['drift']).toHaveLength(100);
@@ -46,7 +44,7 @@ describe('a status', () => {
   });
 
   it('carries id and journal as they are', () => {
-    const status = renderStatus(contactPoint, parts({}));
+    const status = renderStatus(contactPoint, stored({}), lists);
 
     expect(parseStatus(contactPoint, status).memory).toMatchObject({ id: 'cp_1', journal });
   });

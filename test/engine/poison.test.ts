@@ -81,7 +81,7 @@ describe('an object whose reconcile always throws', () => {
     let isBroken = false;
     const world = await aWorld({ kinds: breaking('HostingAccount', 'step', () => isBroken) });
     isBroken = true;
-    world.operator.engine.enqueue('HostingAccount', 'team', 'default');
+    world.operator.engine.again(['HostingAccount/team/default']);
     world.apply('ContactPoint', 'on-call', mail);
 
     await world.run(60_000);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inSpecWords } from '../../src/engine/call/interpret-outcome.ts';
+import { inSpecWords } from '../../src/engine/call.ts';
 import { aWorld, conditionOf, messageOf } from '../kinds/support/world.ts';
 
 const words = { dockerPreset: 'preset', dockerPresetVersion: 'atCreation.presetVersion', 'config.url': 'webhook.url' };

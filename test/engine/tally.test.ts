@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OperatorKey } from '../../src/engine/objects/fingerprint.ts';
+import { OperatorKey } from '../../src/engine/kind/planner/compare.ts';
 import { Secret } from '../../src/base/json.ts';
 import type { InProcess } from '../support/in-process.ts';
 import { aWorld, statusOf } from '../kinds/support/world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ExclusiveLocks } from '../../src/engine/call/outgoing-call.ts';
+import { ExclusiveLocks } from '../../src/engine/objects/open-creates.ts';
 
 describe('a turn', () => {
   it('is had by one at a time, at all of its names', () => {

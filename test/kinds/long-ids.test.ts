@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { describe, expect, it } from 'vitest';
-import { fit } from '../../src/engine/kind/schema/fit.ts';
+import { fit } from '../../src/engine/kind/schema/schema.ts';
 import { InternalStatus } from '../../src/engine/kind/schema/status.ts';
 import { MemberAccessFacts as MemberFacts } from '../../src/kinds/member-access/schema.ts';
 import { SolutionInstallationFacts as SolutionFacts } from '../../src/kinds/solution-installation/schema.ts';

@@ -40,7 +40,7 @@ describe.each(lives)('$kind', (life) => {
     const before = { object: world.get(life.kind, life.name), ledger: await changes(world) };
     const writes = writesIn(world, life).length;
 
-    world.operator.engine.enqueue(life.kind, 'team', life.name);
+    world.operator.engine.again([`${life.kind}/team/${life.name}`]);
     await world.run(200_000);
 
     expect(readiness(world, life)).toBe(`True/${life.rests ?? 'InSync'}@1`);

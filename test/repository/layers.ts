@@ -107,11 +107,12 @@ function readsEnvironment(path: string, source: string): boolean {
 /** The rooms of the engine from the lowest floor up: a room may use those before it, and none after it. */
 const floors: readonly (readonly string[])[] = [
   ['ports.ts'],
-  ['kind/', 'queue.ts'],
-  ['objects/'],
+  ['kind/'],
+  ['options.ts'],
+  ['queue.ts', 'objects/'],
   ['account/'],
   ['context/'],
-  ['call/'],
+  ['call.ts'],
   ['reconcile.ts'],
   ['engine.ts'],
 ];

@@ -1,7 +1,7 @@
 import type { V1Secret } from '@kubernetes/client-node';
 import type { KubeWire } from '../../kube/client/parse.ts';
 import { randomBytes } from 'node:crypto';
-import { OperatorKey } from '../../engine/objects/fingerprint.ts';
+import { OperatorKey } from '../../engine/kind/planner/compare.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { Secret } from '../../base/json.ts';
 

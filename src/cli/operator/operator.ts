@@ -6,7 +6,7 @@
 import type { Clock, Entropy } from '../../base/time.ts';
 import { Engine } from '../../engine/engine.ts';
 import { Outage } from '../../kube/unavailable.ts';
-import type { OperatorKey } from '../../engine/objects/fingerprint.ts';
+import type { OperatorKey } from '../../engine/kind/planner/compare.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';

@@ -5,7 +5,7 @@
  * It settles first with the objects before the change, then with those after it: only the calls of the second part are
  * caused by the change.
  */
-import { OperatorKey } from '../../engine/objects/fingerprint.ts';
+import { OperatorKey } from '../../engine/kind/planner/compare.ts';
 import { keyOf, keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
 import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';

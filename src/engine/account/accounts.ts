@@ -5,10 +5,10 @@
  * nothing is sent for an account whose endpoint is not the one that was pinned.
  */
 import { type Json, isRecord } from '../../base/json.ts';
-import type { Clock } from '../../base/time.ts';
 import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import type { Hosting, Material, Service, ServiceSettings, ThrottleListener, ListListener } from '../ports.ts';
+import type { EngineOptions } from '../options.ts';
+import type { Service, ServiceSettings, ThrottleListener, ListListener } from '../ports.ts';
 import type { AccountView, Adoption } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
 import { annotations } from '../kind/contract/define.ts';
@@ -52,22 +52,10 @@ export interface Session {
   acceptedMissing: string | undefined;
 }
 
-export interface AccountsOptions {
-  readonly clock: Clock;
-  readonly hosting: Hosting;
-  readonly material: Material;
-  readonly print: (value: Json) => string;
-  readonly onList: ListListener;
-  readonly onThrottled: ThrottleListener;
-  readonly operatorNamespace: string;
-  readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
-  readonly readOnly: boolean;
-  /** The default poll interval, for accounts without spec.pollSeconds. */
-  readonly pollMs: number;
-}
-
 export class Accounts {
-  readonly #options: AccountsOptions;
+  readonly #options: EngineOptions;
+  readonly #onList: ListListener;
+  readonly #onThrottled: ThrottleListener;
   readonly #sessions = new Map<string, Session>();
   /** The settings that each account was opened with last, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
@@ -76,8 +64,10 @@ export class Accounts {
   /** Why the last attempt to open an account failed. */
   readonly #closed = new Map<string, Closed>();
 
-  constructor(options: AccountsOptions) {
+  constructor(options: EngineOptions, onList: ListListener, onThrottled: ThrottleListener) {
     this.#options = options;
+    this.#onList = onList;
+    this.#onThrottled = onThrottled;
   }
 
   session(key: string): Session | undefined {
@@ -118,7 +108,7 @@ export class Accounts {
     if ('reason' in settings) return settings;
     if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
     const special = await dangerousSettingsOf(stored, settings, this.#options);
-    const print = this.#options.print([printable(settings), special === undefined ? null : printable(special)]);
+    const print = this.#options.key.print([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#sessions.get(stored.key);
     const spec = specOf(stored);
     if (known !== undefined && known.print === print) {
@@ -182,9 +172,9 @@ export class Accounts {
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
-      managementPolicy: this.#options.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
+      managementPolicy: this.#options.settings.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
       adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
-      pollMs: spec.pollSeconds === undefined ? this.#options.pollMs : spec.pollSeconds * 1_000,
+      pollMs: spec.pollSeconds === undefined ? this.#options.settings.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       budget: { ...allowanceOf(spec), forecastPerHour },
       ...this.slowdown(session),
@@ -208,10 +198,10 @@ export class Accounts {
     return {
       endpoint: binding?.endpoint ?? '',
       accountId: binding?.accountId ?? '',
-      managementPolicy: this.#options.readOnly ? 'Observe' : (policy ?? 'Manage'),
+      managementPolicy: this.#options.settings.readOnly ? 'Observe' : (policy ?? 'Manage'),
       adoption: 'Never',
-      pollMs: this.#options.pollMs,
-      inEffect: { pollMs: this.#options.pollMs, rateLimitedMs: undefined },
+      pollMs: this.#options.settings.pollMs,
+      inEffect: { pollMs: this.#options.settings.pollMs, rateLimitedMs: undefined },
       frozen: undefined,
     };
   }
@@ -223,7 +213,7 @@ export class Accounts {
   }
 
   async #openPinned(stored: Stored, settings: ServiceSettings): Promise<Service | Closed> {
-    const service = this.#options.hosting.open(settings, this.#options.onList, this.#options.onThrottled);
+    const service = this.#options.hosting.open(settings, this.#onList, this.#onThrottled);
     if ('refused' in service) return { reason: 'HostNotAllowed', message: service.refused };
     const mismatch = pinned(stored, service.endpoint);
     if (mismatch !== undefined) await service.close();
@@ -233,7 +223,7 @@ export class Accounts {
   #openDangerous(settings: ServiceSettings | Closed | undefined): Service | Closed | undefined {
     if (settings === undefined || 'reason' in settings) return settings;
     const { name: _measuredOnce, ...unnamed } = settings;
-    const service = this.#options.hosting.open(unnamed, () => undefined, this.#options.onThrottled);
+    const service = this.#options.hosting.open(unnamed, () => undefined, this.#onThrottled);
     if (!('refused' in service)) return service;
     return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
   }
@@ -280,19 +270,11 @@ export interface Closed {
   readonly message: string;
 }
 
-/** Where settings come from. */
-interface SettingsSources {
-  readonly material: Material;
-  readonly operatorNamespace: string;
-  /** The default poll interval, for accounts without spec.pollSeconds. */
-  readonly pollMs: number;
-}
-
 /** The settings from an account's spec and one of its Secrets. */
 async function settingsOf(
   stored: Stored,
   name: string,
-  { material, operatorNamespace, pollMs }: SettingsSources,
+  { material, operatorNamespace, settings: { pollMs } }: EngineOptions,
 ): Promise<ServiceSettings | Closed> {
   if (stored.spec.is === 'invalid') return { reason: 'InvalidSpec', message: stored.spec.message };
   const spec = specOf(stored);
@@ -332,11 +314,11 @@ function tokenFlaw(token: string): string | undefined {
 async function dangerousSettingsOf(
   stored: Stored,
   main: ServiceSettings,
-  sources: SettingsSources,
+  options: EngineOptions,
 ): Promise<ServiceSettings | Closed | undefined> {
   const name = specOf(stored).dangerousCredentialsRef?.name;
   if (name === undefined) return undefined;
-  const settings = await settingsOf(stored, name, sources);
+  const settings = await settingsOf(stored, name, options);
   const reason = 'DangerousCredential';
   if ('reason' in settings) return { reason, message: `spec.dangerousCredentialsRef: ${settings.message}` };
   if (settings.baseUrl === main.baseUrl) return settings;

@@ -5,9 +5,18 @@
  * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its users cost one
  * recount.
  */
-import type { Clock } from '../../base/time.ts';
+import type { EngineOptions } from '../options.ts';
 import { type InProcessStates, markOf } from '../objects/in-process.ts';
-import { tie, type ObjectIndex, type Stored, acceptMissingToken, storedInWords } from '../objects/stored.ts';
+import {
+  tie,
+  type ObjectIndex,
+  type Stored,
+  acceptMissingToken,
+  readyIn,
+  standingOf,
+  storedInWords,
+  type Standing,
+} from '../objects/stored.ts';
 import type { Subscriptions } from '../objects/subscriptions.ts';
 import type { Accounts, Session } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
@@ -15,8 +24,7 @@ import type { Verdict } from '../kind/contract/step.ts';
 import { annotations, type AnyKind } from '../kind/contract/define.ts';
 import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
-import type { OperatorKey } from '../objects/fingerprint.ts';
-import type { Orphan, Usage, Use } from '../kind/contract/pass.ts';
+import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
 /** The delay after which an account recounts its users, once for all changes until then. */
 const recountMs = 30_000;
@@ -34,14 +42,16 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Paused',
 ]);
 
-/** The parts that are shared with the engine. */
-export interface GateParts {
+/** What is known of accounts and the objects that use them. */
+export interface AccountParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
   readonly subscriptions: Subscriptions;
   readonly inProcessStates: InProcessStates;
-  readonly clock: Clock;
-  readonly settings: { readonly horizonMs: number };
+}
+
+/** What the gate does with accounts and their users. */
+interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
   /** Looks again at everything that a tie holds. */
   readonly wake: (name: string) => void;
@@ -56,17 +66,15 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues the account of an object to count its users when one came, went or changed its standing: at once when the
-   * account waits to be deleted, else once for many changes.
+   * Enqueues an account to count its users when one came, went or changed its standing: at once when the account waits to be
+   * deleted, else once for many changes.
    */
-  recount(before: Stored | undefined, now: Stored | undefined): void {
+  recount(account: string, standings: readonly (Standing | undefined)[]): void {
     const { objects, queue } = this.#parts;
-    const [was, is] = [standingOf(before), standingOf(now)];
-    const { kind, account = '' } = now ?? before ?? {};
-    if (kind?.life === 'account' || was === is) return;
     const isLeaving = objects.get(account)?.object.metadata.deletionTimestamp !== undefined;
     if (isLeaving) queue.enqueue(account, urgencies.change);
-    else if (isWait(was) || isWait(is)) queue.enqueue(account, urgencies.change, waitingMs);
+    else if (standings.includes('Throttled') || standings.includes('Forbidden'))
+      queue.enqueue(account, urgencies.change, waitingMs);
     else queue.enqueue(account, urgencies.resync, recountMs);
   }
 
@@ -129,7 +137,6 @@ export class AccountGate {
   /** Takes an account's verdict: it decides whether the objects that use the account may go on. */
   concluded(stored: Stored, verdict: Verdict): void {
     const { accounts, queue, settings, wake } = this.#parts;
-    if (stored.kind.life !== 'account') return;
     const session = accounts.session(stored.key);
     // An account that is being deleted still serves its users, or their deletion could not finish.
     const isKnown = session?.admission?.admitted === true || stored.status.memory.binding !== undefined;
@@ -221,81 +228,33 @@ class Visibility {
 // object is an orphan only if it still has no resource one horizon after it was first seen, since lists lag and a resource
 // may be about to learn its id.
 
-/** The parts that counting needs. */
-export interface UsageSources {
-  readonly objects: ObjectIndex;
-  readonly subscriptions: Subscriptions;
-  readonly kinds: readonly AnyKind[];
-  readonly inProcessStates: InProcessStates;
-  readonly key: OperatorKey;
-  readonly settings: { readonly horizonMs: number; readonly seesAll: boolean };
-}
+const mostNamed = 3;
 
 /**
  * What an account is used for. With a label selector no orphans are reported: the resource may belong to another operator.
  */
-export function usageOf(around: UsageSources, account: Stored, session: Session | undefined): Usage {
-  const searched = around.settings.seesAll ? session : undefined;
+export function usageOf(around: AccountParts, account: Stored, session: Session | undefined): Usage {
+  const { objects, kinds, settings } = around;
+  const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
+  const counts = [...Map.groupBy(users, ({ kind }) => kind.kind)].map(([kind, ofKind]) => ({
+    kind,
+    total: ofKind.length,
+    ready: ofKind.filter((user) => standingOf(user) === 'Ready').length,
+  }));
+  const forbidden = users
+    .filter((user) => standingOf(user) === 'Forbidden')
+    .map((user) => `${storedInWords(user)}: ${readyIn(user.status.conditions)?.message}`);
+  const searched = settings.seesAll ? session : undefined;
   return {
-    counts: usesOf(around.objects, account),
-    throttled: throttledOf(around.objects, account),
-    forbidden: forbiddenIn(around.objects, account),
-    orphans: searched === undefined ? [] : around.kinds.flatMap((kind) => orphansOf(around, searched, kind)),
+    counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
+    throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
+    // The first few say which call was refused.
+    forbidden: { count: forbidden.length, first: forbidden.toSorted().slice(0, mostNamed) },
+    orphans: searched === undefined ? [] : kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
 }
 
-function usesOf(objects: ObjectIndex, account: Stored): readonly Use[] {
-  const uses = new Map<string, Use>();
-  for (const key of objects.tiedBy(tie.account(account.key))) {
-    const stored = objects.get(key);
-    if (stored === undefined) continue;
-    const { kind } = stored.kind;
-    const { total, ready } = uses.get(kind) ?? { total: 0, ready: 0 };
-    uses.set(kind, { kind, total: total + 1, ready: ready + (isReady(stored) ? 1 : 0) });
-  }
-  return [...uses.values()].toSorted((a, b) => (a.kind < b.kind ? -1 : 1));
-}
-
-/** How many resources wait for the end of a pause that the service asked for, as their status says. */
-function throttledOf(objects: ObjectIndex, account: Stored): number {
-  const waits = (key: string): boolean => key !== account.key && standingOf(objects.get(key)) === 'Throttled';
-  return objects.tiedBy(tie.account(account.key)).filter(waits).length;
-}
-
-/** What a resource counts as for its account; undefined when it is gone. */
-type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
-
-/** What a resource counts as, by its status. */
-function standingOf(stored: Stored | undefined): Standing | undefined {
-  if (stored === undefined) return undefined;
-  if (isReady(stored)) return 'Ready';
-  const reason = stored.status.conditions.find(({ type }) => type === 'Ready')?.reason;
-  return reason === 'Throttled' || reason === 'Forbidden' ? reason : 'NotReady';
-}
-
-/** True for a resource that waits for the service or for a permission, which the account counts. */
-function isWait(standing: Standing | undefined): boolean {
-  return standing === 'Throttled' || standing === 'Forbidden';
-}
-
-const mostNamed = 3;
-
-/** The resources that wait for a permission of the account's token, the first few with the call that was refused. */
-function forbiddenIn(objects: ObjectIndex, account: Stored): Usage['forbidden'] {
-  const waiting = objects.tiedBy(tie.account(account.key)).flatMap((key) => {
-    const stored = objects.get(key);
-    const refused = stored?.status.conditions.find(({ type, reason }) => type === 'Ready' && reason === 'Forbidden');
-    return stored === undefined || refused === undefined ? [] : [`${storedInWords(stored)}: ${refused.message}`];
-  });
-  return { count: waiting.length, first: waiting.toSorted().slice(0, mostNamed) };
-}
-
-/** Whether a resource is Ready, as its status says. */
-function isReady({ status }: Stored): boolean {
-  return status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
-}
-
-function orphansOf(around: UsageSources, session: Session, kind: AnyKind): readonly Orphan[] {
+function orphansOf(around: AccountParts, session: Session, kind: AnyKind): readonly Orphan[] {
   const { marks } = kind;
   if (marks === undefined) return [];
   const { objects, subscriptions, key, settings } = around;
@@ -322,7 +281,7 @@ function orphansOf(around: UsageSources, session: Session, kind: AnyKind): reado
 
 /** The resource that made each mark, with the id that it is bound to. */
 function holdersOf(
-  { objects, inProcessStates, key }: UsageSources,
+  { objects, inProcessStates, key }: AccountParts,
   { service }: Session,
   kind: AnyKind,
 ): ReadonlyMap<string, string | undefined> {

@@ -5,23 +5,30 @@
 import { isRecord, type Json, type Secret } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations, finalizer } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
-import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst } from '../objects/stored.ts';
+import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst, readyIn } from '../objects/stored.ts';
 import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
-import { usageOf } from '../account/gate.ts';
-import type { ReadableContext } from './parts.ts';
-import type { Clock } from '../../base/time.ts';
+import { usageOf, type AccountParts } from '../account/gate.ts';
+import type { EngineParts, ReadableContext } from './parts.ts';
+import type { RecordingView } from '../objects/subscriptions.ts';
 import type { Closed, Accounts, Session } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import type { KubeObject, Material, Service } from '../ports.ts';
+import type { KubeObject, Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 
 /** The resources of an object, with its account as kinds see it. */
-export type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
+type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
+
+/** A pass that records what is read of the service. */
+export type LivePass = Pass & { readonly view: RecordingView };
 
 /** The pass for the context as it stands now. */
-export function buildPass(context: ReadableContext, view: View, given: Given): Pass {
+export function buildPass<Seen extends View>(
+  context: ReadableContext,
+  view: Seen,
+  given: Given,
+): Pass & { readonly view: Seen } {
   const { parts, stored, inProcess, memory } = context;
-  const { clock, objects, accounts, key, settings } = parts;
+  const { clock, accounts, key, settings } = parts;
   const { account } = given;
   const now = { monotonic: clock.monotonic(), wall: clock.wall() };
   const cluster = parts.serverDate?.();
@@ -36,12 +43,12 @@ export function buildPass(context: ReadableContext, view: View, given: Given): P
     referred: (kind, name) => given.referred.get(`${kind}/${name}`),
     secret: (name, field) => given.secrets.get(`${name}/${field}`),
     configMap: (name, field) => given.configMaps.get(`${name}/${field}`),
-    inAccount: (kind) => inAccount(stored, objects, accounts, kind),
-    related: (kind, id) => relatedTo(stored, objects, accounts, { kind, id }),
+    inAccount: (kind) => inAccount(parts, stored, kind),
+    related: (kind, id) => relatedTo(parts, stored, kind, id),
     ...(settings.powers !== undefined && { powers: settings.powers }),
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
     claimant: (id) => {
-      const other = claimantOf(stored, objects, accounts, id);
+      const other = claimantOf(parts, stored, id);
       if (other?.goesFirst === true) parts.awaitClaim(tie.claim(stored.kind.kind, id), stored.key);
       return other;
     },
@@ -91,32 +98,30 @@ export interface Resources {
   readonly referred: ReadonlyMap<string, Referred>;
 }
 
+/** The resources where nothing was gathered. */
+export const noResources = {
+  secrets: new Map<string, never>(),
+  configMaps: new Map<string, never>(),
+  referred: new Map<string, never>(),
+} as const;
+
 /** Something is missing: the verdict says what. Without a verdict it only waits in a queue of ours, which wakes the object. */
 export interface Unready {
   readonly verdict: Verdict | undefined;
 }
 
-export interface ResourceSources {
-  readonly clock: Clock;
-  readonly objects: ObjectIndex;
-  readonly accounts: Accounts;
-  readonly material: Material;
-  readonly operatorNamespace: string;
-  readonly settings: { readonly seesAll: boolean };
-}
-
 /** Gathers what an object needs, or says what is missing. */
-export function gather(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+export function gather(stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
   const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
   return gatherNeeds(isLeaving ? lastNeeds(stored.needs) : stored.needs, stored, sources);
 }
 
 /** Gathers what exists of an object's needs: enough to read, not to act. */
-export function gatherPresent(stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+export function gatherPresent(stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
   return gatherNeeds(optionalNeeds(stored.needs), stored, sources);
 }
 
-async function gatherNeeds(needs: Needs, stored: Stored, sources: ResourceSources): Promise<Resources | Unready> {
+async function gatherNeeds(needs: Needs, stored: Stored, sources: EngineParts): Promise<Resources | Unready> {
   const session = await sessionOf(stored, sources);
   if (!('service' in session)) return session;
   const referred = referencesOf(stored, needs, sources.objects);
@@ -141,7 +146,7 @@ function optionalNeeds({ references = [], secrets = [], configMaps = [] }: Needs
   };
 }
 
-async function sessionOf(stored: Stored, sources: ResourceSources): Promise<Session | Unready> {
+async function sessionOf(stored: Stored, sources: EngineParts): Promise<Session | Unready> {
   const { objects, accounts, clock, settings } = sources;
   if (stored.kind.life === 'account') {
     const opened = await accounts.open(stored);
@@ -230,7 +235,7 @@ function referencesOf(stored: Stored, needs: Needs, objects: ObjectIndex): Map<s
 
 /** True for an object that has its turn yet to come, or its creation under way. */
 function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
-  const reason = conditions.find(({ type }) => type === 'Ready')?.reason;
+  const reason = readyIn(conditions)?.reason;
   if (memory.id !== undefined) return false;
   return object.metadata.deletionTimestamp === undefined && (reason === undefined || reason === 'Creating');
 }
@@ -243,7 +248,7 @@ async function materialOf<Kind extends 'Secret' | 'ConfigMap'>(
   stored: Stored,
   kind: Kind,
   needs: NonNullable<Needs['secrets']>,
-  { material, operatorNamespace }: ResourceSources,
+  { material, operatorNamespace }: EngineParts,
 ): Promise<Map<string, Kind extends 'Secret' ? Secret : string> | Verdict> {
   const namespace = stored.object.metadata.namespace ?? operatorNamespace;
   const found = new Map<string, Secret | string>();
@@ -296,17 +301,11 @@ export function requestDigest(
 // Relations between resources: who owns an id, who refers to whom, and who uses an account.
 
 /** The first other object that claims an id: of the same kind, in the same account of the service. */
-function claimantOf(
-  stored: Stored,
-  objects: ObjectIndex,
-  accounts: Accounts,
-  id: string,
-): ReturnType<Pass['claimant']> {
+function claimantOf({ objects, accounts }: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {
   const mine = accounts.session(stored.account)?.service;
   const others = objects
     .tiedBy(tie.claim(stored.kind.kind, id))
-    .flatMap((key) => (key === stored.key ? [] : [objects.get(key)]))
-    .filter((other) => other !== undefined)
+    .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
     .filter((other) => sameAccount(other, mine, accounts) && mayClaim(other, accounts, id));
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
   if (first === undefined) return undefined;
@@ -314,22 +313,17 @@ function claimantOf(
 }
 
 /** Resources of another kind in the same account of the service that claim an id. */
-function relatedTo(
-  stored: Stored,
-  objects: ObjectIndex,
-  accounts: Accounts,
-  wanted: { readonly kind: string; readonly id: string },
-): readonly Related[] {
+function relatedTo({ objects, accounts }: AccountParts, stored: Stored, kind: string, id: string): readonly Related[] {
   const mine = accounts.session(stored.account)?.service;
   return objects
-    .tiedBy(tie.claim(wanted.kind, wanted.id))
+    .tiedBy(tie.claim(kind, id))
     .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
     .filter((other) => sameAccount(other, mine, accounts))
     .map((other) => relation(other));
 }
 
 /** Resources of a kind that use the same account of the service, through whatever account resource. */
-function inAccount(stored: Stored, objects: ObjectIndex, accounts: Accounts, kind: string): readonly Related[] {
+function inAccount({ objects, accounts }: AccountParts, stored: Stored, kind: string): readonly Related[] {
   const mine = accounts.session(stored.account)?.service;
   const others = [...accounts.sessions()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
   const keys = new Set([stored.account, ...others.map(([key]) => key)]);
@@ -378,18 +372,14 @@ function samePlace(one: Place, other: Place): boolean {
 }
 
 /** The keys of all resources whose spec refers to this object. */
-export function usersOf({ objects }: { readonly objects: ObjectIndex }, { object }: Stored): readonly string[] {
+export function usersOf({ objects }: AccountParts, { object }: Stored): readonly string[] {
   return objects.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
 }
 
 /** Resources of a kind whose spec refers to this object. */
-function referrersOf(
-  { objects }: { readonly objects: ObjectIndex },
-  stored: Stored,
-  kind: string,
-): ReturnType<Pass['referrers']> {
-  return usersOf({ objects }, stored).flatMap((key) => {
-    const other = objects.get(key);
+function referrersOf(parts: AccountParts, stored: Stored, kind: string): ReturnType<Pass['referrers']> {
+  return usersOf(parts, stored).flatMap((key) => {
+    const other = parts.objects.get(key);
     if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
     return [{ name: other.object.metadata.name, spec: other.spec.value }];
   });
@@ -399,10 +389,7 @@ function referrersOf(
  * The resources that use this account, the first few in words. One that it does not allow does not keep it from being
  * deleted.
  */
-export function dependentsOf(
-  { objects, accounts }: { readonly objects: ObjectIndex; readonly accounts: Pick<Accounts, 'allows'> },
-  stored: Stored,
-): { count: number; first: readonly string[] } {
+export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
   const named = objects.tiedBy(tie.account(stored.key)).flatMap((key) => objects.get(key) ?? []);
   const users = named.filter(
     ({ object: { metadata } }) =>

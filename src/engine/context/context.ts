@@ -6,19 +6,19 @@
  */
 import { sameJson } from '../../base/json.ts';
 import type { Session, Closed } from '../account/accounts.ts';
-import type { AccountView, Pass, View } from '../kind/contract/pass.ts';
-import type { Call, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
+import type { Pass } from '../kind/contract/pass.ts';
+import type { Call, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import { conceded, resolved, writtenTo, type InProcess } from '../objects/in-process.ts';
 import {
   reconcileToken,
   type Stored,
   parseStatus,
   renderStatus,
-  type StatusParts,
+  type StatusLists,
   type StoredStatus,
 } from '../objects/stored.ts';
 import { RecordingView } from '../objects/subscriptions.ts';
-import type { KubeObject, Service } from '../ports.ts';
+import type { KubeObject, Read, Service } from '../ports.ts';
 import type { Ended } from '../queue.ts';
 import {
   conclude,
@@ -32,7 +32,7 @@ import {
   publishRetained,
   sameHeadline,
 } from './report.ts';
-import { buildPass, passAgain, isHeldByUs, requestDigest, type Resources } from './build-pass.ts';
+import { buildPass, isHeldByUs, noResources, passAgain, requestDigest, type LivePass } from './build-pass.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
 
 const resyncMs = 1_200_000;
@@ -87,9 +87,14 @@ export class ReconcileContext implements ReadableContext {
     return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
   }
 
-  /** What the kind decides on now. */
-  pass(view: View, resources: Omit<Resources, 'session'> & { readonly account: AccountView }): Pass {
-    return buildPass(this, view, resources);
+  /** Asks the service for a read; its end wakes the object, whatever it shows. */
+  ask(
+    service: Service,
+    { read, since }: { readonly read: Read; readonly since: number },
+    urgency: 'edit' | 'wait',
+  ): void {
+    this.parts.asked(service, read.key, this.stored.key);
+    service.want(read, Math.max(since, this.inProcess.forced?.since ?? Number.NEGATIVE_INFINITY), urgency);
   }
 
   /**
@@ -112,26 +117,11 @@ export class ReconcileContext implements ReadableContext {
     const { session } = this;
     if (session === undefined) return false;
     const view = new RecordingView(session.service, this.inProcess.forced?.since);
-    const none = new Map<string, never>();
-    const account = this.parts.accounts.view(session);
-    const now = this.pass(view, { account, referred: none, secrets: none, configMaps: none });
+    const now = buildPass(this, view, { account: this.parts.accounts.view(session), ...noResources });
     const step = this.stored.kind.step(passAgain(now, pass));
     return (
       step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
     );
-  }
-
-  /** Reserves the name for a create; false when another object has it. */
-  reserve(entry: JournalEntry, pass: Pass): boolean {
-    const { create } = entry;
-    if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
-    this.parts.openCreates.reserve(this.stored.key, entry);
-    return true;
-  }
-
-  /** Ends the reservation: the call has ended, or was not sent. */
-  unreserve(): void {
-    this.parts.openCreates.unreserve(this.stored.key);
   }
 
   /**
@@ -140,7 +130,7 @@ export class ReconcileContext implements ReadableContext {
    */
   async write(wouldDo?: string, showing?: Showing): Promise<boolean> {
     const { kind } = this.stored;
-    const render = (object: KubeObject) => renderStatus(kind, this.#statusParts(object, this.status, wouldDo, showing));
+    const render = (object: KubeObject) => this.#render(object, this.status, showing, wouldDo);
     const status = render(this.object);
     if (sameJson(status, this.object.status)) {
       this.hasUnwritten = false;
@@ -176,28 +166,18 @@ export class ReconcileContext implements ReadableContext {
     // Keep what the answer told, but not conditions that are about an older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
-    return renderStatus(kind, this.#statusParts(newest, learned, undefined, undefined));
+    return this.#render(newest, learned);
   }
 
-  #statusParts(
-    object: KubeObject,
-    status: StoredStatus,
-    wouldDo: string | undefined,
-    showing: Showing | undefined,
-  ): StatusParts {
-    const { memory } = status;
-    const kept = keptLists(object);
-    return {
-      memory: { ...memory, facts: this.redacted(memory.facts) },
-      damaged: status.damaged,
-      observedGeneration: status.conditions.find(({ type }) => type === 'Ready')?.observedGeneration,
-      conditions: status.conditions,
-      lastHandledReconcileAt: status.lastHandledReconcileAt,
-      drift: this.redacted(showing?.drift ?? kept.drift),
-      unverified: showing?.unverified ?? kept.unverified,
-      leftover: showing?.leftover ?? kept.leftover,
+  /** Renders a status; without a read of the object its lists stay as they are. */
+  #render(object: KubeObject, status: StoredStatus, lists: StatusLists = keptLists(object), wouldDo?: string): object {
+    const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
+    return renderStatus(
+      this.stored.kind,
+      { ...status, memory },
+      { ...lists, drift: this.redacted(lists.drift) },
       wouldDo,
-    };
+    );
   }
 
   #store(stored: Stored): void {
@@ -217,8 +197,7 @@ export class ReconcileContext implements ReadableContext {
    * read, and returns when to reconcile again. Without a pass the object was not read, and the observed part of status
    * stays.
    */
-  async conclude(verdict: Verdict, pass?: Pass, wouldDo?: string): Promise<Ended> {
-    if (this.memory.journal === undefined) this.unreserve();
+  async conclude(verdict: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
     const explained = withWayOut(this.stored, this.memory, withDoubt(this, verdict));
     const { memory } = this;
     const current = pass && {
@@ -229,7 +208,7 @@ export class ReconcileContext implements ReadableContext {
     };
     const ended = await this.#conclude(explained, current, wouldDo);
     const service = this.session?.service;
-    if (pass?.view instanceof RecordingView && service !== undefined) {
+    if (pass !== undefined && service !== undefined) {
       this.parts.subscriptions.replace(this.stored.key, service, pass.view.looked);
     }
     return ended;
@@ -273,7 +252,7 @@ export class ReconcileContext implements ReadableContext {
     for (const { note, ...notice } of showing?.notices ?? []) {
       parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
     }
-    parts.concluded(stored, verdict);
+    if (kind.life === 'account') parts.concluded(stored, verdict);
     // Reconcile once more, only to end the subscriptions.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
@@ -353,7 +332,7 @@ function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
 }
 
 /** The current lists of status, for a write without a read of the object. */
-function keptLists({ status }: KubeObject): Pick<StatusParts, 'drift' | 'unverified' | 'leftover'> {
-  const lists = (status ?? {}) as Partial<Pick<StatusParts, 'drift' | 'unverified' | 'leftover'>>;
-  return { drift: lists.drift ?? [], unverified: lists.unverified ?? [], leftover: lists.leftover ?? [] };
+function keptLists({ status }: KubeObject): StatusLists {
+  const { drift = [], unverified = [], leftover = [] } = (status ?? {}) as Partial<StatusLists>;
+  return { drift, unverified, leftover };
 }

@@ -15,7 +15,7 @@ import type {
 } from '../kind/contract/step.ts';
 import { type AnyKind, annotations } from '../kind/contract/define.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import { storedInWords, type Stored } from '../objects/stored.ts';
+import { storedInWords, type Stored, readyIn } from '../objects/stored.ts';
 import type { KubeObject, Outcome } from '../ports.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
 import { seenJournal } from '../objects/in-process.ts';
@@ -70,8 +70,8 @@ export function announce(
   previous: readonly Condition[],
   conditions: readonly Condition[],
 ): void {
-  const before = previous.find(({ type }) => type === 'Ready');
-  const after = conditions.find(({ type }) => type === 'Ready');
+  const before = readyIn(previous);
+  const after = readyIn(conditions);
   if (after === undefined || (before?.reason === after.reason && before.status === after.status)) return;
   const { kind, metadata } = object;
   log.info({ kind, namespace: metadata.namespace, name: metadata.name, reason: after.reason }, after.message);
@@ -254,7 +254,7 @@ const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
 
 /** Conditions while `apphosting.dev/paused` holds: frozen, but neither a newer generation nor a call is claimed. */
 export function paused(previous: readonly Condition[], generation: number, wallMs: number): readonly Condition[] {
-  const ready = previous.find((condition) => condition.type === 'Ready');
+  const ready = readyIn(previous);
   if (ready !== undefined && ready.observedGeneration === generation && !underWay.has(ready.reason)) return previous;
   const others = previous.filter(
     ({ type, reason }) => !['Ready', 'Reconciling', 'Stalled'].includes(type) && !underWay.has(reason),

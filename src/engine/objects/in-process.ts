@@ -1,7 +1,7 @@
 /** What this process remembers of an object between reconciles, and which calls of it have to wait. */
 import type { Json } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
-import type { OperatorKey } from './fingerprint.ts';
+import type { OperatorKey } from '../kind/planner/compare.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
 import type { Referred } from '../kind/contract/pass.ts';

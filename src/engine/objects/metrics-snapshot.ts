@@ -1,4 +1,4 @@
-import { type Stored, accountLabel } from './stored.ts';
+import { accountLabel, readyIn, type Stored } from './stored.ts';
 import type { ObjectMeta } from '../ports.ts';
 
 /** Counts over all objects, for metrics. */
@@ -50,8 +50,7 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number): Metr
   return {
     objects: counted(
       all.map(({ kind, status }) => {
-        const { status: ready = 'Unknown', reason = 'New' } =
-          status.conditions.find(({ type }) => type === 'Ready') ?? {};
+        const { status: ready = 'Unknown', reason = 'New' } = readyIn(status.conditions) ?? {};
         return { kind: kind.kind, ready, reason };
       }),
     ),

@@ -1,10 +1,12 @@
 /**
- * Open creates: at most one object may have one of a given name in one collection of an account.
+ * Open creates and exclusive locks: calls that could not be told apart afterwards are not under way together.
+ *
+ * At most one object may have an open create of a given name in one collection of an account.
  *
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
 import type { Clock } from '../../base/time.ts';
-import { storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
+import { readyIn, storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
 
@@ -39,8 +41,7 @@ export class OpenCreates {
   /** Ends the reservation: from now on the journal shows what is still open. */
   unreserve(key: string): void {
     const reserved = this.#reserved.get(key);
-    if (reserved === undefined || reserved.overAt !== undefined) return;
-    this.#reserved.set(key, { ...reserved, overAt: this.#clock.monotonic() });
+    if (reserved !== undefined) this.#reserved.set(key, { ...reserved, overAt: this.#clock.monotonic() });
   }
 
   /** Forgets an object whose creation is gone from the service as well. */
@@ -110,7 +111,7 @@ export class OpenCreates {
 const usualHolder = 'another resource';
 
 function heldBy(holder: Stored): string {
-  const { reason } = holder.status.conditions.find(({ type }) => type === 'Ready') ?? {};
+  const { reason } = readyIn(holder.status.conditions) ?? {};
   const isUsual = reason === undefined || usual.has(reason);
   return isUsual ? usualHolder : `${storedInWords(holder)}, which says ${reason},`;
 }
@@ -136,4 +137,54 @@ interface Place {
 
 function placeOf({ endpoint, accountId }: Place): string {
   return `${endpoint}|${accountId}`;
+}
+
+// ---- exclusive locks -------------------------------------------------------------------------------------------
+
+/** How long the release of a lock is remembered by its name: longer than a read takes. */
+const keptMs = 600_000;
+
+/** Exclusive locks by name: calls that could not be told apart after a lost answer are not under way at the same time. */
+export class ExclusiveLocks {
+  /** In the order of their last use. */
+  readonly #turns = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
+  /** When the newest forgotten lock was released: it may have had any name. */
+  #forgottenAt = Number.NEGATIVE_INFINITY;
+
+  /** How many are remembered. */
+  get size(): number {
+    return this.#turns.size;
+  }
+
+  /** Locks all of these names. False while another object holds one, or held one after the caller last looked (monotonic). */
+  take(names: readonly string[], by: string, lookedAt: number): boolean {
+    const isFree = names.every((name) => {
+      const turn = this.#turns.get(name);
+      if (turn === undefined) return this.#forgottenAt < lookedAt;
+      return turn.by === by || (turn.endedAt !== undefined && turn.endedAt < lookedAt);
+    });
+    if (isFree) for (const name of names) this.#touch(name, by, undefined);
+    return isFree;
+  }
+
+  /** Releases the names. */
+  end(names: readonly string[], by: string, now: number): void {
+    for (const name of names) this.#touch(name, by, now);
+    this.#forget(now - keptMs);
+  }
+
+  #touch(name: string, by: string, endedAt: number | undefined): void {
+    this.#turns.delete(name);
+    this.#turns.set(name, { by, endedAt });
+  }
+
+  /** Forgets locks that were released before this time. */
+  #forget(before: number): void {
+    for (const [name, { endedAt }] of this.#turns) {
+      if (endedAt === undefined) continue;
+      if (endedAt >= before) return;
+      this.#turns.delete(name);
+      this.#forgottenAt = Math.max(this.#forgottenAt, endedAt);
+    }
+  }
 }

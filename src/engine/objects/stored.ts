@@ -5,12 +5,12 @@
  * Guarantees: an entry is the newest known form of its object, from the watch or from our own later write; the ties are
  * those of that form; a key is in the index exactly while its object exists.
  */
-import { fit, type Cut } from '../kind/schema/fit.ts';
+import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { isRecord } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
 import type { KubeObject, ObjectMeta } from '../ports.ts';
-import { tokenIn, CommonStatus } from '../kind/schema/status.ts';
-import type { Condition, Drift, JournalEntry, Memory } from '../kind/contract/step.ts';
+import { CommonStatus } from '../kind/schema/status.ts';
+import type { Condition, JournalEntry, Memory, Showing } from '../kind/contract/step.ts';
 import { z } from 'zod';
 
 /** An object as it is stored in Kubernetes, with its spec and its status parsed. */
@@ -187,6 +187,22 @@ export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
 
+/** What a resource counts as for its account. */
+export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
+
+/** What a resource counts as, by its status; undefined when it is gone. */
+export function standingOf(stored: Stored | undefined): Standing | undefined {
+  if (stored === undefined) return undefined;
+  const { status, reason } = readyIn(stored.status.conditions) ?? {};
+  if (status === 'True') return 'Ready';
+  return reason === 'Throttled' || reason === 'Forbidden' ? reason : 'NotReady';
+}
+
+/** The condition Ready among those of a status. */
+export function readyIn(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.find(({ type }) => type === 'Ready');
+}
+
 /** True when the first of two objects is older: it wins an id that both claim. */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
@@ -342,7 +358,7 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
       id: typeof id === 'string' && id !== '' ? id : undefined,
       ownership: common.ownership,
       binding: common.binding,
-      journal: parsed.success ? withoutUndefined<JournalEntry>(parsed.data.journal) : undefined,
+      journal: parsed.data?.journal && (definedIn(parsed.data.journal) as unknown as JournalEntry),
       applied: common.applied,
       facts: facts.success ? facts.data : {},
     },
@@ -359,19 +375,8 @@ function flat(status: unknown): Readonly<Record<string, unknown>> {
   return isRecord(internal) ? { ...fields, ...internal } : fields;
 }
 
-/** Everything a status is written from. */
-export interface StatusParts {
-  readonly memory: Memory;
-  /** A journal that cannot be read stays as it is. */
-  readonly damaged?: unknown;
-  readonly observedGeneration: number | undefined;
-  readonly conditions: readonly Condition[];
-  readonly lastHandledReconcileAt: string | undefined;
-  readonly drift: readonly Drift[];
-  readonly unverified: readonly string[];
-  readonly leftover: readonly string[];
-  readonly wouldDo: string | undefined;
-}
+/** The lists of a status that are about the object as it was seen last. */
+export type StatusLists = Pick<Showing, 'drift' | 'unverified' | 'leftover'>;
 
 const mostCuts = 20;
 
@@ -382,16 +387,19 @@ const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: tru
  * Renders the whole status without undefined fields. What people read is cut to the limits of the schema, and `truncated`
  * says so.
  */
-export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record<string, unknown>> {
-  const { memory } = parts;
-  const facts: Readonly<Record<string, unknown>> = isRecord(memory.facts) ? memory.facts : {};
-  const own = fit(kind.facts, facts);
+export function renderStatus(
+  kind: AnyKind,
+  { memory, conditions, lastHandledReconcileAt, damaged }: StoredStatus,
+  { drift, unverified, leftover }: StatusLists,
+  wouldDo?: string,
+): Readonly<Record<string, unknown>> {
+  const own = fit(kind.facts, isRecord(memory.facts) ? memory.facts : {});
   const shown = fit(Shown, {
-    conditions: [...parts.conditions] as z.output<typeof Shown>['conditions'],
-    drift: stated(parts.drift),
-    unverified: stated(parts.unverified),
-    leftover: stated(parts.leftover),
-    wouldDo: parts.wouldDo,
+    conditions: [...conditions] as z.output<typeof Shown>['conditions'],
+    drift: stated(drift),
+    unverified: stated(unverified),
+    leftover: stated(leftover),
+    wouldDo,
   });
   const isInternal = (field: string) => kind.internal?.includes(field) === true;
   const rows = Object.entries(isRecord(own.value) ? own.value : {});
@@ -399,13 +407,14 @@ export function renderStatus(kind: AnyKind, parts: StatusParts): Readonly<Record
     ...Object.fromEntries(rows.filter(([field]) => !isInternal(field))),
     ...shown.value,
     externalId: memory.id,
-    observedGeneration: parts.observedGeneration ?? -1,
-    lastHandledReconcileAt: parts.lastHandledReconcileAt,
+    observedGeneration: readyIn(conditions)?.observedGeneration ?? -1,
+    lastHandledReconcileAt,
     internal: anyOf({
       ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
       ownership: memory.ownership,
       binding: memory.binding,
-      journal: parts.damaged ?? memory.journal,
+      // One that cannot be read stays as it is.
+      journal: damaged ?? memory.journal,
       applied: memory.applied,
     }),
     truncated: stated(truncated([...own.cut, ...shown.cut])),
@@ -430,9 +439,4 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
   const totals = new Map<string, number>();
   for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
-}
-
-function withoutUndefined<T extends object>(value: { [K in keyof T]?: T[K] | undefined } | undefined): T | undefined {
-  if (value === undefined) return undefined;
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
 }

@@ -142,11 +142,6 @@ export class Subscriptions {
     return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
   }
 
-  /** Every object that is subscribed to something of this service. */
-  ofService(service: Service): readonly string[] {
-    return [...this.#byObject].filter(([, entry]) => entry.service === service).map(([object]) => object);
-  }
-
   /** Returns the key of the read as it was followed first: objects that use one list keep one copy of it. */
   #add(object: string, service: Service, read: Read, use: Use): string {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();

@@ -4,7 +4,8 @@
  * Guarantees: once bound, an environment is known by its id; another one takes its place only after it is proved gone. An
  * environment that is called otherwise now, or belongs to another app, is left alone.
  */
-import { boundTo, claimedByOlder, notGranted } from '../../engine/kind/planner/create.ts';
+import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
+import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf, missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';

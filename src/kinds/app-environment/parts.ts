@@ -8,7 +8,7 @@
 import type { Json } from '../../base/json.ts';
 import { stateOfHidden, begun, doubted, notDone, definedOf } from '../../engine/kind/planner/compare.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
-import { tokenIn } from '../../engine/kind/schema/status.ts';
+import { tokenIn } from '../../engine/kind/schema/schema.ts';
 import type { StartupConfig } from '../../hosting/requests.ts';
 import type { EnvironmentPass } from './binding.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';

@@ -1,6 +1,6 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
-import { claimedByOlder } from '../../engine/kind/planner/create.ts';
+import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { sightLost, notingNo, readOf, sinceNo } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';

@@ -1,6 +1,6 @@
 /** Fills the status of a protection: everything that the service discloses, and nothing else. */
 import { definedIn, sameJson, stated } from '../../base/json.ts';
-import { fit } from '../../engine/kind/schema/fit.ts';
+import { fit } from '../../engine/kind/schema/schema.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
   ConfigurationItem,

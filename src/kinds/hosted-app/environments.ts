@@ -1,8 +1,7 @@
 /** The environments of an app, and the AppEnvironments that are about them. */
 import { adoptionWithin } from '../../engine/kind/planner/create.ts';
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
-import { appEnvsOf } from '../../hosting/requests.ts';
-import type { AppEnvItem } from '../../hosting/requests.ts';
+import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from '../app-environment/schema.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 

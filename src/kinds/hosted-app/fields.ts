@@ -2,8 +2,7 @@
 import type { Json } from '../../base/json.ts';
 import { type Fields } from '../../engine/kind/planner/plan.ts';
 import { definedOf } from '../../engine/kind/planner/compare.ts';
-import { appAsOf, appsOf } from '../../hosting/requests.ts';
-import type { AppItem, AppRecord } from '../../hosting/requests.ts';
+import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
 import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 import { typed, valueOf } from '../shared/values.ts';

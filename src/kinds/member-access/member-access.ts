@@ -6,7 +6,8 @@
  * none is added to it; while an environment is not resolved nothing is sent, except to close a restriction that the service
  * shows as lifted.
  */
-import { bind, claimedByOlder, notGranted } from '../../engine/kind/planner/create.ts';
+import { bind, notGranted } from '../../engine/kind/planner/create.ts';
+import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import { onDeleteAnnotation } from '../../engine/kind/planner/removal.ts';

@@ -1,5 +1,6 @@
 import { sameJson, Secret } from '../../base/json.ts';
-import { boundTo, claimedByOlder, notGranted } from '../../engine/kind/planner/create.ts';
+import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
+import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { fit } from '../../../src/engine/kind/schema/fit.ts';
-import { facts, integer, listOf, mapOf, shown, text } from '../../../src/engine/kind/schema/schema.ts';
+import { fit, facts, integer, listOf, mapOf, shown, text } from '../../../src/engine/kind/schema/schema.ts';
 import { InternalStatus, type CommonStatus } from '../../../src/engine/kind/schema/status.ts';
 import type { Drift, JournalEntry } from '../../../src/engine/kind/contract/step.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tokenIn } from '../../../src/engine/kind/schema/status.ts';
+import { tokenIn } from '../../../src/engine/kind/schema/schema.ts';
 
 describe('the token of an annotation', () => {
   it.each([

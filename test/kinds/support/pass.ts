@@ -1,5 +1,5 @@
 import { type Json, Secret } from '../../../src/base/json.ts';
-import { OperatorKey } from '../../../src/engine/objects/fingerprint.ts';
+import { OperatorKey } from '../../../src/engine/kind/planner/compare.ts';
 import type { KindDefinition } from '../../../src/engine/kind/contract/define.ts';
 import type { AccountView, Pass, Referred, Subject, View } from '../../../src/engine/kind/contract/pass.ts';
 import type { Call, Memory, Step } from '../../../src/engine/kind/contract/step.ts';

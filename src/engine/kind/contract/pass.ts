@@ -93,7 +93,7 @@ export interface Related {
 }
 
 /** How many resources of a kind use an account. */
-export interface Use {
+interface Use {
   readonly kind: string;
   readonly total: number;
   readonly ready: number;

@@ -50,7 +50,8 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   if (taken !== undefined) return taken;
   const held = mayNotCreate(pass, list.key, name);
   if (held !== undefined) return held;
-  const lacking = lookAfterDenial(plan, pass, undefined);
+  const { deniedAt } = pass.notes;
+  const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
   const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
   // Existing objects of this name belong to other resources: exclude them when looking for ours.
@@ -99,7 +100,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       words,
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
-      obstacle: namesake(plan, pass),
+      obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal) => denied(plan, pass, words, refusal),
       meanwhile: {
         applied: begun(pass.memory.applied, Object.keys(prints), {
@@ -200,19 +201,6 @@ function adoptionOf(plan: ObjectPlan, pass: Pass): Adoption {
 export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
-}
-
-/** The verdict where an older resource has an object: `one` is what the object is called; undefined where none has. */
-export function claimedByOlder(
-  { claimant }: Pass<unknown, unknown>,
-  id: string,
-  what: string,
-  one = 'object in the service',
-): Extract<Verdict<never>, { is: 'stall' }> | undefined {
-  const other = claimant(id);
-  if (other?.goesFirst !== true) return undefined;
-  const message = `${what} belongs to ${other.name}, which is older; one ${one} has one owner`;
-  return { is: 'stall', reason: 'Claimed', message };
 }
 
 /** The verdict where adoption of this id is not allowed; undefined where it is. */

@@ -9,7 +9,7 @@ import type { Read } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
-import type { Notes, Step, JournalEntry, Call, Refusal, Verdict } from '../contract/step.ts';
+import type { Notes, Step, JournalEntry, Refusal, Verdict } from '../contract/step.ts';
 import { isoSecondsUp } from '../../../base/time.ts';
 
 export type Look =
@@ -165,10 +165,9 @@ const recheckMs = 300_000;
 export function lookAfterDenial(
   plan: ObjectPlan,
   pass: Pass,
-  id: string | undefined,
+  deniedAt: number,
+  id?: string,
 ): { readonly is: 'gone' } | { readonly is: 'unclear'; readonly step: Step } | undefined {
-  const { deniedAt } = pass.notes;
-  if (deniedAt === undefined) return undefined;
   const since = Math.max(deniedAt, pass.monotonicMs - recheckMs);
   if (id !== undefined) {
     const own = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since: deniedAt });
@@ -200,13 +199,8 @@ export function denied(plan: ObjectPlan, pass: Pass, words: string, refusal: Ref
   };
 }
 
-/** The other object that may have the wanted name: the service may allow each name once. */
-export function namesake(plan: ObjectPlan, pass: Pass): Required<Call>['obstacle'] {
-  return { read: plan.list(pass), shown: () => holderOfName(plan, pass) };
-}
-
-/** Names the other object that has the wanted name, and its resource. */
-function holderOfName(plan: ObjectPlan, pass: Pass): string | undefined {
+/** Names the other object that has the wanted name, and its resource: the service may allow each name once. */
+export function namesake(plan: ObjectPlan, pass: Pass): string | undefined {
   const name = plan.name(pass);
   const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];
   const [id] = items.find(([other, item]) => other !== pass.memory.id && plan.nameOf(item) === name) ?? [];

@@ -18,7 +18,7 @@ import {
   whole,
   type Difference,
 } from './compare.ts';
-import { findOrCreate, boundTo, claimedByOlder, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
+import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
 import { denied, lookAfterDenial, lookTwice, namesake, readOf, type Look } from './observe.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
@@ -94,7 +94,8 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const reports = plan.lifecycle(pass.spec).drift === 'Report';
   const changed = { ...(!reports && difference.differing), ...difference.unsent };
   if (Object.keys(changed).length > 0) {
-    const lacking = lookAfterDenial(plan, pass, id);
+    const { deniedAt } = pass.notes;
+    const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt, id);
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
@@ -218,7 +219,7 @@ function correct(
       wrote: () => only(difference.differing, Object.keys(now)),
       // A call that is one of several is looked for with the last of them.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
-      obstacle: namesake(plan, pass),
+      obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal) =>
         refusal.is !== 'inDoubt'
           ? denied(plan, pass, words, refusal)
@@ -360,6 +361,19 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }:
   const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
   if (item === undefined) return true;
   return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
+}
+
+/** The verdict where an older resource has an object: `one` is what the object is called; undefined where none has. */
+export function claimedByOlder(
+  { claimant }: Pass,
+  id: string,
+  what: string,
+  one = 'object in the service',
+): Extract<Verdict<never>, { is: 'stall' }> | undefined {
+  const other = claimant(id);
+  if (other?.goesFirst !== true) return undefined;
+  const message = `${what} belongs to ${other.name}, which is older; one ${one} has one owner`;
+  return { is: 'stall', reason: 'Claimed', message };
 }
 
 /** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */

@@ -10,16 +10,24 @@
  *
  * Why: docs/design/at-most-once.md
  */
-import { retryPauseMs, isoSeconds } from '../../base/time.ts';
-import type { ReconcileContext } from '../context/context.ts';
-import { publishCall, conclude } from '../context/report.ts';
-import { requestDigest } from '../context/build-pass.ts';
-import type { Pass } from '../kind/contract/pass.ts';
-import type { Call, Intent, JournalEntry, Memory, Notes, OwnCondition, Verdict } from '../kind/contract/step.ts';
-import { failed, heldBack, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from '../objects/in-process.ts';
-import { annotations } from '../kind/contract/define.ts';
-import type { KubeObject, Outcome, Service } from '../ports.ts';
-import { interpretOutcome, slowedDown, inSpecWords } from './interpret-outcome.ts';
+import { retryPauseMs, isoSeconds, isoSecondsUp } from '../base/time.ts';
+import type { ReconcileContext } from './context/context.ts';
+import { publishCall, conclude } from './context/report.ts';
+import { requestDigest } from './context/build-pass.ts';
+import type { Pass } from './kind/contract/pass.ts';
+import type {
+  Call,
+  Intent,
+  JournalEntry,
+  Memory,
+  Notes,
+  OwnCondition,
+  Verdict,
+  Refusal,
+} from './kind/contract/step.ts';
+import { failed, heldBack, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from './objects/in-process.ts';
+import { annotations } from './kind/contract/define.ts';
+import type { KubeObject, Outcome, Service } from './ports.ts';
 
 /** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
 const answerPart = 1 / 3;
@@ -48,18 +56,16 @@ export class OutgoingCall {
   readonly #context: ReconcileContext;
   readonly #pass: Pass;
   readonly #call: Call;
-  readonly #locks: ExclusiveLocks;
   /** The fingerprint of what is sent. */
   readonly #digest: string;
   /** Monotonic time at which the call has ended, answer or not. */
   readonly #deadline: number;
   #isLate = false;
 
-  constructor(context: ReconcileContext, pass: Pass, call: Call, locks: ExclusiveLocks) {
+  constructor(context: ReconcileContext, pass: Pass, call: Call) {
     this.#context = context;
     this.#pass = pass;
     this.#call = call;
-    this.#locks = locks;
     this.#digest = requestDigest(pass.print, call.request);
     this.#deadline = pass.monotonicMs + pass.callMs;
   }
@@ -80,22 +86,25 @@ export class OutgoingCall {
       inProcess.askedAt = monotonicMs;
       return { is: 'on' };
     }
-    const performed = await this.#withLocks();
+    const performed = await this.#alone();
     // A call that was not made is decided again with a fresh read.
     if (performed.is !== 'on') inProcess.askedAt = undefined;
     return performed;
   }
 
   /** Takes the exclusive locks: calls whose effects could not be told apart must not be under way together. */
-  async #withLocks(): Promise<Performed> {
+  async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;
+    const { alone, journal, resumes } = this.#call;
     if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-    const names = (this.#call.alone ?? []).map((id) => `${this.#pass.account.endpoint}/${id}`);
-    if (!this.#locks.take(names, stored.key, this.#pass.askedAt)) return { is: 'quiet', againInMs: lockedMs };
+    const names = alone?.map((id) => `${this.#pass.account.endpoint}/${id}`);
+    if (names !== undefined && !parts.locks.take(names, stored.key, this.#pass.askedAt))
+      return { is: 'quiet', againInMs: lockedMs };
     try {
       return await this.#withinBudget();
     } finally {
-      this.#locks.end(names, stored.key, parts.clock.monotonic());
+      if (names !== undefined) parts.locks.end(names, stored.key, parts.clock.monotonic());
+      if (journal !== undefined || resumes === true) parts.openCreates.unreserve(stored.key);
     }
   }
 
@@ -207,7 +216,6 @@ export class OutgoingCall {
   async #takeBack(before: Partial<Memory>): Promise<Performed> {
     const context = this.#context;
     const { journal, meanwhile } = this.#call;
-    context.unreserve();
     context.remember(journal === undefined ? before : { ...before, journal: undefined });
     const isMarked = journal !== undefined || meanwhile !== undefined;
     const isWritten = !isMarked || (await context.write());
@@ -233,7 +241,6 @@ export class OutgoingCall {
     publishCall(context, call, outcome);
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
     const meaning = interpretOutcome(call, told, context.memory, context.parts.clock.wall(), before);
-    context.unreserve();
     if (meaning.is === 'done') {
       wentWell(inProcess);
       inProcess.askedAt = undefined;
@@ -311,8 +318,12 @@ export async function begin(context: ReconcileContext, pass: Pass, intent: Inten
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
   // Write the known conditions before the call, not only afterwards.
   const own = stored.kind.show(pass).conditions;
-  const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
-  return isEntered ? { is: 'on' } : { is: 'overtaken' };
+  try {
+    const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
+    return isEntered ? { is: 'on' } : { is: 'overtaken' };
+  } finally {
+    parts.openCreates.unreserve(stored.key);
+  }
 }
 
 /** The first conditions of an object, written together with a journal entry. */
@@ -331,12 +342,12 @@ async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said
     startedAt: isoSeconds(pass.wallMs),
     deadlineSeconds: pass.callMs / 1_000,
   };
-  if (!context.reserve(entry, pass)) return false;
+  const { create } = entry;
+  if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
+  context.parts.openCreates.reserve(context.stored.key, entry);
   context.remember({ journal: entry });
   sayFirst(context, pass, said);
-  const isWritten = await context.write();
-  if (!isWritten) context.unreserve();
-  return isWritten;
+  return context.write();
 }
 
 /** Gives an object without conditions its first ones. */
@@ -365,50 +376,201 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
   );
 }
 
-/** How long the release of a lock is remembered by its name: longer than a read takes. */
-const keptMs = 600_000;
+// ---- what an outcome means -------------------------------------------------------------------------------------
 
-/** Exclusive locks by name: calls that could not be told apart after a lost answer are not under way at the same time. */
-export class ExclusiveLocks {
-  /** In the order of their last use. */
-  readonly #turns = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
-  /** When the newest forgotten lock was released: it may have had any name. */
-  #forgottenAt = Number.NEGATIVE_INFINITY;
-
-  /** How many are remembered. */
-  get size(): number {
-    return this.#turns.size;
-  }
-
-  /** Locks all of these names. False while another object holds one, or held one after the caller last looked (monotonic). */
-  take(names: readonly string[], by: string, lookedAt: number): boolean {
-    const isFree = names.every((name) => {
-      const turn = this.#turns.get(name);
-      if (turn === undefined) return this.#forgottenAt < lookedAt;
-      return turn.by === by || (turn.endedAt !== undefined && turn.endedAt < lookedAt);
-    });
-    if (isFree) for (const name of names) this.#touch(name, by, undefined);
-    return isFree;
-  }
-
-  /** Releases the names. */
-  end(names: readonly string[], by: string, now: number): void {
-    for (const name of names) this.#touch(name, by, now);
-    this.#forget(now - keptMs);
-  }
-
-  #touch(name: string, by: string, endedAt: number | undefined): void {
-    this.#turns.delete(name);
-    this.#turns.set(name, { by, endedAt });
-  }
-
-  /** Forgets locks that were released before this time. */
-  #forget(before: number): void {
-    for (const [name, { endedAt }] of this.#turns) {
-      if (endedAt === undefined) continue;
-      if (endedAt >= before) return;
-      this.#turns.delete(name);
-      this.#forgottenAt = Math.max(this.#forgottenAt, endedAt);
+/** The meaning of a call's outcome for the object. */
+type Interpretation =
+  /** Done: remember this and decide anew. */
+  | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
+  /** Unknown: the entry stays in the journal, and the next step looks before it acts. */
+  | {
+      readonly is: 'doubt';
+      readonly remember: Partial<Memory> | undefined;
+      /** The verdict if the call proves not to have been carried out. */
+      readonly refused?: Verdict;
     }
+  /** Not done: say so. */
+  | {
+      readonly is: 'said';
+      readonly verdict: Verdict;
+      /**
+       * When the same request may be sent again: `backoff`, after a growing pause; `looking`, the same, but the object is
+       * read again when the verdict says; `asSaid`, when the verdict says, or after ten minutes.
+       */
+      readonly retry: 'backoff' | 'looking' | 'asSaid';
+    };
+
+/**
+ * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
+ * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
+ * it acts.
+ */
+function interpretOutcome(
+  call: Call,
+  answered: Outcome,
+  memory: Memory,
+  wallMs: number,
+  before: Partial<Memory> = {},
+): Interpretation {
+  const outcome = understood(call, answered);
+  const judge = call.resumes === true ? resumed : judged;
+  const interpretation = judge(call, outcome, memory, wallMs);
+  if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
+  if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
+  const { verdict } = interpretation;
+  return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
+}
+
+function judged(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
+  if (outcome.is === 'committed') return committed(call, outcome.body, memory);
+  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
+  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
+  const own = call.refused?.(outcome);
+  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall')) {
+    return { ...saidNo(call, outcome.message, memory), ...(own !== undefined && { refused: own }) };
   }
+  if (own !== undefined) {
+    const cleared = outcome.is === 'inDoubt' ? {} : { journal: undefined };
+    return {
+      is: 'said',
+      verdict: { ...own, remember: { ...cleared, ...own.remember } },
+      retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
+    };
+  }
+  return interpretRefusal(call, outcome, wallMs);
+}
+
+/** Reads an answer with a success status whose body says no as a refusal. */
+function understood(call: Call, outcome: Outcome): Outcome {
+  const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
+  if (outcome.is !== 'committed' || no === undefined) return outcome;
+  return { is: 'refused', status: 200, message: no, body: outcome.body };
+}
+
+/**
+ * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
+ * after a refusal the kind reads once more, and when nothing was sent the entry stays.
+ */
+function resumed(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
+  const kept = { journal: memory.journal };
+  switch (outcome.is) {
+    case 'committed':
+      return committed(call, outcome.body, memory);
+    case 'notSent':
+      return waiting(call, 'ServiceUnavailable', outcome.message, kept);
+    case 'notExecuted':
+      if (outcome.why !== 'forbidden') return notExecuted(call, outcome, wallMs, kept);
+      return { ...saidNo(call, outcome.message, memory), refused: forbidden(call, outcome.message) };
+    case 'refused':
+    case 'conflict':
+    case 'notFound':
+      return saidNo(call, outcome.message, memory);
+    case 'inDoubt':
+      return { is: 'doubt', remember: {} };
+  }
+}
+
+function rejected(call: Call, message: string): Extract<Verdict, { is: 'stall' }> {
+  return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
+}
+
+function forbidden(call: Call, message: string): Extract<Verdict, { is: 'stall' }> {
+  return { is: 'stall', reason: 'Forbidden', message: `${call.words}: ${message}` };
+}
+
+/** A refusal that one fresh read must confirm. */
+function saidNo(call: Call, message: string, { journal }: Memory): Extract<Interpretation, { is: 'doubt' }> {
+  const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
+  return { is: 'doubt', remember, refused: rejected(call, message) };
+}
+
+function committed(call: Call, body: unknown, memory: Memory): Interpretation {
+  const remember = call.committed(body);
+  if (remember === undefined) {
+    return { is: 'doubt', remember: {} };
+  }
+  const identified = remember.id !== undefined && remember.id !== memory.id;
+  const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
+  return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
+}
+
+function interpretRefusal(call: Call, outcome: Refusal, wallMs: number): Interpretation {
+  switch (outcome.is) {
+    case 'notExecuted':
+      return notExecuted(call, outcome, wallMs);
+    case 'notFound':
+      return call.journal === undefined
+        ? waiting(call, 'ObjectMissing', outcome.message, undefined)
+        : stalled(call, outcome.message);
+    case 'inDoubt':
+      return call.journal === undefined
+        ? waiting(call, 'ServiceUnavailable', outcome.message, undefined)
+        : { is: 'doubt', remember: {} };
+    case 'refused':
+    case 'conflict':
+      return stalled(call, outcome.message);
+  }
+}
+
+function notExecuted(
+  call: Call,
+  outcome: Extract<Refusal, { is: 'notExecuted' }>,
+  wallMs: number,
+  remember: Partial<Memory> = { journal: undefined },
+): Interpretation {
+  switch (outcome.why) {
+    case 'throttled': {
+      const verdict: Verdict = { ...slowedDown(call, outcome.retryInMs ?? 0, wallMs), remember };
+      return { is: 'said', verdict, retry: 'backoff' };
+    }
+    case 'unauthorized': {
+      const message = `${call.words}: the service does not accept the account's token`;
+      return {
+        is: 'said',
+        verdict: { is: 'wait', reason: 'AccountNotReady', message, remember },
+        retry: 'backoff',
+      };
+    }
+    case 'forbidden':
+      return { is: 'said', verdict: { ...forbidden(call, outcome.message), remember }, retry: 'asSaid' };
+  }
+}
+
+/** The verdict while the service throttles the account. */
+function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
+  const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
+  return { is: 'wait', reason: 'Throttled', message, retryInMs };
+}
+
+function waiting(
+  call: Call,
+  reason: 'ServiceUnavailable' | 'ObjectMissing',
+  message: string,
+  remember: Partial<Memory> | undefined,
+): Interpretation {
+  const verdict: Verdict = {
+    is: 'wait',
+    reason,
+    message: `${call.words}: ${message}`,
+    ...(remember && { remember }),
+  };
+  return { is: 'said', verdict, retry: 'backoff' };
+}
+
+function stalled(call: Call, message: string): Interpretation {
+  return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
+}
+
+/** The interface's names of fields, each with its place in the spec. */
+export type InterfaceWords = Readonly<Record<string, string>>;
+
+/** Translates the interface's field names in an outcome's message to paths of the spec. */
+export function inSpecWords(outcome: Outcome, words: InterfaceWords = {}): Outcome {
+  const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
+  if (outcome.is === 'committed' || names.length === 0) return outcome;
+  const pattern = new RegExp(
+    `(?<![\\w./])(?:items\\[\\d+\\]\\.)?(${names.map((name) => name.replaceAll('.', '[.]')).join('|')})(?!\\w)`,
+    'gu',
+  );
+  return { ...outcome, message: outcome.message.replaceAll(pattern, (_all, name: string) => `spec.${words[name]}`) };
 }
