@@ -40,12 +40,6 @@ export function leasePaceOf(leaseMs: number) {
 
 type LeasePace = Readonly<ReturnType<typeof leasePaceOf>>;
 
-/** Describes how the lease was acquired. */
-interface Acquisition {
-  /** The predecessor did not release it: it may have died during a call, or may not know yet that it lost the lease. */
-  readonly takeOver: boolean;
-}
-
 export interface LeaseOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
@@ -55,7 +49,8 @@ export interface LeaseOptions {
   readonly name: string;
   /** Our name as people read it; a random part is added, so that no two processes share one. */
   readonly identity: string;
-  readonly onAcquired: (acquisition: Acquisition) => void;
+  /** `takeOver`: the predecessor did not release it, and may have died during a call, or not know yet that it lost the lease. */
+  readonly onAcquired: (acquisition: { readonly takeOver: boolean }) => void;
   readonly onLost: (why: string) => void;
   /** The cluster was restored from a backup. */
   readonly onRewind?: () => void;
