@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 /** Node reads TypeScript itself: without a runner in between modules load sooner, and run an eighth faster. */
 const experimental = { viteModuleRunner: false };
@@ -11,6 +12,7 @@ const lives = [
   'test/cli/{import/import,no-cluster,runs}.test.ts',
   'test/deploy/bundle.test.ts',
   'test/hosting/spoiled-answers.test.ts',
+  'test/repository/contributing.test.ts',
   'test/simulator/{durability,logs,page-in-browser,page-request,sockets}.test.ts',
   'test/support/no-orphans.test.ts',
 ];
@@ -24,6 +26,7 @@ const inOneProcess = { experimental, testTimeout: 120_000, isolate: false, maxWo
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -45,6 +48,7 @@ export default defineConfig({
           hookTimeout: 600_000,
           // Most of a scenario is waiting. Each worker has a control plane of its own.
           maxWorkers: 3,
+          isolate: false,
         },
       },
       {

@@ -41,7 +41,7 @@ const bin = (name: string) => join(root, 'node_modules', '.bin', name);
 const incremental = ['--incremental', '--tsBuildInfoFile', 'types.tmp'];
 const generatedFolders = ['crds', 'deploy', 'docs'];
 
-/** They only read the sources, one after the other beside the tests: more threads would take from these. */
+/** They only read the sources, one after the other: more threads would take from the tests. */
 const beside: readonly Step[] = [
   { name: 'types', run: () => quietProgram(bin('tsc'), ['--singleThreaded', ...incremental]) },
   { name: 'lint', run: () => quietProgram(bin('oxlint'), ['--type-aware', '--deny-warnings']) },
@@ -49,14 +49,19 @@ const beside: readonly Step[] = [
   { name: 'format', run: () => quietProgram(bin('oxfmt'), ['--check']) },
 ];
 
-const fast: readonly Step[] = [{ name: 'unit tests', run: () => vitest('unit') }];
+const fast: readonly (readonly Step[])[] = [beside, [{ name: 'unit tests', run: () => vitest('unit') }]];
 
-/** Nothing in the unit tests and the lives depends on how busy the machine is. */
-const whole: readonly Step[] = [
-  { name: 'unit tests and lives', run: () => vitest('unit', 'lives') },
-  { name: 'control plane', run: controlPlane },
-  { name: 'scenarios', run: () => vitest('scenarios') },
-  { name: 'deploy', run: deploy },
+/** Scenarios wait most of the time: what only computes goes on beside them. */
+const whole: readonly (readonly Step[])[] = [
+  beside,
+  [
+    { name: 'unit tests and lives', run: () => vitest('unit', 'lives') },
+    { name: 'deploy', run: deploy },
+  ],
+  [
+    { name: 'control plane', run: controlPlane },
+    { name: 'scenarios', run: () => vitest('scenarios') },
+  ],
 ];
 
 /** Runs a program to its end with its output on ours. */
@@ -200,7 +205,7 @@ async function main(): Promise<number> {
   const began = performance.now();
   // They are written anew, and the others read them.
   const generated = await runStep({ name: 'generated files', run: generatedFiles });
-  const lanes = await Promise.all([inTurn(beside), inTurn(isFast ? fast : whole)]);
+  const lanes = await Promise.all((isFast ? fast : whole).map(inTurn));
   const results = [generated, ...lanes.flat()];
   const rows = results.map(({ name, outcome, ms }) => {
     const { passed, failed, note = '' } = outcome;

@@ -68,14 +68,14 @@ export interface PointChoice {
 /** The manifest that activates one point, or why there is none. */
 export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): CommandResult {
   const point = pointOf(protection, choice.point);
-  if (typeof point === 'string') return { refused: point };
+  if (typeof point === 'string') return { trouble: point };
   const target = targetOf(protection, choice);
-  if (typeof target === 'string') return { refused: target };
+  if (typeof target === 'string') return { trouble: target };
   const attempt = earlierTries(protection, point) + 1;
   const source = protection.facts.source;
   const known = source?.appName === undefined ? undefined : `${source.appName}/${source.environmentName ?? ''}`;
   if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known) {
-    return { refused: `--confirm ${choice.confirm} is not the source of this protection` };
+    return { trouble: `--confirm ${choice.confirm} is not the source of this protection` };
   }
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
   const { configurationId } = protection;

@@ -31,9 +31,7 @@ export interface ProtectionView {
 }
 
 /** The output of a command, or why there is none. `note` goes to stderr, and `isUnsure` makes the command end with 1. */
-export type CommandResult =
-  | { readonly text: string; readonly note?: string; readonly isUnsure?: boolean }
-  | { readonly refused: string };
+export type CommandResult = { readonly text: string; readonly note?: string; readonly isUnsure?: boolean } | Trouble;
 
 /** One recovery point, as status lists it. */
 export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
@@ -58,7 +56,7 @@ export function aboutProtection<F extends typeof protectionFlags & Flags>(
       const protection = await readProtection(cluster, target.name, settings);
       if ('trouble' in protection) return protection;
       const result = textOf(protection, settings, Date.now());
-      if ('refused' in result) return { trouble: result.refused };
+      if ('trouble' in result) return result;
       called.speaks.out(result.text);
       if (result.note !== undefined) called.warn(result.note);
       return result.isUnsure === true ? exitCodes.unknown : exitCodes.fine;

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
-import type { Leadership, Log } from '../engine/ports.ts';
+import type { Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
 import { openKube } from '../kube/client/client.ts';
 import { agesOf } from '../kube/reflector.ts';
-import { LeaseElection, leasePaceOf } from '../kube/lease.ts';
+import { LeaseElection, leasePaceOf, type LeaseOptions } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command, type Trouble } from './frame.ts';
 import { realClock, realEntropy } from './machine.ts';
@@ -39,30 +39,23 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
     const problem = await preflight(api, { ...settings, kinds, operatorNamespace, title: credentials.title });
     if (problem !== undefined) return { trouble: problem };
     const key = await operatorKey(api, operatorNamespace);
-    const hosting = openHosting({
-      clock: realClock,
-      entropy: realEntropy,
-      log,
-      metrics,
-      callMs: settings.callDeadlineSeconds * 1_000,
-      hostRules: hostRulesOf(settings),
-    });
+    const around = { clock: realClock, entropy: realEntropy, log };
+    const callMs = settings.callDeadlineSeconds * 1_000;
+    const hosting = openHosting({ ...around, metrics, callMs, hostRules: hostRulesOf(settings) });
     const instance = `${hostname()}-${process.pid}`;
-    const election = elect(settings, {
+    const election = electionOf(settings, {
+      ...around,
       api: leaseApi,
-      log,
       namespace: operatorNamespace,
       identity: instance,
-      rewound: () => operator.rewound(),
+      onRewind: () => operator.rewound(),
     });
     const operator: Operator = createOperator({
+      ...around,
       kinds,
       api,
       hosting,
-      leadership: election.leadership,
-      clock: realClock,
-      entropy: realEntropy,
-      log,
+      leadership: election.lease ?? { mayAct: () => undefined },
       metrics,
       key,
       instance,
@@ -77,7 +70,7 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
         accountReset: settings.enableAccountReset,
       },
       horizonMs: settings.horizonSeconds * 1_000,
-      callMs: settings.callDeadlineSeconds * 1_000,
+      callMs,
       pollMs: settings.pollSeconds * 1_000,
       workers: settings.workers,
     });
@@ -87,60 +80,23 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   }
 }
 
-/** Leadership: how it is won and lost. */
-interface Election {
-  readonly leadership: Leadership;
-  /** Resolves when won, with how long calls that cannot be repeated must wait. */
-  readonly won: Promise<{ readonly takeOver: boolean }>;
-  /** Resolves with why it was lost. */
-  readonly lost: Promise<string>;
-  start(): void;
-  stop(): Promise<void>;
-}
-
-function elect(
-  settings: RunSettings,
-  around: {
-    api: ReturnType<typeof openKube>;
-    log: Log;
-    namespace: string;
-    identity: string;
-    rewound: () => void;
-  },
-): Election {
-  if (settings.leaderElect === 'off') {
-    return {
-      leadership: { mayAct: () => undefined },
-      won: Promise.resolve({ takeOver: false }),
-      lost: new Promise(() => undefined),
-      start: () => undefined,
-      stop: () => Promise.resolve(),
-    };
-  }
+/** The lease, if one is taken; when it is won, with whether calls that cannot be repeated must wait, and why it is lost. */
+function electionOf(
+  { leaderElect, leaseSeconds }: RunSettings,
+  options: Omit<LeaseOptions, 'name' | 'onAcquired' | 'onLost'>,
+) {
   const won = Promise.withResolvers<{ readonly takeOver: boolean }>();
   const lost = Promise.withResolvers<string>();
-  const lease = new LeaseElection({
-    ...around,
-    clock: realClock,
-    entropy: realEntropy,
-    name: leaseName,
-    pace: leasePaceOf(settings.leaseSeconds * 1_000),
-    onAcquired: won.resolve,
-    onLost: lost.resolve,
-    onRewind: () => around.rewound(),
-  });
-  return {
-    leadership: lease,
-    won: won.promise,
-    lost: lost.promise,
-    start: () => lease.start(),
-    stop: () => lease.stop(),
-  };
+  const ends = { onAcquired: won.resolve, onLost: lost.resolve };
+  const pace = leasePaceOf(leaseSeconds * 1_000);
+  const lease = leaderElect === 'on' ? new LeaseElection({ ...options, ...ends, name: leaseName, pace }) : undefined;
+  if (lease === undefined) won.resolve({ takeOver: false });
+  return { lease, won: won.promise, lost: lost.promise };
 }
 
 interface Running {
   readonly operator: Operator;
-  readonly election: Election;
+  readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
   readonly stop: AbortSignal;
@@ -162,7 +118,7 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
   );
   log.info({ kinds: kinds.length, metrics: `${host}:${probes.port}` }, 'the operator starts');
   operator.watch();
-  election.start();
+  election.lease?.start();
   const stopped = new Promise<'stop'>((resolve) => {
     if (stop.aborted) resolve('stop');
     stop.addEventListener('abort', () => resolve('stop'), { once: true });
@@ -180,20 +136,11 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
       code = 1;
     }
   }
-  await finish(operator, election, probes, log);
-  return code;
-}
-
-/** Shuts down: finishes running calls, writes ids to status, and releases the lease last. */
-async function finish(
-  operator: Operator,
-  election: Election,
-  probes: { close(): Promise<void> },
-  log: Log,
-): Promise<void> {
+  // Running calls are finished and ids written to status before the lease is released.
   const late = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), stopMs).unref());
   const ended = await Promise.race([operator.stop().then(() => 'done' as const), late]);
   if (ended === 'late') log.warn({}, 'not everything came to an end in time');
-  await election.stop();
+  await election.lease?.stop();
   await probes.close();
+  return code;
 }

@@ -109,15 +109,10 @@ export function status(kind: KindIdentity): Structural {
 function nameRules(spec: z.ZodType): readonly CelRule[] {
   if (!(spec instanceof z.ZodObject)) return [];
   return Object.entries(spec.shape).flatMap(([field, schema]) => {
-    const { json, own } = ownName(schema);
+    const json = z.toJSONSchema(schema, { io: 'input' });
+    const own = json[ownNameKey] as OwnName | undefined;
     return own === undefined ? [] : rulesOfName(field, json.maxLength ?? 253, own);
   });
-}
-
-function ownName(schema: unknown): { readonly json: { maxLength?: number }; readonly own: OwnName | undefined } {
-  if (!(schema instanceof z.ZodType)) return { json: {}, own: undefined };
-  const json = z.toJSONSchema(schema, { io: 'input' });
-  return { json, own: json[ownNameKey] as OwnName | undefined };
 }
 
 function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): readonly CelRule[] {
@@ -127,12 +122,12 @@ function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): read
     rule: `has(self.spec.${name}) || size(self.metadata.name) <= ${maxLength}`,
     message: `metadata.name has more than ${maxLength} characters: set spec.${field}`,
   };
-  const same: CelRule | undefined =
-    fixed === undefined
-      ? undefined
-      : { rule: `${effective('self')} == ${effective('oldSelf')}`, message: fixed, reason: 'FieldValueForbidden' };
+  const rule = `${effective('self')} == ${effective('oldSelf')}`;
   // 253 is the longest name of an object.
-  return [...(maxLength < 253 ? [fits] : []), ...(same === undefined ? [] : [same])];
+  return [
+    ...(maxLength < 253 ? [fits] : []),
+    ...(fixed === undefined ? [] : [{ rule, message: fixed, reason: 'FieldValueForbidden' } as const]),
+  ];
 }
 
 /** The columns of `kubectl get`: how it is, why, the kind's own, the id, the age. */

@@ -1,11 +1,5 @@
-/** The sandbox's own arguments, and what stands behind `--kubectl`. */
-export interface Split {
-  readonly own: readonly string[];
-  readonly kubectl: readonly string[] | undefined;
-}
-
 /** All arguments after `--kubectl` belong to kubectl. */
-export function splitKubectl(args: readonly string[]): Split {
+export function splitKubectl(args: readonly string[]) {
   const at = args.indexOf('--kubectl');
   return at === -1 ? { own: args, kubectl: undefined } : { own: args.slice(0, at), kubectl: args.slice(at + 1) };
 }

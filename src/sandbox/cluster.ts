@@ -8,7 +8,10 @@ import {
   setHeaderOptions,
   type V1CustomResourceDefinition,
 } from '@kubernetes/client-node';
+import { isRecord } from '../base/json.ts';
+import type { KubeObject } from '../engine/ports.ts';
 import { ConnectedConfig } from '../kube/client/api-classes.ts';
+import { parsePage } from '../kube/client/parse.ts';
 import { CannotStart } from './control-plane/cannot-start.ts';
 import { poll } from './control-plane/deadline.ts';
 import type { Manifest } from './manifests.ts';
@@ -31,20 +34,10 @@ interface Served {
 }
 
 /** The calls of the Kubernetes API that the sandbox uses. */
-export interface SandboxCluster {
-  /** Server-side apply. Throws `CannotStart` with the API server's words when it refuses. */
-  readonly apply: (manifest: Manifest) => Promise<void>;
-  /** The objects of a kind in all namespaces. */
-  readonly list: (groupVersion: string, plural: string) => Promise<readonly unknown[]>;
-  /** The resources of an API group; empty when there is no such group. */
-  readonly served: (groupVersion: string) => Promise<readonly Served[]>;
-  /** Waits until the API server serves every one of these CustomResourceDefinitions. */
-  readonly established: (names: readonly string[]) => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+export type SandboxCluster = ReturnType<typeof clusterAt>;
 
 /** Access to a cluster as its administrator, through the API classes of client-node. */
-export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluster {
+export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   const config = new ConnectedConfig(ca, answerMs);
   const cluster = { name: 'sandbox', server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   config.loadFromClusterAndUser(cluster, { name: 'admin', token: adminToken });
@@ -52,6 +45,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
   const objects = KubernetesObjectApi.makeApiClient(config);
   const custom = config.makeApiClient(CustomObjectsApi);
 
+  /** The resources of an API group; empty when there is no such group. */
   async function served(groupVersion: string): Promise<readonly Served[]> {
     const [version, group] = groupVersion.split('/').toReversed() as [string, string?];
     const asked = group === undefined ? core.getAPIResources() : custom.getAPIResources({ group, version });
@@ -77,6 +71,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
       : custom.patchClusterCustomObject(patch, options);
   }
 
+  /** Server-side apply. Throws `CannotStart` with the API server's words when it refuses. */
   async function apply(manifest: Manifest): Promise<void> {
     const { apiVersion, kind, metadata } = manifest;
     const what = `${kind} ${metadata.name}`;
@@ -92,6 +87,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
     }
   }
 
+  /** Waits until the API server serves every one of these CustomResourceDefinitions. */
   async function established(names: readonly string[]): Promise<void> {
     const definitions = config.makeApiClient(ApiextensionsV1Api);
     const all = async () => {
@@ -104,9 +100,11 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess): SandboxCluste
     }
   }
 
-  async function list(groupVersion: string, plural: string): Promise<readonly unknown[]> {
+  /** The objects of a kind in all namespaces. */
+  async function list(groupVersion: string, plural: string): Promise<readonly KubeObject[]> {
     const [group = '', version = ''] = groupVersion.split('/');
-    return itemsOf(await unlessRefused(custom.listClusterCustomObject({ group, version, plural })), 'items');
+    const page = await unlessRefused(custom.listClusterCustomObject({ group, version, plural }));
+    return page === undefined ? [] : parsePage(page, `listing ${plural}`).items;
   }
 
   return { apply, list, served, established, close: () => config.close() };
@@ -124,31 +122,9 @@ async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
 
 /** The message of a refusal; for an unknown path the API server answers with plain text. */
 function messageOf({ body }: ApiException<unknown>): string {
-  if (typeof body !== 'string') return textOf(field(body, 'message'));
-  if (!body.startsWith('{')) return body.trim();
-  return textOf(field(JSON.parse(body), 'message'));
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** A field of an untyped answer. */
-export function field(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isFields(at) ? at[name] : undefined), value);
-}
-
-/** A text, or the empty one. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** The list in a field, or an empty one. */
-export function itemsOf(value: unknown, ...path: readonly string[]): readonly unknown[] {
-  const items = field(value, ...path);
-  return Array.isArray(items) ? items : [];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
+  if (typeof body === 'string' && !body.startsWith('{')) return body.trim();
+  const told: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+  return isRecord(told) ? String(told['message']) : '';
 }
 
 function isEstablished({ status }: V1CustomResourceDefinition): boolean {

@@ -25,7 +25,7 @@ export async function follow(
   for (;;) {
     const began = performance.now();
     // Without an answer the API server is restarting: keep the last rows and ask again in the next round.
-    rows = (await currentRows(cluster)) ?? rows;
+    rows = await currentRows(cluster).catch(() => rows);
     show(rows);
     if (enough(rows)) return rows;
     const took = performance.now() - began;
@@ -39,15 +39,11 @@ export function notReady(
   samples: readonly Manifest[],
   rows: readonly Row[],
 ): readonly { readonly key: string; readonly row: Row | undefined }[] {
-  const byKey = new Map(rows.map((row) => [keyOf(row), row]));
-  return ours(samples)
-    .flatMap((sample) => {
-      const candidates = [sample.metadata.namespace ?? 'default', ''];
-      const keys = candidates.map((namespace) => keyOf({ kind: sample.kind, namespace, name: sample.metadata.name }));
-      const key = keys.find((candidate) => byKey.has(candidate)) ?? keys[0] ?? '';
-      return [{ key, row: byKey.get(key) }];
-    })
-    .filter(({ row }) => row?.ready !== 'True');
+  const all = ours(samples).map(({ kind, metadata: { name, namespace = 'default' } }) => {
+    const row = rows.find((one) => one.kind === kind && one.name === name && [namespace, ''].includes(one.namespace));
+    return { key: keyOf(row ?? { kind, namespace, name }), row };
+  });
+  return all.filter(({ row }) => row?.ready !== 'True');
 }
 
 /** The samples that the operator makes ready. */
@@ -55,14 +51,8 @@ export function ours(samples: readonly Manifest[]): readonly Manifest[] {
   return samples.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
 }
 
-async function currentRows(cluster: SandboxCluster): Promise<readonly Row[] | undefined> {
-  const lists = await listAll(cluster).catch(() => undefined);
-  return lists?.flatMap(({ kind, objects }) => objects.map((object) => rowOf(kind, object)));
-}
-
-async function listAll(cluster: SandboxCluster) {
+async function currentRows(cluster: SandboxCluster): Promise<readonly Row[]> {
   const kinds = await cluster.served(groupVersion);
-  return Promise.all(
-    kinds.map(async ({ kind, plural }) => ({ kind, objects: await cluster.list(groupVersion, plural) })),
-  );
+  const lists = await Promise.all(kinds.map(({ plural }) => cluster.list(groupVersion, plural)));
+  return lists.flat().map(rowOf);
 }

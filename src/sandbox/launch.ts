@@ -18,21 +18,7 @@ export interface Recipe extends Omit<Making, 'ports' | 'onRevived'> {
 }
 
 /** A sandbox that is up. */
-export interface Sandbox {
-  readonly cluster: SandboxCluster;
-  readonly urls: Urls;
-  readonly kubeconfigPath: string;
-  /** Rejects when a part does not stay up; never resolves. */
-  readonly broken: Promise<never>;
-  readonly stop: () => Promise<void>;
-}
-
-/** Where its parts answer. */
-interface Urls {
-  readonly kubernetes: string;
-  readonly simulator: string;
-  readonly metrics: string;
-}
+export type Sandbox = Awaited<ReturnType<typeof launch>>;
 
 /** The Secret that samples take the service's address and token from. */
 const credentialsSecret = 'hosting-credentials';
@@ -40,7 +26,7 @@ const credentialsSecret = 'hosting-credentials';
 const demoToken = 'demo-admin';
 
 /** Brings everything up and applies the samples. When it throws, all it started has ended. */
-export async function launch(recipe: Recipe): Promise<Sandbox> {
+export async function launch(recipe: Recipe) {
   const { dir, say, signal } = recipe;
   const files = { urls: join(dir, 'urls.json'), pids: join(dir, 'pids.json') };
   await Promise.all(Object.values(files).map((path) => rm(path, { force: true })));
@@ -55,7 +41,7 @@ export async function launch(recipe: Recipe): Promise<Sandbox> {
   try {
     const plane = await parts.startGround();
     say('Kubernetes and the simulator are up');
-    const urls: Urls = {
+    const urls = {
       kubernetes: plane.url,
       simulator: `http://127.0.0.1:${ports.simulator}`,
       metrics: `http://127.0.0.1:${ports.metrics}/metrics`,
@@ -69,7 +55,9 @@ export async function launch(recipe: Recipe): Promise<Sandbox> {
     for (const sample of inApplyOrder(recipe.samples)) await cluster.apply(sample);
     await writeWhole(files.urls, JSON.stringify(urls));
     await writePids();
-    return { cluster, urls, kubeconfigPath: plane.kubeconfigPath, broken: parts.broken, stop };
+    const { kubeconfigPath } = plane;
+    // `broken` rejects when a part does not stay up, and never resolves.
+    return { cluster, urls, kubeconfigPath, broken: parts.broken, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -9,7 +9,6 @@ import type { Ports } from './data-folder.ts';
 import { operator, operatorKubeconfig, simulator, simulatorState } from './programs.ts';
 import type { Commands } from './programs.ts';
 import { revival } from './revival.ts';
-import type { Revival } from './revival.ts';
 
 /** The parts that a sandbox's processes are made from. */
 export interface Making {
@@ -25,14 +24,12 @@ export interface Making {
 }
 
 /** The process ids of a sandbox, by the names in `pids.json`. */
-export type Pids = Readonly<
-  Partial<Record<'etcd' | 'apiserver' | 'controllerManager' | 'simulator' | 'operator', number>>
->;
+type Pids = Readonly<Record<string, number | undefined>>;
 
 /** The processes of a sandbox: started in two steps, kept up, ended in the right order. */
 export class Parts {
   readonly #making: Making;
-  readonly #revival: Revival;
+  readonly #revival: ReturnType<typeof revival>;
   readonly #simulator: Daemon;
   readonly #operator: Daemon;
   #controlPlane: ControlPlane | undefined;
@@ -84,13 +81,7 @@ export class Parts {
 
   /** The processes that run now. */
   pids(): Pids {
-    const { pid: service } = this.#simulator;
-    const { pid: worker } = this.#operator;
-    return {
-      ...this.#controlPlane?.pids(),
-      ...(service === undefined ? {} : { simulator: service }),
-      ...(worker === undefined ? {} : { operator: worker }),
-    };
+    return { ...this.#controlPlane?.pids(), simulator: this.#simulator.pid, operator: this.#operator.pid };
   }
 
   /** Ends every process: the operator, which talks to all others, first. */

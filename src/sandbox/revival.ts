@@ -12,15 +12,8 @@ const windowMs = 120_000;
 const mostInWindow = 6;
 const firstPauseMs = 200;
 
-/** Starts parts again that ended by themselves. */
-export interface Revival {
-  readonly ended: (name: string, ending: Ending, start: () => Promise<void>) => void;
-  /** Rejects with `CannotStart` when a part was given up; never resolves. */
-  readonly broken: Promise<never>;
-}
-
-/** A revival that ends with a signal. */
-export function revival(say: (text: string) => void, signal: AbortSignal, onRevived: () => Promise<void>): Revival {
+/** Starts parts again that ended by themselves, until the signal. */
+export function revival(say: (text: string) => void, signal: AbortSignal, onRevived: () => Promise<void>) {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   const attempts = new Map<string, readonly number[]>();
@@ -46,12 +39,13 @@ export function revival(say: (text: string) => void, signal: AbortSignal, onRevi
   }
 
   return {
-    ended: (name, ending, start) => {
+    ended: (name: string, ending: Ending, start: () => Promise<void>): void => {
       if (signal.aborted) return;
       revive(name, described(ending), start).catch((error: unknown) => {
         if (!signal.aborted) broken.reject(error);
       });
     },
+    /** Rejects with `CannotStart` when a part was given up; never resolves. */
     broken: broken.promise,
   };
 }

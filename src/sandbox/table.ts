@@ -1,6 +1,8 @@
 import type { Paint } from '../cli/output/colour.ts';
 import { columns } from '../cli/output/table.ts';
-import { field, itemsOf, textOf } from './cluster.ts';
+import { isRecord } from '../base/json.ts';
+import { conditionOf, isCurrent } from '../cli/cluster/objects.ts';
+import type { KubeObject } from '../engine/ports.ts';
 
 /** One custom resource in the table. */
 export interface Row {
@@ -16,19 +18,14 @@ export interface Row {
 }
 
 /** A resource's row. Ready is what the newest generation was found to be. */
-export function rowOf(kind: string, object: unknown): Row {
-  const ready = itemsOf(object, 'status', 'conditions').find((condition) => field(condition, 'type') === 'Ready');
-  const seen = field(ready, 'observedGeneration') ?? field(object, 'status', 'observedGeneration');
-  const current = seen === field(object, 'metadata', 'generation');
-  return {
-    kind,
-    namespace: textOf(field(object, 'metadata', 'namespace')),
-    name: textOf(field(object, 'metadata', 'name')),
-    ready: current ? textOf(field(ready, 'status')) : '',
-    reason: current ? textOf(field(ready, 'reason')) : '',
-    state: textOf(field(object, 'status', 'state')) || textOf(field(object, 'status', 'stage')),
-    message: current ? textOf(field(ready, 'message')) : '',
-  };
+export function rowOf(object: KubeObject): Row {
+  const { kind, metadata, status } = object;
+  const { namespace = '', name } = metadata;
+  const current = isCurrent(object) ? conditionOf(object, 'Ready') : undefined;
+  const { status: ready = '', reason = '', message = '' } = current ?? {};
+  const told = isRecord(status) ? [status['state'], status['stage']] : [];
+  const state = told.find((one) => typeof one === 'string') ?? '';
+  return { kind, namespace, name, ready, reason, state, message };
 }
 
 /** The identity of a row: kind, namespace and name. */

@@ -6,10 +6,9 @@ import type { Area, Fires } from './area.ts';
 import type { AnyCollection } from './store/collection.ts';
 import { faults } from './public/faults.ts';
 import type { Journal } from './store/journal.ts';
-import type { Commit } from './store/ledger.ts';
 import { accounts, credentials, memberships, regions, tokens } from './accounts/records.ts';
 import type { KeptRequests, LoggedRequest, RequestLog } from './store/requests.ts';
-import { type RequestLine, type SavedWorld, settings, type SavedStep } from './store/saved.ts';
+import { type Commit, type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 

@@ -7,12 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { areas } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { Clockwork, type ClockMode, collectionNames, collectionsOf, virtualStart } from './clockwork.ts';
-import { accountRoutes } from './control/accounts.ts';
-import { tokenRoutes } from './control/tokens.ts';
-import { ownRoutes, shownCommit, shownRequest } from './control/own.ts';
-import { ControlSurface, controlPrefix, longestControlBody } from './control/surface.ts';
-import { addressOf, type Served, type Stream } from './http/exchange.ts';
-import { longestBody } from './http/input.ts';
+import { accountRoutes, tokenRoutes } from './control/accounts.ts';
+import { controlPrefix, ControlSurface, longestControlBody, ownRoutes, shownCommit } from './control/routes.ts';
+import { shownRequest } from './control/routes.ts';
+import { addressOf, type HttpRequest, longestBody, type Reply, type Stream } from './http/exchange.ts';
 import { faultRoutes, faults } from './public/faults.ts';
 import type { Journal } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
@@ -55,19 +53,10 @@ interface Resumed {
 }
 
 /** A running simulator. */
-export interface Simulator extends Served {
-  /** Lets virtual time pass. */
-  advance(ms: number): void;
-  /** The time of its clock. */
-  now(): number;
-  /** The start world again, or another one. */
-  reset(world?: StartWorld): void;
-  /** The world and the ledger, for reading. */
-  readonly store: Store;
-}
+export type Simulator = ReturnType<typeof createSimulator>;
 
 /** Makes a simulator. */
-export function createSimulator(options: SimulatorOptions = {}): Simulator {
+export function createSimulator(options: SimulatorOptions = {}) {
   const { wallNow = Date.now, latencyMs = 0 } = options;
   const { wait = sleep, log = () => undefined } = options;
   const requests = new RequestLog();
@@ -93,20 +82,24 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const surface = new ControlSurface(clockwork, [...own, ...control], log);
 
   return {
-    handle: (request) => {
+    handle: (request: HttpRequest): Promise<Reply> => {
       const { path } = addressOf(request.url);
       if (path.startsWith(`${publicPrefix}/`)) return service.handle(request);
       if (path.startsWith(`${controlPrefix}/`)) return surface.handle(request);
       if (path === '/') return Promise.resolve(servePage(request));
       return Promise.resolve(service.broken(404, 'there is nothing at this path'));
     },
-    advance: (ms) => clockwork.advance(ms),
+    /** Lets virtual time pass. */
+    advance: (ms: number) => clockwork.advance(ms),
+    /** The time of its clock. */
     now: () => clockwork.now,
+    /** The start world again, or another one. */
     reset,
+    /** The world and the ledger, for reading. */
     store: clockwork.store,
-    longestBody: (url) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
+    longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
     stop: () => clockwork.stop(),
-    broken: (status, message) => service.broken(status, message),
+    broken: (status: number, message: string) => service.broken(status, message),
     close: () => clockwork.close(),
   };
 }

@@ -79,7 +79,7 @@ describe('apphosting activate', () => {
     expect(object.spec.target).toEqual({ environmentName: 'standby', createNewApp: false });
     for (const other of [{ environmentName: 'other' }, { appName: 'other' }]) {
       expect(manifestOf(protection, { ...choice, ...other }, nowMs)).toMatchObject({
-        refused: expect.stringContaining('under the names of its standby'),
+        trouble: expect.stringContaining('under the names of its standby'),
       });
     }
   });
@@ -167,14 +167,14 @@ describe('apphosting activate', () => {
     ['a', '2 recovery points begin with a'],
   ])('refuses --point %s', (point, expected) => {
     expect(manifestOf(aProtection(), { point, validMinutes: 5 }, nowMs)).toMatchObject({
-      refused: expect.stringContaining(expected),
+      trouble: expect.stringContaining(expected),
     });
   });
 
   it('refuses to confirm another source', () => {
     const choice = { point: 'latest', confirm: 'orders/staging', validMinutes: 5 };
 
-    expect(manifestOf(aProtection(), choice, nowMs)).toHaveProperty('refused');
+    expect(manifestOf(aProtection(), choice, nowMs)).toHaveProperty('trouble');
   });
 });
 

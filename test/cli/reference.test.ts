@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,12 +8,13 @@ import { referencePages } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
 import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
-import { candidatesFor } from '../../src/cli/completion/completion.ts';
+import { candidatesFor, completion } from '../../src/cli/completion/completion.ts';
 import type { OpenCluster } from '../../src/cli/cluster/open.ts';
 import type { Speaks } from '../../src/cli/output/speaks.ts';
 import { KubeError } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
 import { MemoryKube, type KubeCall } from '../support/memory-kube.ts';
+import { folderOf } from './support/folder.ts';
 import { clusterOf } from './support/in-memory.ts';
 import { ran } from './support/spoken.ts';
 
@@ -107,13 +109,32 @@ describe('completion', () => {
       ['text', 'wide', 'json', 'yaml', 'name'],
     ],
     [['nothing', '-'], []],
-  ])('completes %j', (words, values) => {
-    expect(
-      candidatesFor(words, [
-        ['plan', ''],
-        ['status', ''],
-        ['sandbox', ''],
-      ]).found.map(([value]) => value),
-    ).toEqual(values);
+    [['why', 'Con'], ['ContactPoint/']],
+    [
+      ['why', '-n', 'team', 'ContactPoint/'],
+      ['ContactPoint/mail', 'ContactPoint/pager'],
+    ],
+    [['pause', '--wait', 'cpoint/p'], ['cpoint/pager']],
+    [['redeploy', ''], ['web-prod']],
+    [['why', 'ContactPoint/', '--no-such'], []],
+  ])('completes %j', async (words, values) => {
+    const world = new InProcess();
+    for (const name of ['mail', 'pager'])
+      world.apply('ContactPoint', name, { email: { addresses: ['a@example.com'] } });
+    world.apply('AppEnvironment', 'web-prod', { externalId: 'env_web_prod' });
+    const commands = ['plan', 'status', 'sandbox'].map((name) => [name, ''] as const);
+
+    const { found } = await candidatesFor(words, commands, clusterOf(world));
+
+    expect(found.map(([value]) => value)).toEqual(values);
+  });
+
+  it.each(['bash', 'zsh', 'fish'])('is a script that %s can read', async (shell) => {
+    const { out } = await ran((args, speaks) => completion(args, speaks), [shell]);
+    const file = join(folderOf({ script: out }), 'script');
+
+    const { status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' });
+
+    expect([status ?? 0, stderr ?? '']).toEqual([0, '']);
   });
 });

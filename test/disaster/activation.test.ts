@@ -181,6 +181,31 @@ describe('the power to activate', () => {
 
     expect(await activations(world)).toBe(0);
     expect(conditionOf(world, kind, 'while-away', 'Accepted')).toBe('False/ActivationDisabled');
+    expect(sentenceOf(world, kind, 'while-away')).toMatch(/nothing was sent; to ask for it now, create it again$/);
+
+    const { spec } = world.get(kind, 'while-away') as { spec: object };
+    world.delete(kind, 'while-away');
+    world.apply(kind, 'while-away', spec);
+    await world.run(300_000);
+    expect(conditionOf(world, kind, 'while-away', 'Succeeded')).toBe('True/Succeeded');
+    expect(await activations(world)).toBe(1);
+  });
+
+  it('reaches what an operator with it has written down before it died', async () => {
+    const world = await aProtectedWorld();
+    world.interference = ({ path }) => {
+      if (!path.endsWith('/activate')) return undefined;
+      world.kill();
+      return 'loseBefore';
+    };
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(5_000);
+    world.interference = () => undefined;
+    await world.crash();
+    await world.run(600_000);
+
+    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
+    expect(await activations(world)).toBe(1);
   });
 
   it('is gone with an operator that was without it, also for what was taken up before', async () => {

@@ -436,7 +436,7 @@ describe('an app', () => {
 
     const { leftover } = hostedApp.show(aPass(hostedApp, { spec: image, shown: shownApp(), memory }));
 
-    expect(leftover.toSorted()).toEqual(['healthCheck.port', 'jobConfig.command', 'source.builder']);
+    expect(leftover?.toSorted()).toEqual(['healthCheck.port', 'jobConfig.command', 'source.builder']);
   });
 
   it('trusts its own write over a record that was read before it', () => {

@@ -90,31 +90,21 @@ describe('SolutionInstallation in a world', () => {
     }
   });
 
-  it('continues under the same id when it failed half way', async () => {
-    const world = await installed((each) =>
-      each.control('POST', '/faults', {
+  it.each(['details', 'top'])(
+    'continues under the same id when it failed half way, with the id in its %s',
+    async (where) => {
+      const world = await aWorld({ readings: { 'solution.errorId': where } });
+      await world.control('POST', '/faults', {
         match: { method: 'POST', path: '/solutions' },
-        effect: { failAfterComponents: 1 },
-      }),
-    );
+        effect: { failAfterComponents: 2 },
+      });
+      world.apply('SolutionInstallation', 's', { solution: 'queue-worker', appName: 'jobs', region: 'eu-west' });
+      await world.run(60_000);
 
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
-    expect(await installations(world)).toBe(3);
-    expect(statusOf(world, 'SolutionInstallation', 's')['components']).toHaveLength(3);
-  });
-
-  it.each(['details', 'top'])('finds the id of a failure in its %s', async (where) => {
-    const world = await aWorld({ readings: { 'solution.errorId': where } });
-    await world.control('POST', '/faults', {
-      match: { method: 'POST', path: '/solutions' },
-      effect: { failAfterComponents: 2 },
-    });
-    world.apply('SolutionInstallation', 's', { solution: 'queue-worker', appName: 'jobs', region: 'eu-west' });
-    await world.run(60_000);
-
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
-    expect(await installations(world)).toBe(3);
-  });
+      expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
+      expect(await installations(world)).toBe(3);
+    },
+  );
 
   it('takes what shows for its own, and sends nothing more, when only the lost call explains it', async () => {
     const world = await installed((each) => {

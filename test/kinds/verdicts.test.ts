@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { flawsOf, pathInWords } from '../../src/cli/definitions/check.ts';
+import { flawsOf, pathInWords } from '../../src/cli/definitions.ts';
 import { rulesOf, type CelRule } from '../../src/engine/kind/schema/schema.ts';
 import { identities } from '../../src/kinds/identities.ts';
 import { brokenOf, unseen } from '../scenarios/invalid/bounds.ts';

@@ -11,6 +11,7 @@ import { operator, simulator } from '../../src/sandbox/programs.ts';
 import { revival } from '../../src/sandbox/revival.ts';
 import { rowOf, stateOf, tableOf } from '../../src/sandbox/table.ts';
 import type { Row } from '../../src/sandbox/table.ts';
+import type { KubeObject } from '../../src/engine/ports.ts';
 import { temporaryDir } from '../support/temporary.ts';
 
 const plain = paintFor('never', {});
@@ -26,9 +27,11 @@ const row = (over: Partial<Row> = {}): Row => ({
   ...over,
 });
 
-function resource(generation: number, observedGeneration: number, ready = 'True') {
-  const condition = { type: 'Ready', status: ready, reason: 'Settled', observedGeneration };
-  return { metadata: { name: 'a', namespace: 'b', generation }, status: { state: 'running', conditions: [condition] } };
+function resource(generation: number, observedGeneration: number): KubeObject {
+  const conditions = [{ type: 'Ready', status: 'True', reason: 'Settled' }];
+  const metadata = { name: 'a', namespace: 'b', generation, uid: '', resourceVersion: '1', creationTimestamp: '' };
+  const status = { observedGeneration, state: 'running', conditions };
+  return { apiVersion: 'apphosting.dev/v1alpha1', kind: 'Thing', metadata, status };
 }
 
 function written() {
@@ -41,11 +44,9 @@ function written() {
 
 describe('a row', () => {
   it('is Ready only for the generation that was looked at', () => {
-    expect(rowOf('Thing', resource(2, 2))).toMatchObject({ ready: 'True', state: 'running', reason: 'Settled' });
-    expect(rowOf('Thing', resource(3, 2))).toMatchObject({ ready: '', reason: '' });
-    expect(rowOf('Thing', { metadata: { name: 'a', generation: 1 }, status: { observedGeneration: -1 } }).ready).toBe(
-      '',
-    );
+    expect(rowOf(resource(2, 2))).toMatchObject({ ready: 'True', state: 'running', reason: 'Settled' });
+    expect(rowOf(resource(3, 2))).toMatchObject({ ready: '', reason: '' });
+    expect(rowOf({ ...resource(1, -1), status: { observedGeneration: -1 } }).ready).toBe('');
   });
 
   it.each([

@@ -7,7 +7,8 @@ import { Tenant } from './support/tenant.ts';
 /* Faults that the other tests know one by one come together, on an operator that is started again when it ends. */
 
 const email = { email: { addresses: ['ops@example.com'] } };
-const stage = aBreakableStage();
+/** A lease that is lost by what happens here, and not because the machine has other work. */
+const stage = aBreakableStage('--lease-seconds', '10');
 
 /** What may happen to a call that changes something. */
 const effects: readonly object[] = [

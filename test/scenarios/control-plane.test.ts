@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { field, itemsOf, textOf } from '../../src/sandbox/cluster.ts';
-import { apiOf, eventually, freshNamespace, kubectl, sharedKubernetes } from './support/kubernetes.ts';
+import {
+  apiOf,
+  eventually,
+  freshNamespace,
+  kubectl,
+  sharedKubernetes,
+  field,
+  itemsOf,
+  textOf,
+} from './support/kubernetes.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 

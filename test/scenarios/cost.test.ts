@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { field, textOf } from '../../src/sandbox/cluster.ts';
-import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
+import { connect, eventually, sharedKubernetes, field, textOf } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';

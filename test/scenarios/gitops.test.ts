@@ -44,9 +44,7 @@ const first = (items: readonly Manifest[], kind: string) =>
 const orders: Readonly<Record<string, (items: readonly Manifest[]) => readonly Manifest[]>> = {
   'the account first': (items) => first(items, 'HostingAccount'),
   'both Secrets first': (items) => first(items, 'Secret'),
-  backwards: (items) => items.toReversed(),
-  'shuffled one way': (items) => shuffled(items, 11),
-  'shuffled another way': (items) => shuffled(items, 12),
+  shuffled: (items) => shuffled(items, 11),
 };
 
 /** What an object says about why it is still there. */

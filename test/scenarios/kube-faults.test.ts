@@ -1,27 +1,19 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { BreakablePlane } from '../support/breakable-plane.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
 import { LeaseElection, leaseResource } from '../../src/kube/lease.ts';
 import { type ListReason, Reflector } from '../../src/kube/reflector.ts';
-import type { Limits } from '../../src/kube/client/transport.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
-import { definitions, defineThings, kubeAt, kubeconfigText, ownNamespace } from './support/kube.ts';
-import { definedPlane, eventually, sharedKubernetes, type OwnPlane } from './support/kubernetes.ts';
-import { type TcpGate, tcpGate } from './support/tcp-gate.ts';
-
-/** What a scene needs to know of a control plane. */
-type Plane = Pick<BreakablePlane, 'url' | 'ca' | 'adminToken' | 'kubeconfigPath'>;
+import { definitions, defineThings, kubeAt, ownNamespace } from './support/kube.ts';
+import { definedPlane, eventually, type OwnPlane } from './support/kubernetes.ts';
 
 interface Scene {
   readonly namespace: string;
   readonly admin: KubeClient;
-  readonly gate: TcpGate;
   readonly reflector: Reflector;
   readonly lists: ListReason[];
   readonly log: CollectedLog;
@@ -31,20 +23,23 @@ interface Scene {
   readonly noticed: () => Promise<void>;
   /** Whether the reflector holds exactly what is there. */
   readonly agrees: () => Promise<boolean>;
+  readonly copy: string;
 }
 
-/** A namespace with one object, and a reflector that watches it through a gate. */
-async function sceneOn(plane: Plane, limits: Partial<Limits> = {}): Promise<Scene> {
-  const folder = await temporaryFolder('tests');
-  onTestFinished(folder.release);
-  const gate = await tcpGate(Number(new URL(plane.url).port));
-  onTestFinished(gate.close);
-  const file = join(folder.dir, 'gated');
-  const user = { token: plane.adminToken };
-  await writeFile(file, kubeconfigText({ url: `https://127.0.0.1:${gate.port}`, ca: plane.ca, user }));
+/** What the tests of this file break, one after the other. */
+let plane: OwnPlane;
+
+beforeAll(async () => {
+  plane = await definedPlane();
+});
+
+afterAll(() => plane.stop());
+
+/** A namespace with one object, a reflector that watches it, and a copy of the control plane's data as of then. */
+async function aScene(): Promise<Scene> {
   const admin = await kubeAt(plane.kubeconfigPath);
   onTestFinished(() => admin.close());
-  const api = await kubeAt(file, limits);
+  const api = await kubeAt(plane.kubeconfigPath);
   onTestFinished(() => api.close());
   await defineThings(admin);
   const { name: namespace } = await ownNamespace(admin);
@@ -78,26 +73,11 @@ async function sceneOn(plane: Plane, limits: Partial<Limits> = {}): Promise<Scen
     return versions(reflector.values()) === versions(items);
   };
   const noticed = () => eventually('it has noticed', async () => reflector.problem() !== undefined);
-  return { namespace, admin, gate, reflector, lists, log, rewinds: () => rewinds, create, noticed, agrees };
-}
-
-/** What the tests of this file break, one after the other. */
-let plane: OwnPlane;
-
-beforeAll(async () => {
-  plane = await definedPlane();
-});
-
-afterAll(() => plane.stop());
-
-/** The same on a control plane that the test may break, with a copy of its data as of now. */
-async function ownScene(): Promise<Scene & { readonly plane: BreakablePlane; readonly copy: string }> {
-  const scene = await sceneOn(plane);
   const folder = await temporaryFolder('tests');
   onTestFinished(folder.release);
   const copy = join(folder.dir, 'copy');
   await plane.copyEtcd(copy);
-  return { ...scene, plane, copy };
+  return { namespace, admin, reflector, lists, log, rewinds: () => rewinds, create, noticed, agrees, copy };
 }
 
 function succeeds(call: Promise<unknown>): Promise<boolean> {
@@ -109,7 +89,7 @@ function succeeds(call: Promise<unknown>): Promise<boolean> {
 
 describe('the reflector on a control plane that fails', () => {
   it('notices that etcd was restored from an older copy, and goes on in the new world', async () => {
-    const { plane, copy, create, rewinds, lists, agrees } = await ownScene();
+    const { copy, create, rewinds, lists, agrees } = await aScene();
     for (let at = 0; at < 300; at += 1) await create(`lost-${at}`);
     await eventually('it agrees', agrees);
 
@@ -124,7 +104,7 @@ describe('the reflector on a control plane that fails', () => {
   });
 
   it('notices a restore by one lost edit, and the lease by itself, though the cluster has overtaken them', async () => {
-    const { plane, namespace, admin, rewinds, agrees } = await ownScene();
+    const { namespace, admin, rewinds, agrees } = await aScene();
     let told = 0;
     const lease = new LeaseElection({
       api: admin,
@@ -158,40 +138,9 @@ describe('the reflector on a control plane that fails', () => {
     await eventually('it agrees', agrees);
     await eventually('it leads again', async () => lease.mayAct() === undefined);
   });
-});
-
-describe('the reflector on a network that fails', () => {
-  it('gives up a connection that froze, and catches up', async () => {
-    const limits = { silenceMs: 1_000, requestMs: 1_000 };
-    const { create, gate, lists, agrees, noticed } = await sceneOn(sharedKubernetes(), limits);
-
-    gate.freeze();
-    await create('unseen');
-    await noticed();
-    gate.open();
-
-    await eventually('it agrees', agrees);
-    expect(lists).toEqual(['start']);
-  });
-
-  it('misses nothing while its connection is cut again and again', async () => {
-    const { namespace, admin, create, gate, lists, agrees } = await sceneOn(sharedKubernetes());
-
-    for (let round = 0; round < 10; round += 1) {
-      gate.cut();
-      await create(`round-${round}`);
-      if (round > 0) await admin.delete(things, namespace, `round-${round - 1}`);
-      gate.open();
-      // Every second time it is cut again before it has caught up.
-      if (round % 2 === 0) await eventually('it agrees', agrees);
-    }
-
-    await eventually('it agrees', agrees);
-    expect(lists).toEqual(['start']);
-  });
 
   it('is quiet while a definition is removed and comes back', async () => {
-    const { admin, create, reflector, log, agrees, noticed } = await ownScene();
+    const { admin, create, reflector, log, agrees, noticed } = await aScene();
 
     await admin.delete(definitions, undefined, 'things.contract.apphosting.dev');
     await eventually('the kind is gone', async () => !(await succeeds(admin.list(things, { limit: 1 }))));

@@ -3,9 +3,9 @@ import type { KubeObject, Resource } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
 import { EventPublisher, eventResource } from '../../src/kube/events.ts';
 import { LeaseElection, leaseResource, leaseSpecOf } from '../../src/kube/lease.ts';
-import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material.ts';
+import { KubeMaterial, secretResource } from '../../src/kube/material.ts';
 import { Reflector } from '../../src/kube/reflector.ts';
-import { withinSize, KubeObjectWriter } from '../../src/kube/object-writer.ts';
+import { KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
@@ -83,39 +83,6 @@ describe('the reflector', () => {
     );
     expect(seen).toEqual(new Map(items.map((o) => [o.metadata.name, o.metadata.resourceVersion])));
     expect(log.bugs).toEqual([]);
-  });
-
-  it('lists what is too large for one page: 290 ConfigMaps of 250 kB, and 20 things of 1.4 MB', async () => {
-    const own = await ownNamespace(api);
-    onTestFinished(own.remove);
-    const annotations = { note: 'x'.repeat(250_000) };
-    const objects = [
-      ...Array.from({ length: 290 }, (_, at) => {
-        const metadata = { name: `map-${at}`, annotations };
-        return () => witness.create(configMapResource, own.name, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
-      }),
-      ...Array.from({ length: 20 }, (_, at) => {
-        const large = thing(`large-${at}`, { text: 'x'.repeat(1_400_000) });
-        return () => witness.create(things, own.name, large);
-      }),
-    ].values();
-    const work = async () => {
-      for (const create of objects) await create();
-    };
-    await Promise.all(Array.from({ length: 4 }, work));
-    const around = { ...common, api, namespace: own.name, onEvent: () => undefined };
-    const maps = new Reflector({ ...around, resource: configMapResource, metadataOnly: true });
-    const large = new Reflector({ ...around, resource: things, keep: withinSize });
-    onTestFinished(async () => void (await Promise.all([maps.stop(), large.stop()])));
-
-    maps.start();
-    large.start();
-    await Promise.all([maps.synced, large.synced]);
-
-    // Each namespace has a ConfigMap of the cluster's authority.
-    expect([...maps.values()].length).toBeGreaterThanOrEqual(290);
-    expect([...large.values()]).toHaveLength(20);
-    expect(large.get(own.name, 'large-7')).toMatchObject({ spec: {}, tooLarge: expect.stringContaining('512 kB') });
   });
 
   it('ends in time though a watch is open', async () => {

@@ -1,39 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
-import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
-import { spoilingProxy, type SpoilingProxy } from './support/spoiling-proxy.ts';
-import { Tenant, type TenantKind } from './support/tenant.ts';
+import { describe, expect, it } from 'vitest';
+import { eventually } from './support/kubernetes.ts';
+import { aSpoiledStage } from './support/spoiled-stage.ts';
+import type { TenantKind } from './support/tenant.ts';
 
 /*
  * A change of what the service never shows is held between operator and service until after the operator has been killed and the next one
  * has sent a newer change.
  */
 
-const plane = sharedKubernetes();
-const api = connect(plane);
-let service: HostingService;
-let proxy: SpoilingProxy;
-let post: Post;
-let operator: OperatorProcess;
-
 /** Time enough for the next operator to start on a slow machine, before the held call counts as one that no longer arrives. */
-const start = () => startOperator(post, '--namespace', post.namespace, '--horizon-seconds', '20', ...withoutLease);
-
-beforeAll(async () => {
-  service = await startHostingService();
-  proxy = await spoilingProxy(service.url);
-  post = await aPost(plane, api, 'namespaced');
-  operator = await start();
-});
-
-afterAll(async () => {
-  await operator.end();
-  await proxy.close();
-  await service.end();
-  await api.delete(`/api/v1/namespaces/${post.namespace}`);
-  await api.close();
-});
+const stage = aSpoiledStage('namespaced', '--horizon-seconds', '8');
 
 /** A resource with a field that the service never shows. */
 interface Changed {
@@ -61,16 +37,14 @@ const app: Changed = {
 };
 
 async function heldByService({ held }: Changed): Promise<string> {
-  const { collections } = (await service.control('GET', '/world')) as { collections: Collections };
+  const { collections } = (await stage().service.control('GET', '/world')) as { collections: Collections };
   return held(collections);
 }
 
 describe('a change whose answer was lost with the operator, and that arrives after the newer one', () => {
   it('is told as in doubt, and does not stay in the service', async () => {
-    const tenant = await Tenant.arrive(api, service, post.namespace, 'bare');
-    await tenant.secret('hosting-credentials', { baseUrl: proxy.url, token: tenant.token });
-    const credentialsRef = { name: 'hosting-credentials' };
-    await tenant.apply('HostingAccount', 'default', { externalId: tenant.accountId, credentialsRef });
+    const { proxy, aTenant, killOperator, startOperator } = stage();
+    const tenant = await aTenant();
     const all = [contactPoint, app];
     const apply = (value: string) => Promise.all(all.map((one) => tenant.apply(one.kind, one.name, one.spec(value))));
     const says = async ({ kind, name }: Changed) => (await tenant.condition(kind, name, 'Ready'))?.reason;
@@ -91,10 +65,9 @@ describe('a change whose answer was lost with the operator, and that arrives aft
     };
     await apply('old');
     await eventually('both changes are held', async () => held === all.length);
-    operator.signal('SIGKILL');
-    await operator.ended;
+    await killOperator();
     await apply('new');
-    operator = await start();
+    await startOperator();
     for (const one of all) await eventually(`${one.kind} is changed`, () => hold('new', one));
     late.resolve();
     for (const one of all) await eventually(`the old change of ${one.kind} arrives`, () => hold('old', one));

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
-import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
-import { spoilingProxy, type SpoilingProxy } from './support/spoiling-proxy.ts';
-import { Tenant } from './support/tenant.ts';
+import { describe, expect, it } from 'vitest';
+import { eventually } from './support/kubernetes.ts';
+import { aSpoiledStage } from './support/spoiled-stage.ts';
+import type { Tenant } from './support/tenant.ts';
 
 /* What the service does to the calls of some namespaces is nothing to the others. */
 
@@ -13,38 +11,8 @@ const hungTenants = 10;
 const underWay = 4 * hungTenants;
 const rounds = 3;
 
-const plane = sharedKubernetes();
-const api = connect(plane);
-let service: HostingService;
-let proxy: SpoilingProxy;
-let post: Post;
-let operator: OperatorProcess;
-
-beforeAll(async () => {
-  service = await startHostingService();
-  proxy = await spoilingProxy(service.url);
-  post = await aPost(plane, api, 'cluster-wide');
-  // None of the hung calls is given up while the others are looked at.
-  operator = await startOperator(post, '--call-deadline-seconds', '300', ...withoutLease);
-});
-
-afterAll(async () => {
-  await proxy.close();
-  await operator.end();
-  await service.end();
-  await api.delete(`/api/v1/namespaces/${post.namespace}`);
-  await api.close();
-});
-
-/** A tenant with the default budget whose account is Ready; its requests go through the proxy. */
-async function aTenant(): Promise<Tenant> {
-  const tenant = await Tenant.arrive(api, service, undefined, 'bare');
-  await tenant.secret('hosting-credentials', { baseUrl: proxy.url, token: tenant.token });
-  const credentialsRef = { name: 'hosting-credentials' };
-  await tenant.apply('HostingAccount', 'default', { externalId: tenant.accountId, credentialsRef });
-  await tenant.becomes('HostingAccount', 'default', 'True/InSync');
-  return tenant;
-}
+// None of the hung calls is given up while the others are looked at.
+const stage = aSpoiledStage('cluster-wide', '--call-deadline-seconds', '300');
 
 /** The time in ms that one contact point after the other takes until it is Ready, the shortest first. */
 async function times(tenant: Tenant, prefix: string): Promise<readonly number[]> {
@@ -60,6 +28,7 @@ async function times(tenant: Tenant, prefix: string): Promise<readonly number[]>
 
 describe('a namespace goes on', () => {
   it('beside some whose service takes their POSTs and answers none', async () => {
+    const { proxy, aTenant } = stage();
     const quiet = await aTenant();
     const hung = await Promise.all(Array.from({ length: hungTenants }, () => aTenant()));
     const alone = await times(quiet, 'alone');
@@ -86,6 +55,7 @@ describe('a namespace goes on', () => {
   });
 
   it('beside one whose service asks to wait for 31 years, which is told there at once', async () => {
+    const { proxy, aTenant } = stage();
     const [quiet, throttled] = await Promise.all([aTenant(), aTenant()]);
     let asked = 0;
     proxy.spoil = (_method, path) => {

@@ -4,7 +4,7 @@ import { authenticate } from '../../src/simulator/accounts/access.ts';
 import { areas } from '../../src/simulator/areas.ts';
 import type { Route } from '../../src/simulator/area.ts';
 import type { BodyFields } from '../../src/simulator/http/fields.ts';
-import { contactPointTypes } from '../../src/simulator/contact-points/config.ts';
+import { contactPointTypes } from '../../src/simulator/contact-points/contact-point.ts';
 import { type Filled, forms } from '../../src/simulator/page/forms/fill.ts';
 import { type Form, nameOf } from '../../src/simulator/page/forms/form.ts';
 import { alert, box, type Box, contactPoint, type Json, type Seen } from './box.ts';

@@ -1,10 +1,9 @@
 /** The flags with which commands open an account of the service. */
 import { readFile } from 'node:fs/promises';
-import { hostFlags, hostRulesOf, text, wholeNumber } from '../../config.ts';
+import { hostFlags, hostRulesOf, text, wholeNumber, type Settings } from '../../config.ts';
 import { Secret } from '../../base/json.ts';
 import type { Trouble } from '../frame.ts';
-import { realClock, realEntropy } from '../machine.ts';
-import { openAccount, type AccountReader } from './reader.ts';
+import { openAccount, type AccountAccess, type AccountReader, type Reports } from './reader.ts';
 import { openSnapshot } from './snapshot.ts';
 
 /** The flags of an account of the service. */
@@ -28,30 +27,11 @@ export const accountFlags = {
   },
 };
 
-/** The account that the flags name, or why there is none. */
-export interface AccountSettings {
-  readonly baseUrl: string | undefined;
-  readonly tokenFile: string | undefined;
-  readonly accountId: string | undefined;
-  readonly caFile: string | undefined;
-  readonly allowedHosts: readonly string[];
-  readonly allowPrivateAddresses: boolean;
-  readonly allowInsecureLoopback: boolean;
-  readonly requestsPerSecond: number;
-}
-
-/** What a reader is told while it reads, and what ends it. */
-export interface Reports {
-  readonly onRead?: (count: number) => void;
-  readonly signal?: AbortSignal;
-}
+/** How the flags name an account, and how it may be asked. */
+export type AccountSettings = Settings<typeof accountFlags>;
 
 /** How an account is opened: where the service is, and with which token. */
-export interface GivenCredential {
-  readonly accountId: string;
-  readonly baseUrl: string;
-  readonly token: Secret;
-  readonly caBundle?: string;
+export interface GivenCredential extends AccountAccess {
   /** Where the base URL stands, for the reader of a message: a flag, or a Secret. */
   readonly source: string;
   /** The resource of the cluster that it is of. */
@@ -85,15 +65,15 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
   return { accountId, baseUrl, source, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
 }
 
-/** Opens an account with a given credential. */
+/** Opens an account with what a credential came to. */
 export function openWith(
-  credential: GivenCredential,
-  settings: Omit<AccountSettings, 'baseUrl' | 'tokenFile' | 'accountId' | 'caFile'>,
+  credential: GivenCredential | Trouble,
+  settings: AccountSettings,
   reports: Reports = {},
 ): AccountReader | Trouble {
+  if ('trouble' in credential) return credential;
   const { requestsPerSecond } = settings;
-  const access = { ...credential, hostRules: hostRulesOf(settings), requestsPerSecond, concurrency: 4 };
-  const reader = openAccount(access, { clock: realClock, entropy: realEntropy, ...reports });
+  const reader = openAccount(credential, { hostRules: hostRulesOf(settings), requestsPerSecond }, reports);
   return 'refused' in reader
     ? { trouble: `${credential.source} ${credential.baseUrl}: ${reader.refused}`, isUsage: true }
     : reader;
@@ -106,7 +86,7 @@ export async function withAccount<T>(
   work: (reader: AccountReader) => Promise<T>,
   reports: Reports = {},
 ): Promise<T | Trouble> {
-  const reader = 'trouble' in credential ? credential : openWith(credential, settings, reports);
+  const reader = openWith(credential, settings, reports);
   if ('trouble' in reader) return reader;
   try {
     return await work(reader);

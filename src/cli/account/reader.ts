@@ -4,12 +4,12 @@
  * Guarantees: nothing but GET is sent; the same address gives the same answer for the whole run, so that everything that is
  * made of the answers fits together; an answer that did not come is told as such, and never looks like an empty one.
  */
-import type { Clock, Entropy } from '../../base/time.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { recordsIn, type Secret } from '../../base/json.ts';
 import type { Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/service.ts';
 import type { HostRules } from '../../hosting/wire/hosts.ts';
-import { silent, unmeasured } from '../machine.ts';
+import { realClock, realEntropy, silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';
 
 /** The result of a read. */
@@ -48,14 +48,10 @@ export interface AccountAccess {
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle?: string;
-  readonly hostRules: HostRules;
-  readonly requestsPerSecond: number;
-  readonly concurrency: number;
 }
 
-interface Around {
-  readonly clock: Clock;
-  readonly entropy: Entropy;
+/** What a reader is told while it reads, and what ends it. */
+export interface Reports {
   /** Called after each answer with how many came so far. */
   readonly onRead?: (count: number) => void;
   /** Ends all reads. */
@@ -72,33 +68,29 @@ export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>)
 }
 
 /** Opens an account to read it; a sentence says why its base URL is not allowed. */
-export function openAccount(access: AccountAccess, around: Around): AccountReader | { readonly refused: string } {
-  const { clock, entropy } = around;
-  const { hostRules, ...settings } = access;
-  const wire = openReadingWire(hostRules, clock);
-  const hosting = openHosting({
-    clock,
-    entropy,
-    callMs: 30_000,
-    log: silent,
-    metrics: unmeasured,
-    hostRules,
-    wire: wire.wire,
-  });
-  const service = hosting.open({ caBundle: undefined, pollSeconds: 3_600, ...settings }, () => undefined);
+export function openAccount(
+  { accountId, baseUrl, token, caBundle }: AccountAccess,
+  { hostRules, requestsPerSecond }: { readonly hostRules: HostRules; readonly requestsPerSecond: number },
+  reports: Reports,
+): AccountReader | { readonly refused: string } {
+  const open = openReadingWire(hostRules, realClock);
+  const around = { clock: realClock, entropy: realEntropy, log: silent, metrics: unmeasured };
+  const hosting = openHosting({ ...around, callMs: 30_000, hostRules, wire: open.wire });
+  const pace = { pollSeconds: 3_600, requestsPerSecond, concurrency: 4 };
+  const service = hosting.open({ accountId, baseUrl, token, caBundle, ...pace }, () => undefined);
   if ('refused' in service) return service;
   const asked = new Map<string, Promise<AccountReading>>();
   const answers = new Map<string, AccountReading>();
   const readOnce = async (request: Request): Promise<AccountReading> => {
-    const reading = await persistently(service, request, around);
+    const reading = await persistently(service, request, reports.signal);
     answers.set(addressOf(request), reading);
-    around.onRead?.(answers.size);
+    reports.onRead?.(answers.size);
     return reading;
   };
   return {
-    accountId: access.accountId,
+    accountId,
     endpoint: service.endpoint,
-    asOfMs: clock.wall(),
+    asOfMs: realClock.wall(),
     read: (request) => {
       const address = addressOf(request);
       const known = asked.get(address) ?? readOnce(request);
@@ -108,26 +100,20 @@ export function openAccount(access: AccountAccess, around: Around): AccountReade
     readings: () => [...answers].toSorted(([a], [b]) => (a < b ? -1 : 1)),
     close: async () => {
       await service.close();
-      await wire.close();
+      await open.close();
     },
   };
 }
 
 /** Repeats a read that was throttled, after the pause that the service names, or that failed on the way. */
-async function persistently(service: Service, request: Request, around: Around): Promise<AccountReading> {
+async function persistently(service: Service, request: Request, signal?: AbortSignal): Promise<AccountReading> {
+  const mayDispatch = () => (signal?.aborted === true ? 'stopped' : undefined);
   for (let tries = 1; ; tries += 1) {
-    const outcome = await service.send(request, { urgency: 'edit', mayDispatch: () => stopped(around) });
+    const outcome = await service.send(request, { urgency: 'edit', mayDispatch });
     const pauseMs = tries < mostTries ? pauseBefore(outcome, tries) : undefined;
-    if (pauseMs === undefined || around.signal?.aborted === true) return readingOf(request, outcome);
-    await new Promise<void>((resolve) => {
-      const cancel = around.clock.after(pauseMs, resolve);
-      around.signal?.addEventListener('abort', () => (cancel(), resolve()), { once: true });
-    });
+    if (pauseMs === undefined || signal?.aborted === true) return readingOf(request, outcome);
+    await sleep(pauseMs, undefined, { ...(signal && { signal }) }).catch(() => undefined);
   }
-}
-
-function stopped({ signal }: Around): string | undefined {
-  return signal?.aborted === true ? 'stopped' : undefined;
 }
 
 /** How long to wait before the same read is tried again; undefined where that would change nothing. */

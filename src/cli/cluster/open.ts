@@ -1,6 +1,6 @@
 /** A cluster as the commands for people see it: the one of a context, as whoever calls. */
 import { z } from 'zod';
-import { duration, text, wholeEnvironment } from '../../config.ts';
+import { duration, text, wholeEnvironment, type Settings } from '../../config.ts';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
 import type { CommandApi } from '../../kube/client/api-classes.ts';
 import { KubeTransport, usualLimits } from '../../kube/client/transport.ts';
@@ -26,17 +26,8 @@ export const clusterFlags = {
   namespace: { short: 'n', ...text('the namespace; else that of the context', 'NAME', 'must be a namespace') },
 };
 
-/** Which cluster the flags name. */
-export interface ClusterSettings {
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-  readonly as?: string | undefined;
-  readonly asGroup?: readonly string[];
-  /** In seconds. */
-  readonly requestTimeout?: number | undefined;
-  /** An account in it. */
-  readonly account?: string | undefined;
-}
+/** Which cluster the flags name, and an account in it. */
+type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly account?: string | undefined };
 
 /** An open cluster. */
 export interface OpenCluster {

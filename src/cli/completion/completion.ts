@@ -3,7 +3,10 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { kebab, text, wordOf, type CommandLine, type Flags } from '../../config.ts';
+import { kebab, parseFlags, text, wordOf, type CommandLine, type Flags } from '../../config.ts';
+import { kinds } from '../../kinds/index.ts';
+import { kindNamed, readObjects } from '../cluster/objects.ts';
+import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { standard, type Speaks } from '../output/speaks.ts';
@@ -28,6 +31,7 @@ const scripts: Readonly<Record<string, string>> = {
   bash: `_apphosting() {
   local IFS=$'\\n'
   COMPREPLY=($(apphosting __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | grep -v '^:' | cut -f1))
+  [[ \${COMPREPLY-} == */ ]] && compopt -o nospace
 }
 complete -o default -F _apphosting apphosting
 `,
@@ -35,7 +39,7 @@ complete -o default -F _apphosting apphosting
 _apphosting() {
   local -a found
   found=(\${(f)"$(apphosting __complete "\${(@)words[2,CURRENT]}" 2>/dev/null | grep -v '^:' | sed 's/:/\\\\:/g; s/\\t/:/')"})
-  _describe apphosting found || _files
+  [[ $found[1] == */:* ]] && _describe apphosting found -S '' || _describe apphosting found || _files
 }
 compdef _apphosting apphosting
 `,
@@ -66,29 +70,29 @@ export const completion = command(completionCommand, ({ settings, operands: [she
 });
 
 /** Runs what the scripts call: the words so far, the last of them still being typed. */
-export function complete(
+export async function complete(
   args: readonly string[],
   commands: readonly Candidate[],
   speaks: Speaks = standard,
+  given?: OpenCluster,
 ): Promise<number> {
-  const { found, files } = candidatesFor(args, commands);
-  // As kubectl reads it: 4 says that files are no candidates.
-  const lines = [...found.map(([value, description]) => `${value}\t${description}`), files ? ':0' : ':4'];
+  const { found, files } = await candidatesFor(args, commands, given);
+  // As kubectl reads it: 4 says that files are no candidates, 2 that no space follows.
+  const directive = found.some(([value]) => value.endsWith('/')) ? ':6' : files ? ':0' : ':4';
+  const lines = [...found.map(([value, description]) => `${value}\t${description}`), directive];
   speaks.out(`${lines.join('\n')}\n`);
-  return Promise.resolve(exitCodes.fine);
+  return exitCodes.fine;
 }
 
 /** What may stand there, with what it is. */
 export type Candidate = readonly [value: string, description: string];
 
 /** The candidates for the last word. */
-export function candidatesFor(
+export async function candidatesFor(
   words: readonly string[],
   commands: readonly Candidate[],
-): {
-  readonly found: readonly Candidate[];
-  readonly files: boolean;
-} {
+  given?: OpenCluster,
+): Promise<{ readonly found: readonly Candidate[]; readonly files: boolean }> {
   const typed = words.at(-1) ?? '';
   const begins = ([value]: Candidate) => value.startsWith(typed);
   if (words.length < 2) {
@@ -106,9 +110,39 @@ export function candidatesFor(
     const values = isChoice ? flag.value.split('|').map((value): Candidate => [value, '']) : [];
     return { found: values.filter(begins), files: /FILE|DIR/.test(flag.value) };
   }
-  if (!typed.startsWith('-')) return { found: [], files: /DIR|FILE/.test(command.name) };
+  if (!typed.startsWith('-')) {
+    const found = await resourcesFor(command, words.slice(1, -1), typed, given);
+    return { found: found.filter(begins), files: /DIR|FILE/.test(command.name) };
+  }
   const names = flags.map(([key, { help }]): Candidate => [`--${kebab(key)}`, firstLine(help)]);
   return { found: names.filter(begins), files: false };
+}
+
+/** Operands that are the name of a resource of one kind. */
+const kindsOfOperands: Readonly<Record<string, string>> = { ENVIRONMENT: 'AppEnvironment', NAME: 'DisasterProtection' };
+
+/** The resources that a command may be about: kinds first, and of one kind what the cluster names within a second. */
+async function resourcesFor(
+  line: CommandLine<Flags>,
+  before: readonly string[],
+  typed: string,
+  given: OpenCluster | undefined,
+): Promise<readonly Candidate[]> {
+  const [, operand = ''] = line.name.split(' ');
+  const only = kindsOfOperands[operand];
+  if (only === undefined && operand !== 'KIND/NAME') return [];
+  const [word = '', name] = typed.split('/');
+  if (only === undefined && name === undefined) return kinds.map(({ kind }) => [`${kind}/`, '']);
+  const kind = kindNamed(only ?? word);
+  // A line that is still being typed may lack what the command needs.
+  const anything = Object.entries(line.flags).map(([key, flag]) => [key, { ...flag, schema: z.unknown() }] as const);
+  const flags = { ...Object.fromEntries(anything), ...clusterFlags };
+  const parsed = parseFlags({ ...line, flags, operands: { least: 0, most: 1 } }, before);
+  if (kind === undefined || parsed.kind !== 'settings') return [];
+  const settings = { ...parsed.settings, requestTimeout: 1 };
+  const read = async ({ api, namespace }: OpenCluster) => readObjects(api, settings.namespace ?? namespace, [kind]);
+  const { objects } = await inCluster(settings, given, read).catch(() => ({ objects: [] }));
+  return objects.map(({ metadata }) => [only === undefined ? `${word}/${metadata.name}` : metadata.name, '']);
 }
 
 function firstLine(text: string): string {

@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, type Document } from 'yaml';
 import { isRecord } from '../../base/json.ts';
 
@@ -96,22 +97,21 @@ async function wantedIn(folder: string): Promise<readonly string[]> {
 /** The objects that `kustomize` builds from a folder, each with its place in the source files if it is found there. */
 async function kustomized(path: string, sources: Documents): Promise<Documents> {
   const rendered = await render(path);
-  if (rendered.is === 'missing') {
+  if (rendered === undefined) {
     const note =
       'kustomization.yaml is not rendered, since neither kustomize nor kubectl is there: files are taken as they are';
     return { ...sources, notes: [...sources.notes, note] };
   }
-  if (rendered.is === 'failed') {
-    const place = { file: 'kustomization.yaml', line: 1 };
-    return { loaded: [], unreadable: [...sources.unreadable, { place, message: rendered.message }], notes: [] };
-  }
+  const place = { file: 'kustomization.yaml', line: 1 };
+  if ('problem' in rendered)
+    return { loaded: [], unreadable: [...sources.unreadable, { place, message: rendered.problem }], notes: [] };
   const { loaded, unreadable } = parsed([['(rendered)', rendered.text]]);
   const byName = new Map(sources.loaded.map((one) => [`${one.kind}/${one.name}`, one]));
   return {
     loaded: loaded.map((one) => {
       const source = byName.get(`${one.kind}/${one.name}`);
       return source === undefined
-        ? { ...one, place: { file: 'kustomization.yaml', line: 1 }, lineOf: () => 1 }
+        ? { ...one, place, lineOf: () => 1 }
         : { ...one, place: source.place, lineOf: (field) => source.lineOf(field) };
     }),
     unreadable,
@@ -119,36 +119,26 @@ async function kustomized(path: string, sources: Documents): Promise<Documents> 
   };
 }
 
-type Rendered =
-  | { readonly is: 'text'; readonly text: string }
-  | { readonly is: 'missing' }
-  | { readonly is: 'failed'; readonly message: string };
-
-async function render(path: string): Promise<Rendered> {
-  const ways: readonly [string, readonly string[]][] = [
-    ['kustomize', ['build', path]],
-    ['kubectl', ['kustomize', path]],
-  ];
-  for (const [program, args] of ways) {
-    const done = await run(program, args);
-    if (done.is !== 'missing') return done;
+/** What `kustomize` makes of a folder, or why it fails; undefined where there is no such program. */
+async function render(path: string): Promise<{ readonly text: string } | { readonly problem: string } | undefined> {
+  const ways = [
+    ['kustomize', 'build'],
+    ['kubectl', 'kustomize'],
+  ] as const;
+  for (const [program, verb] of ways) {
+    try {
+      const limits = { timeout: 60_000, maxBuffer: 256 * 1024 * 1024 };
+      return { text: (await promisify(execFile)(program, [verb, path], limits)).stdout };
+    } catch (error) {
+      const { code, message, stderr = '' } = error as NodeJS.ErrnoException & { readonly stderr?: string };
+      if (code === 'ENOENT') continue;
+      const [first = ''] = stderr.trim().split('\n');
+      // The log of kubectl begins a line with a time and the id of its process.
+      const words = first.replace(/^[IWEF]\d{4} [\d:.]+ +\d+ [^\]]+\] /u, '');
+      return { problem: `${program}: ${words || message}` };
+    }
   }
-  return { is: 'missing' };
-}
-
-function run(program: string, args: readonly string[]): Promise<Rendered> {
-  return new Promise((resolve) => {
-    execFile(program, args, { timeout: 60_000, maxBuffer: 256 * 1024 * 1024 }, (error, stdout, stderr) => {
-      if (error === null) resolve({ is: 'text', text: stdout });
-      else if (error.code === 'ENOENT') resolve({ is: 'missing' });
-      else {
-        const [first = error.message] = stderr.trim().split('\n');
-        // The log of kubectl begins a line with a time and the id of its process.
-        const words = first.replace(/^[IWEF]\d{4} [\d:.]+ +\d+ [^\]]+\] /u, '');
-        resolve({ is: 'failed', message: `${program}: ${words}` });
-      }
-    });
-  });
+  return undefined;
 }
 
 function isManifest(name: string): boolean {

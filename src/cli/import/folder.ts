@@ -8,10 +8,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
+import { z } from 'zod';
 import { isRecord, sameJson } from '../../base/json.ts';
-import { manifest } from '../../crd/manifest.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { identities } from '../../kinds/identities.ts';
+import { fieldsAt } from '../definitions.ts';
 import { readTexts, valueOf } from '../documents/load.ts';
 import type { Draft } from './manifests.ts';
 
@@ -140,7 +141,8 @@ function newText({ kind, name, spec, observed }: Draft, { namespace, ref }: Fold
     ...(observed !== undefined && { lifecycle: observe(spec) }),
   };
   const metadata = metadataOf(name, namespace);
-  const object = { apiVersion: `${group}/${version}`, kind, metadata, spec: inSchemaOrder(kind, whole) };
+  const schema = identities.find((one) => one.kind === kind)?.spec ?? z.never();
+  const object = { apiVersion: `${group}/${version}`, kind, metadata, spec: ordered(schema, whole) };
   return textOf(object, observed === undefined ? undefined : whyObserved(observed));
 }
 
@@ -202,26 +204,14 @@ function at(value: unknown, path: readonly string[]): unknown {
   return inner;
 }
 
-interface Node {
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly items?: Node;
-}
-
-/** Fields in the order of the definition. */
-function inSchemaOrder(kind: string, spec: Draft['spec']): unknown {
-  const identity = identities.find((one) => one.kind === kind);
-  if (identity === undefined) return spec;
-  const schema = manifest(identity).spec.versions[0]?.schema.openAPIV3Schema.properties.spec as Node | undefined;
-  return ordered(schema ?? {}, spec);
-}
-
-function ordered(schema: Node, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => ordered(schema.items ?? {}, item));
+/** Fields in the order of the schema. */
+function ordered(schema: z.ZodType, value: unknown, path: readonly (string | number)[] = []): unknown {
+  if (Array.isArray(value)) return value.map((item, at) => ordered(schema, item, [...path, at]));
   if (!isRecord(value)) return value;
-  const order = Object.keys(schema.properties ?? {});
+  const order = fieldsAt(schema, path);
   const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   const rows = Object.entries(value).toSorted(([a], [b]) => rank(a) - rank(b));
-  return Object.fromEntries(rows.map(([name, inner]) => [name, ordered(schema.properties?.[name] ?? {}, inner)]));
+  return Object.fromEntries(rows.map(([name, inner]) => [name, ordered(schema, inner, [...path, name])]));
 }
 
 /** True if import wrote something into this text that somebody has to fill in, and nobody did. */

@@ -183,18 +183,19 @@ const alertFields = [
 ];
 
 function alertSpec(alert: AlertContent, name: string) {
-  const description = alert.description?.replace(mark, '');
-  const { metric, operator, threshold, duration, aggregation = 'mean', queryRange = '10m' } = alert;
+  const { metric, threshold, aggregation = 'mean', queryRange = '10m' } = alert;
   return {
-    ...(alert.name !== name && { name: alert.name }),
-    ...(description !== undefined && description !== '' && { description }),
-    metric,
-    operator: wordOf(operators, operator),
-    ...(threshold !== (thresholds as Readonly<Record<string, number>>)[metric] && { threshold }),
-    ...(duration !== '5m' && { duration }),
-    ...(aggregation !== 'mean' && { aggregation: wordOf(aggregations, aggregation) }),
-    ...(queryRange !== '10m' && { queryRange }),
-    ...(alert.enabled === false && { enabled: false }),
+    ...stated({
+      name: unless(alert.name, name),
+      description: unless(alert.description?.replace(mark, ''), ''),
+      metric,
+      operator: wordOf(operators, alert.operator),
+      threshold: unless(threshold, (thresholds as Readonly<Record<string, number>>)[metric]),
+      duration: unless(alert.duration, '5m'),
+      aggregation: unless(wordOf(aggregations, aggregation), 'Mean'),
+      queryRange: unless(queryRange, '10m'),
+      enabled: alert.enabled === false ? false : undefined,
+    }),
     externalId: alert.alertId,
   } satisfies Partial<Loose<MetricAlertSpec>>;
 }
@@ -224,13 +225,8 @@ type AppContent = NonNullable<AccountContent['apps']>[number];
 function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, name: string): HostedAppSpec {
   const preset = app.dockerPreset ?? record.dockerPreset ?? 'CUSTOM';
   const source = record.useImage === true ? undefined : sourceOf(app, record);
-  return {
-    ...(app.name !== name && { name: app.name }),
-    ...(preset !== 'CUSTOM' && { preset }),
-    ...(record.port !== undefined && { port: record.port }),
-    ...(source !== undefined && { source }),
-    externalId: app.appId,
-  };
+  const fields = { name: unless(app.name, name), preset: unless(preset, 'CUSTOM'), port: record.port, source };
+  return { ...stated(fields), externalId: app.appId };
 }
 
 function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): HostedAppSpec['source'] {
@@ -240,14 +236,20 @@ function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): H
   const hasGit = namespace !== undefined && namespace !== '' && repo !== undefined && repo !== '';
   if (!hasGit && record.isCliDeployment !== true) return undefined;
   const git = hasGit ? { namespace, repo, ...(gitInstallationId && { installationId: gitInstallationId }) } : undefined;
+  const isOwnDockerfile = record.customDockerfileContentInUse !== true && dockerfilePath !== '';
   return {
     ...(git === undefined ? { cliDeployment: true } : { git }),
-    ...(contextDir !== undefined && contextDir !== './' && { contextDir }),
-    ...(builder !== undefined && builder !== 'DOCKER' && { builder }),
-    ...(dockerfilePath &&
-      record.customDockerfileContentInUse !== true &&
-      dockerfilePath !== 'Dockerfile' && { dockerfilePath }),
+    ...stated({
+      contextDir: unless(contextDir, './'),
+      builder: unless(builder, 'DOCKER'),
+      dockerfilePath: isOwnDockerfile ? unless(dockerfilePath, 'Dockerfile') : undefined,
+    }),
   };
+}
+
+/** A value, unless it is the usual one. */
+function unless<Value>(value: Value, usual: Value): Value | undefined {
+  return value === usual ? undefined : value;
 }
 
 type PointContent = NonNullable<AccountContent['contactPoints']>[number];
@@ -323,31 +325,24 @@ function protectionSpec({
 }: ProtectionContent): Omit<ProtectionSpec, 'environmentRef'> {
   const seconds = (milliseconds: number | undefined) =>
     milliseconds === undefined || milliseconds % 1_000 !== 0 ? undefined : milliseconds / 1_000;
-  const given = {
+  const { storageCredentialId: credentialId, mode, sameRegionAcknowledged } = settings ?? {};
+  const named =
+    credentialId === null ? ({ source: 'Platform' } as const) : { source: 'Credential' as const, credentialId };
+  const { envName, appName, createNewApp } = warmDestination ?? plannedDestination ?? {};
+  const isNew = createNewApp === true && appName !== undefined;
+  const target = envName && { environmentName: envName, ...(isNew && { createNewApp, appName }) };
+  return stated({
+    destinationRegion: settings?.destinationRegion,
+    protectionMode:
+      mode === undefined ? undefined : mode.toLowerCase() === 'warm' ? ('Warm' as const) : ('Cold' as const),
+    storage: credentialId === undefined ? undefined : named,
     snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
     validationIntervalSeconds: seconds(settings?.validationIntervalMs),
     rpoTargetSeconds: seconds(settings?.rpoTargetMs),
     rtoTargetSeconds: seconds(settings?.rtoTargetMs),
-  };
-  const names = warmDestination ?? plannedDestination;
-  const storage = settings?.storageCredentialId;
-  const isNew = names?.createNewApp === true;
-  return {
-    ...(settings?.destinationRegion !== undefined && { destinationRegion: settings.destinationRegion }),
-    ...(settings?.mode !== undefined && {
-      protectionMode: settings.mode.toLowerCase() === 'warm' ? ('Warm' as const) : ('Cold' as const),
-    }),
-    ...(storage === null && { storage: { source: 'Platform' as const } }),
-    ...(typeof storage === 'string' && { storage: { source: 'Credential' as const, credentialId: storage } }),
-    ...stated(given),
-    ...(settings?.sameRegionAcknowledged === true && { acknowledgements: ['SameRegion' as const] }),
-    ...(names?.envName !== undefined && {
-      target: {
-        environmentName: names.envName,
-        ...(isNew && names.appName !== undefined && { createNewApp: true, appName: names.appName }),
-      },
-    }),
-  };
+    acknowledgements: sameRegionAcknowledged === true ? ['SameRegion' as const] : undefined,
+    target: target || undefined,
+  });
 }
 
 /** The same without what is undefined. */

@@ -1,7 +1,7 @@
 /** Proves that applying the imported resources sends nothing, object by object. */
 import { group, version } from '../../engine/kind/contract/define.ts';
 import type { AccountReader } from '../account/reader.ts';
-import { flawsOf, pathInWords } from '../definitions/check.ts';
+import { flawsOf, pathInWords } from '../definitions.ts';
 import { documentsIn } from '../documents/load.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';

@@ -5,8 +5,8 @@
  */
 import type { Clock, Entropy } from '../../base/time.ts';
 import { Engine } from '../../engine/engine.ts';
-import { Outage } from '../../kube/unavailable.ts';
 import type { OperatorKey } from '../../engine/kind/planner/compare.ts';
+import { Outage } from '../../kube/unavailable.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
@@ -43,21 +43,8 @@ export interface OperatorOptions {
   readonly workers: number;
 }
 
-export interface Operator {
-  readonly engine: Engine;
-  /** Starts to watch; nothing is acted on before `act`. */
-  watch(): void;
-  /** Resolves when every cache has its first list. */
-  synced(): Promise<void>;
-  /** Starts to work; `holdMs` is how long calls that cannot be repeated wait first. */
-  act(holdMs: number): void;
-  /** Kubernetes went back in time: everything is listed again. */
-  rewound(): void;
-  /** What keeps it from being ready, one sentence each. */
-  complaints(): readonly string[];
-  listeners(): readonly Listener[];
-  stop(): Promise<void>;
-}
+/** An operator that is put together. */
+export type Operator = ReturnType<typeof createOperator>;
 
 /** Namespaces, watched for their labels. */
 export const namespaceResource: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
@@ -70,7 +57,7 @@ export function resourceOf(kind: AnyKind): Resource {
 const materialTies = { Secret: 'secret', ConfigMap: 'configMap' } as const;
 
 /** Puts an operator together. */
-export function createOperator(options: OperatorOptions): Operator {
+export function createOperator(options: OperatorOptions) {
   const { api, clock, entropy, log, namespace } = options;
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
@@ -114,15 +101,7 @@ export function createOperator(options: OperatorOptions): Operator {
     writer,
     material,
     labelsOf: (name) => labels?.get(undefined, name)?.metadata.labels ?? (labels === undefined ? undefined : {}),
-    settings: {
-      horizonMs: options.horizonMs,
-      callMs: options.callMs,
-      pollMs: options.pollMs,
-      workers: options.workers,
-      readOnly: options.readOnly,
-      seesAll: options.selector === undefined,
-      ...(options.powers !== undefined && { powers: options.powers }),
-    },
+    settings: { ...options, seesAll: options.selector === undefined },
     serverDate: () => api.serverDate?.(),
   });
   const reflectors = kinds.map(
@@ -137,23 +116,29 @@ export function createOperator(options: OperatorOptions): Operator {
         onRewind: rewound,
       }),
   );
-  const listeners = [...reflectors, ...material.reflectors, ...(labels === undefined ? [] : [labels])];
+  const own = [...reflectors, ...(labels === undefined ? [] : [labels])];
+  const listeners = [...own, ...material.reflectors];
   return {
     engine,
+    /** Starts to watch; nothing is acted on before `act`. */
     watch: () => {
-      for (const reflector of [...reflectors, ...(labels === undefined ? [] : [labels])]) reflector.start();
+      for (const reflector of own) reflector.start();
       material.start();
     },
+    /** Resolves when every cache has its first list. */
     synced: async () => {
       await Promise.all(listeners.map((listener) => listener.synced));
     },
-    act: (holdMs) => {
+    /** Starts to work; `holdMs` is how long calls that cannot be repeated wait first. */
+    act: (holdMs: number) => {
       if (holdMs > 0) engine.quarantine(holdMs);
       engine.start();
     },
-    rewound,
+    /** Kubernetes went back in time: everything is listed again. */
+    rewound: () => rewound(),
+    /** What keeps it from being ready, one sentence each. */
     complaints: () => complaintsOf(listeners, clock),
-    listeners: () => listeners,
+    listeners: (): readonly Listener[] => listeners,
     stop: async () => {
       await engine.stop();
       await writer.drain(10_000);

@@ -3,13 +3,20 @@ import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import { choice, output, text, wholeNumber, type CommandLine, type Flags, type Settings } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
-import { accountFlags, credentialByFlags, isNamedByFlags, openSnapshotFile, openWith } from '../account/flags.ts';
+import {
+  accountFlags,
+  byFlags,
+  credentialByFlags,
+  isNamedByFlags,
+  openSnapshotFile,
+  openWith,
+} from '../account/flags.ts';
 import { credentialInSpec, operatorNamespaceFlag } from '../account/in-cluster.ts';
 import type { AccountReader } from '../account/reader.ts';
-import { clusterFlags, inClusterIfNamed, listAll, type OpenCluster } from '../cluster/open.ts';
+import { readObjects } from '../cluster/objects.ts';
+import { clusterFlags, inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { loadDocuments } from '../documents/load.ts';
 import { command, type Called, type Trouble } from '../frame.ts';
-import { resourceOf } from '../operator/operator.ts';
 import { paintFor } from '../output/colour.ts';
 import { exitCodes } from '../output/exit-codes.ts';
 import { asData } from '../output/print.ts';
@@ -114,18 +121,15 @@ async function liveActors(
   { api }: OpenCluster,
   namespaces: ReadonlySet<string>,
 ): Promise<{ readonly actors: readonly Actor[]; readonly problems: readonly string[] }> {
-  const actors: Actor[] = [];
-  const problems: string[] = [];
-  for (const kind of kinds) {
-    const places = kind.scope === 'Cluster' ? [undefined] : [...namespaces].filter((one) => one !== '').toSorted();
-    for (const namespace of places) {
-      const list = await listAll(api, resourceOf(kind), namespace);
-      if ('problem' in list)
-        problems.push(`the cluster: ${list.problem}${namespace === undefined ? '' : ` in ${namespace}`}`);
-      else actors.push(...list.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(liveActor));
-    }
-  }
-  return { actors, problems };
+  const ofScope = (scope: string) => kinds.filter((kind) => kind.scope === scope);
+  const reads = [await readObjects(api, undefined, ofScope('Cluster'))];
+  for (const namespace of [...namespaces].filter((one) => one !== '').toSorted())
+    reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
+  const objects = reads.flatMap((read) => read.objects);
+  return {
+    actors: objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(liveActor),
+    problems: reads.flatMap((read) => read.problems.map((problem) => `the cluster: ${problem}`)),
+  };
 }
 
 /** Opens the accounts that the documents are about: by the flags, from a snapshot, or with the cluster's own credentials. */
@@ -134,26 +138,22 @@ async function openReaders(
   cluster: OpenCluster | undefined,
   actors: readonly Actor[],
 ): Promise<{ readonly readers: readonly AccountReader[] } | Trouble> {
+  const { snapshot, operatorNamespace } = settings;
   const inDocuments = actors.filter(({ kind }) => kind.endsWith('HostingAccount'));
   const ids = [...new Set(inDocuments.map(({ spec }) => String(spec['externalId'])))];
   const accountId = settings.accountId ?? (ids.length === 1 ? ids[0] : undefined);
-  if (settings.snapshot !== undefined) {
-    const reader = await openSnapshotFile(settings.snapshot, accountId);
+  if (snapshot !== undefined || isNamedByFlags(settings)) {
+    const reader =
+      snapshot === undefined
+        ? openWith(await credentialByFlags({ ...settings, accountId }), settings)
+        : await openSnapshotFile(snapshot, accountId);
     return 'trouble' in reader ? reader : { readers: [reader] };
   }
-  if (isNamedByFlags(settings)) {
-    const credential = await credentialByFlags({ ...settings, accountId });
-    const reader = 'trouble' in credential ? credential : openWith(credential, settings);
-    return 'trouble' in reader ? reader : { readers: [reader] };
-  }
-  if (cluster === undefined) {
-    const trouble = 'name the account with --base-url, --token-file and --account-id, or give --snapshot or --context';
-    return { trouble, isUsage: true };
-  }
+  if (cluster === undefined)
+    return { trouble: `name the account with ${byFlags}, or give --snapshot or --context`, isUsage: true };
   const readers: AccountReader[] = [];
   for (const { kind, namespace, name, spec } of inDocuments) {
     if (readers.some((reader) => reader.accountId === spec['externalId'])) continue;
-    const { operatorNamespace } = settings;
     const credential = await credentialInSpec(cluster.api, { kind, namespace, operatorNamespace }, spec);
     if ('trouble' in credential) return { trouble: `${kind}/${name}: ${credential.trouble}` };
     const reader = openWith(credential, settings);

@@ -81,27 +81,28 @@ export function findingAsText({ code, message, kind, name, file, line }: Plan['f
   return `x ${place}${of}${message} [${code}]`;
 }
 
-const words: Readonly<Record<PlanAction, readonly [string, string]>> = {
-  create: ['create', 'creates'],
-  change: ['change', 'changes'],
-  access: ['access change', 'access changes'],
-  deploy: ['deploy', 'deploys'],
-  request: ['request', 'requests'],
-  delete: ['delete', 'deletes'],
-  unknown: ['unknown', 'unknown'],
-};
+const counted: readonly (readonly [PlanAction, string])[] = [
+  ['create', 'create'],
+  ['change', 'change'],
+  ['access', 'access change'],
+  ['deploy', 'deploy'],
+  ['request', 'request'],
+  ['delete', 'delete'],
+];
 
 /** `1 create, 2 changes`; what there is none of is left out. */
-export function countsInWords(plan: Plan): string {
-  const parts = (Object.entries(words) as [PlanAction, readonly [string, string]][]).flatMap(
-    ([action, [one, many]]) => {
-      const count = plan.counts[action] ?? 0;
-      return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
-    },
-  );
-  const findings =
-    plan.findings.length === 0 ? [] : [`${plan.findings.length} finding${plan.findings.length === 1 ? '' : 's'}`];
-  return [...parts, ...findings].join(', ') || 'No changes';
+export function countsInWords({ counts, findings }: Plan): string {
+  const { unknown = 0 } = counts;
+  const parts = [
+    ...counted.map(([action, word]) => plural(counts[action] ?? 0, word)),
+    `${unknown} unknown`,
+    plural(findings.length, 'finding'),
+  ];
+  return parts.filter((part) => !part.startsWith('0 ')).join(', ') || 'No changes';
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
 /** The last line: what there is to do, what was read, when, and how long it takes. */
@@ -113,10 +114,8 @@ export function summaryOf(plan: Plan): string {
     .at(-1);
   const when = at === undefined ? '' : `, ${at}Z`;
   const { total, seconds, requestsPerSecond } = plan.calls;
-  const time =
-    total === 0
-      ? ''
-      : ` ${total} call${total === 1 ? '' : 's'}, at least ${seconds} s at ${requestsPerSecond} requests/s.`;
+  const pace = `at least ${seconds} s at ${requestsPerSecond} requests/s`;
+  const time = total === 0 ? '' : ` ${plural(total, 'call')}, ${pace}.`;
   const warning = plan.complete ? '' : ' INCOMPLETE: there may be more to do than this.';
   return `${countsInWords(plan)}. ${answered} of ${asked} lists read${when}.${time}${warning}`;
 }

@@ -5,7 +5,7 @@ import { keyOf, partsOfKey } from '../../engine/objects/stored.ts';
 import type { KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { accountKeyOf } from '../cluster/objects.ts';
-import { flawsOf, pathInWords } from '../definitions/check.ts';
+import { flawsOf, pathInWords } from '../definitions.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
 

@@ -35,10 +35,11 @@ type ByKey = ReadonlyMap<string, KubeObject>;
 /** The chains of causes of these objects. */
 export function storiesOf(objects: readonly KubeObject[], all: readonly KubeObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [keyOfObject(object), object]));
-  const causes = new Map(all.map((object) => [keyOfObject(object), causeOf(object, byKey)]));
   const waiting = new Map<string, number>();
-  for (const [key, cause] of causes)
-    if (cause !== undefined && cause !== key) waiting.set(cause, (waiting.get(cause) ?? 0) + 1);
+  for (const object of all) {
+    const cause = chainOf(object, byKey).at(-1)?.key;
+    if (cause !== undefined && cause !== keyOfObject(object)) waiting.set(cause, (waiting.get(cause) ?? 0) + 1);
+  }
   return objects.map((object) => {
     const chain = chainOf(object, byKey);
     const last = chain.at(-1);
@@ -54,10 +55,6 @@ export function storiesOf(objects: readonly KubeObject[], all: readonly KubeObje
       pages: told?.pages ?? [],
     };
   });
-}
-
-function causeOf(object: KubeObject, byKey: ByKey): string | undefined {
-  return chainOf(object, byKey).at(-1)?.key;
 }
 
 function chainOf(object: KubeObject, byKey: ByKey): readonly Step[] {

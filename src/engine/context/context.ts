@@ -130,7 +130,8 @@ export class ReconcileContext implements ReadableContext {
    */
   async write(wouldDo?: string, showing?: Showing): Promise<boolean> {
     const { kind } = this.stored;
-    const render = (object: KubeObject) => this.#render(object, this.status, showing, wouldDo);
+    const render = (object: KubeObject) =>
+      this.#render(object, this.status, listsOf(showing ?? object.status), wouldDo);
     const status = render(this.object);
     if (sameJson(status, this.object.status)) {
       this.hasUnwritten = false;
@@ -169,8 +170,8 @@ export class ReconcileContext implements ReadableContext {
     return this.#render(newest, learned);
   }
 
-  /** Renders a status; without a read of the object its lists stay as they are. */
-  #render(object: KubeObject, status: StoredStatus, lists: StatusLists = keptLists(object), wouldDo?: string): object {
+  /** Renders a status; its lists stay as they are when none are given. */
+  #render(object: KubeObject, status: StoredStatus, lists = listsOf(object.status), wouldDo?: string): object {
     const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
     return renderStatus(
       this.stored.kind,
@@ -227,7 +228,7 @@ export class ReconcileContext implements ReadableContext {
     const conditions = conclude({
       verdict,
       own: completed(merged(verdict.conditions ?? [], shown), kind, verdict),
-      drifted: (seen ?? keptLists(this.object)).drift.map((row) => row.field),
+      drifted: listsOf(seen ?? this.object.status).drift.map((row) => row.field),
       wouldDo: plan,
       generation: this.object.metadata.generation ?? 0,
       previous,
@@ -331,8 +332,8 @@ function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }
 
-/** The current lists of status, for a write without a read of the object. */
-function keptLists({ status }: KubeObject): StatusLists {
-  const { drift = [], unverified = [], leftover = [] } = (status ?? {}) as Partial<StatusLists>;
+/** The lists that a kind shows, or the current ones of status for a write without a read of the object. */
+function listsOf(shown: unknown): StatusLists {
+  const { drift = [], unverified = [], leftover = [] } = (shown ?? {}) as Partial<StatusLists>;
   return { drift, unverified, leftover };
 }

@@ -376,7 +376,7 @@ function flat(status: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** The lists of a status that are about the object as it was seen last. */
-export type StatusLists = Pick<Showing, 'drift' | 'unverified' | 'leftover'>;
+export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'leftover'>>;
 
 const mostCuts = 20;
 

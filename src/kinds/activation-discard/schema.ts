@@ -34,16 +34,11 @@ export const identity = {
   kind: 'ActivationDiscard',
   plural: 'activationdiscards',
   shortNames: ['adiscard'],
-  scope: 'Namespaced',
+  ...recovery.request,
   summary: 'The end of an activation that is not live yet, with removal of what it recovered.',
-  life: 'request',
   spec: ActivationDiscardSpec,
   facts: ActivationDiscardFacts,
   idWord: 'operationId',
-  holds: false,
-  columns: [
-    { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    ...recovery.stageColumns('The stage of the request, in the words of the service.'),
-  ],
+  columns: recovery.requestColumns,
   selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

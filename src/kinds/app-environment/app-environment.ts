@@ -205,7 +205,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
   const leftover = leftoverOf(pass);
   if (item === undefined) {
     const unseen = memory.id !== undefined && seen === undefined;
-    return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover };
+    return { unseen, facts: memory.facts, conditions: [], leftover };
   }
   // A list from before our call shows the old state.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);

@@ -7,7 +7,7 @@
  *
  * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
-import type { Json, JsonObject } from '../../base/json.ts';
+import { definedIn, stated, type Json, type JsonObject } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import {
   isNo,
@@ -17,7 +17,7 @@ import {
   type Step,
   type Verdict,
 } from '../../engine/kind/contract/step.ts';
-import { takingOver, readOf } from '../../engine/kind/planner/observe.ts';
+import { readOf, takingOver } from '../../engine/kind/planner/observe.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
   deployedContentIdOf,
@@ -148,11 +148,10 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
   }
   if (deploy?.build !== undefined) {
     const { revision, forceNewBuild, rebuild, fromContentId } = deploy.build;
+    const isRebuild = rebuild === true || fromContentId !== undefined ? true : undefined;
     const request = postAppEnvBuild({
       appEnvId,
-      ...(forceNewBuild !== undefined && { forceNewBuild }),
-      ...((rebuild === true || fromContentId !== undefined) && { isRebuild: true }),
-      ...(fromContentId !== undefined && { fromContentId }),
+      ...definedIn({ forceNewBuild, isRebuild, fromContentId }),
       ...startupFields(pass),
     });
     return { operation: 'build', words: `build revision ${revision}`, request, ...common };
@@ -187,13 +186,11 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
 }
 
 /** The facts after a roll-back to whatever ran before. */
-function rolledBack(pass: EnvironmentPass, { body, atMs, attempt }: Done): AppEnvironmentFacts {
-  const info = rollbackInfoOf(body);
-  const { contentId } = info ?? {};
+function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
+  const { contentId, fromVersion, toVersion } = rollbackInfoOf(how.body) ?? {};
   const before = pass.memory.facts.history?.find((entry) => contentId !== undefined && entry.contentId === contentId);
-  const entry = { revision: before?.revision ?? contentId, contentId, sentTime: isoSeconds(atMs), outcome: 'Updating' };
-  const rollback = { fromVersion: info?.fromVersion, toVersion: info?.toVersion, besideSpec: true };
-  return recorded(pass, entry, attempt, { rollback });
+  const entry = { revision: before?.revision ?? contentId, contentId, outcome: 'Updating' };
+  return recorded(pass, how, entry, { fromVersion, toVersion, besideSpec: true });
 }
 
 /** True if the annotation has a token that was not handled yet. */
@@ -217,11 +214,8 @@ function openToken(pass: EnvironmentPass, asked: AskedCall): string | undefined 
 
 /** A deployment of what the spec says takes the place of what annotations ask for. */
 function handled(pass: EnvironmentPass): AppEnvironmentFacts {
-  const [redeploy, rollBack] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
-  return {
-    ...(redeploy !== undefined && { lastHandledRedeployAt: redeploy }),
-    ...(rollBack !== undefined && { lastHandledRollBackAt: rollBack }),
-  };
+  const [lastHandledRedeployAt, lastHandledRollBackAt] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
+  return definedIn({ lastHandledRedeployAt, lastHandledRollBackAt });
 }
 
 /** The variables and settings that were not sent yet. */
@@ -261,21 +255,17 @@ function saysFailed(body: unknown): boolean {
 
 function deployed(pass: EnvironmentPass, how: Done): Partial<Memory<AppEnvironmentFacts>> {
   const { spec } = pass;
-  const { body, atMs, attempt } = how;
-  const rollback = body === undefined ? undefined : rollbackInfoOf(body);
-  const shown = body === undefined ? undefined : deployedContentIdOf(body);
-  const failed = saysFailed(body);
+  const { contentId: target, ...versions } = rollbackInfoOf(how.body) ?? {};
+  const failed = saysFailed(how.body);
   const entry = {
     revision: revisionOf(spec),
-    contentId: shown ?? rollback?.contentId ?? (failed ? undefined : spec.deploy?.rollbackContentId),
-    sentTime: isoSeconds(atMs),
+    contentId: deployedContentIdOf(how.body) ?? target ?? (failed ? undefined : spec.deploy?.rollbackContentId),
     outcome: failed ? 'Failed' : 'Updating',
   };
-  const versions = rollback && { rollback: { fromVersion: rollback.fromVersion, toVersion: rollback.toVersion } };
   return {
     applied: failed ? appliedInVain(pass) : appliedBy(pass),
     facts: {
-      ...recorded(pass, entry, attempt, versions),
+      ...recorded(pass, how, entry, stated(versions)),
       ...(!failed && took(pass, how, isFromApp(spec))),
       ...handled(pass),
     },
@@ -304,31 +294,24 @@ export function started(pass: EnvironmentPass, body: unknown): Partial<Memory<Ap
 function givenUp(
   pass: EnvironmentPass,
   { operation }: DeploymentAction,
-  { atMs, attempt }: Pick<Done, 'atMs' | 'attempt'>,
+  how: Done,
 ): Partial<Memory<AppEnvironmentFacts>> {
   if (operation === 'redeploy' || operation === 'rollBack') {
     return { applied: appliedWithoutAsked(pass, operation, tokenOf(pass, operation) ?? '', 'InDoubt') };
   }
-  const entry = {
-    revision: revisionOf(pass.spec),
-    contentId: undefined,
-    sentTime: isoSeconds(atMs),
-    outcome: 'InDoubt',
-  };
-  return {
-    applied: appliedInVain(pass),
-    facts: { ...recorded(pass, entry, attempt, undefined), ...handled(pass) },
-  };
+  const entry = { revision: revisionOf(pass.spec), contentId: undefined, outcome: 'InDoubt' };
+  return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
 
 /** A deployment as status shows it. */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
-  entry: NonNullable<AppEnvironmentFacts['history']>[number],
-  attempt: number,
-  versions: Pick<NonNullable<AppEnvironmentFacts['deploy']>, 'rollback'> | undefined,
+  { atMs, attempt }: Done,
+  { revision, contentId, outcome }: NonNullable<AppEnvironmentFacts['history']>[number],
+  rollback?: NonNullable<AppEnvironmentFacts['deploy']>['rollback'],
 ): AppEnvironmentFacts {
-  const deploy = { ...entry, ...(attempt > 1 && { repeatedAfterDoubt: attempt - 1 }), ...versions };
+  const entry = { revision, contentId, sentTime: isoSeconds(atMs), outcome };
+  const deploy = { ...entry, repeatedAfterDoubt: attempt > 1 ? attempt - 1 : undefined, rollback };
   return { ...facts, deploy, history: [entry, ...(facts.history ?? [])].slice(0, most) };
 }
 
@@ -355,7 +338,7 @@ function send(
   pass: EnvironmentPass,
   item: AppEnvItem,
   action: DeploymentAction,
-  { atMs, attempt }: Pick<Done, 'atMs' | 'attempt'>,
+  { atMs, attempt }: Done,
 ): Step<AppEnvironmentFacts> {
   const { operation, words, request, digest, done, carries } = action;
   const list = listOf(pass);

@@ -5,8 +5,8 @@
  * under its place in the spec. Guarantees: a fingerprint stands for what the service holds. A value that was adopted
  * without sending it has a mark of its own. A field of a call in doubt counts as unknown.
  */
-import type { Json } from '../../base/json.ts';
-import { stateOfHidden, begun, doubted, notDone, definedOf } from '../../engine/kind/planner/compare.ts';
+import { definedIn, type Json } from '../../base/json.ts';
+import { begun, definedOf, doubted, notDone, stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn } from '../../engine/kind/schema/schema.ts';
 import type { StartupConfig } from '../../hosting/requests.ts';
@@ -57,13 +57,7 @@ export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
 
 /** The declared override, as a body takes it. */
 export function startupOf(startup: NonNullable<AppEnvironmentSpec['startupConfig']>): StartupConfig {
-  const { command, args, shell, workingDir } = startup;
-  return {
-    ...(command !== undefined && { command }),
-    ...(args !== undefined && { args }),
-    ...(shell !== undefined && { shell }),
-    ...(workingDir !== undefined && { workingDir }),
-  };
+  return definedIn(startup);
 }
 
 function isPart(field: string): boolean {

@@ -21,8 +21,8 @@ import {
   shown,
   text,
   time,
-  valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
+import { namedValue } from '../shared/schema.ts';
 
 const Deploy = atMostOne(
   fields('What to deploy; at most one of image, build and rollbackContentId.', {
@@ -46,12 +46,9 @@ const Deploy = atMostOne(
   ['image', 'build', 'rollbackContentId'],
 );
 
-const Variable = exactlyOne(
-  fields('A variable.', {
-    name: text('Its name.', { min: 1, max: 256, pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$' }),
-    ...valueOrSource(),
-  }),
-  ['value', 'valueFrom'],
+const Variable = namedValue(
+  'A variable.',
+  text('Its name.', { min: 1, max: 256, pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$' }),
 );
 
 const seconds = (description: string) => integer(`${description}, in seconds.`, { min: 0, max: 1_000_000 }).optional();

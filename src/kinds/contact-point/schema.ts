@@ -1,19 +1,8 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import {
-  adoption,
-  drift,
-  externalId,
-  lifecycle,
-  managementPolicy,
-  onDelete,
-  onMissing,
-  specInAccount,
-} from '../../engine/kind/schema/parts.ts';
+import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   exactlyOne,
-  withRule,
-  withTransition,
   facts,
   fields,
   flag,
@@ -24,7 +13,10 @@ import {
   setOf,
   shown,
   text,
+  withRule,
+  withTransition,
 } from '../../engine/kind/schema/schema.ts';
+import { objectLifecycle } from '../shared/schema.ts';
 
 /** The ways to deliver; a contact point has exactly one. */
 export const ways = ['email', 'webhook', 'chatA', 'chatB', 'chatC', 'incident'] as const;
@@ -74,16 +66,10 @@ const Fields = specInAccount(
       'Reads the settings back with their secrets and compares them; the token needs the Secrets Access role. Default: false.',
     ).optional(),
     externalId: externalId('a contact point', 'contactPointId'),
-    lifecycle: lifecycle({
-      managementPolicy,
-      adoption,
-      drift,
-      onDelete: onDelete(
-        ['Delete', 'Retain'],
-        'Default: Delete when this resource created it, Retain when it was adopted.',
-      ),
-      onMissing: onMissing('Recreate'),
-    }),
+    lifecycle: objectLifecycle(
+      'Recreate',
+      'Default: Delete when this resource created it, Retain when it was adopted.',
+    ),
   },
 );
 

@@ -16,7 +16,7 @@ import {
   type ConfigurationItem,
   type Protection,
 } from '../../hosting/requests.ts';
-import { activationUnderWay, nameOf } from '../recovery/configurations.ts';
+import { activationUnderWay, isOf, nameOf } from '../recovery/configurations.ts';
 import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
@@ -46,16 +46,11 @@ export function referredTo(pass: ProtectionPass): string | undefined {
   return idOf('AppEnvironment', pass.spec.environmentRef, pass);
 }
 
-/**
- * The configuration of the environment, found by its source id, or where that is not shown by the id in the list of
- * sources.
- */
+/** The configuration of the environment. */
 export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
   const appEnvId = environmentOf(pass);
-  const bySource = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item?.configurationId;
-  return [...snapshot.items.values()].find((item) =>
-    item.sourceAppEnvId === undefined ? item.configurationId === bySource : item.sourceAppEnvId === appEnvId,
-  );
+  const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
+  return [...snapshot.items.values()].find(isOf(appEnvId, source));
 }
 
 /** The memory after a configuration is bound; what was known of an earlier one that went is dropped. */

@@ -11,8 +11,8 @@ import {
   environmentOf,
   ofEnvironment,
   referredTo,
-  resetAhead,
   resendMs,
+  resetAhead,
   resolve,
   underway,
   type Configurations,
@@ -175,29 +175,19 @@ function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationIt
   );
 }
 
-/** The time after which to look again although no read has changed. */
+/** The time after which to look again although no read has changed: also when the last read becomes too old. */
 function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
-  const again = pointsAgainMs(pass, configuration);
-  return again === undefined ? untilOld(pass) : { retryInMs: again, ...untilOld(pass) };
+  const { dueInMs = -1 } = failing(pass) ?? {};
+  const retryInMs = dueInMs < 0 ? pointsAgainMs(pass, configuration) : dueInMs + 1;
+  return retryInMs === undefined ? {} : { retryInMs };
 }
 
-/** The greatest age of a read that still counts while reads fail. */
-function oldestMs({ account }: ProtectionPass): number {
-  return Math.max(300_000, 3 * account.pollMs);
-}
-
-/** When to look again while reads fail: as soon as the last one becomes too old. */
-function untilOld(pass: ProtectionPass): { readonly retryInMs?: number } {
-  const read = drConfigurationsOf(pass.account.accountId);
-  const dueIn = (pass.view.all(read)?.begunAt ?? 0) + oldestMs(pass) - pass.monotonicMs;
-  return pass.view.problem(read) === undefined || dueIn < 0 ? {} : { retryInMs: dueIn + 1 };
-}
-
-/** The failure that makes the last read too old to count; undefined while it counts. */
-function unreadOf(pass: ProtectionPass): string | undefined {
-  const read = drConfigurationsOf(pass.account.accountId);
-  const isOld = pass.monotonicMs - (pass.view.all(read)?.begunAt ?? 0) >= oldestMs(pass);
-  return isOld ? pass.view.problem(read)?.message : undefined;
+/** While reads fail: why, and in how long the last one is too old to count. */
+function failing({ view, account, monotonicMs }: ProtectionPass) {
+  const read = drConfigurationsOf(account.accountId);
+  const oldestMs = Math.max(300_000, 3 * account.pollMs);
+  const problem = view.problem(read);
+  return problem && { why: problem.message, dueInMs: (view.all(read)?.begunAt ?? 0) + oldestMs - monotonicMs };
 }
 
 function correct(
@@ -231,7 +221,7 @@ function show(pass: ProtectionPass) {
     ...known,
     ...(source !== undefined && { environmentId, source: sourceFacts(source) }),
   };
-  const nothing = { facts, conditions: [], drift: [], unverified: [], leftover: [] };
+  const nothing = { facts, conditions: [] };
   if (id === undefined) {
     const snapshot = pass.view.all(drConfigurationsOf(accountId));
     const isThere = snapshot === undefined || environmentId === '' || ofEnvironment(pass, snapshot) !== undefined;
@@ -242,14 +232,15 @@ function show(pass: ProtectionPass) {
   const configuration = seen.item;
   if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };
   const points = pass.view.all(drPointsOf(accountId, id));
-  const shown: Shown = { environmentId, configuration, source, points, unread: unreadOf(pass) };
+  const failure = failing(pass);
+  const unread = failure !== undefined && failure.dueInMs <= 0 ? failure.why : undefined;
+  const shown: Shown = { environmentId, configuration, source, points, unread };
   const difference = differenceOf(pass, configuration);
   return {
     facts: atLeast(pass, protectionFacts(pass, shown)),
     conditions: protectionConditions(shown),
     drift: difference.drift,
     unverified: Object.keys(difference.prints).toSorted(),
-    leftover: [],
   };
 }
 

@@ -8,7 +8,7 @@
  */
 import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';
-import { readOf, missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';
@@ -26,13 +26,7 @@ export function historyOf({
   goneTime,
   wipedBy,
 }: DisasterProtectionFacts): DisasterProtectionFacts {
-  return {
-    ...(environmentId !== undefined && { environmentId }),
-    ...(enrollment !== undefined && { enrollment }),
-    ...(operations !== undefined && { operations }),
-    ...(goneTime !== undefined && { goneTime }),
-    ...(wipedBy !== undefined && { wipedBy }),
-  };
+  return { environmentId, enrollment, operations, goneTime, wipedBy };
 }
 
 /**
@@ -54,7 +48,7 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
   const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
-  const remember = { facts: { ...facts, ...(wipedBy !== undefined && { wipedBy }) } };
+  const remember = { facts: { ...facts, wipedBy } };
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
@@ -71,8 +65,7 @@ export function unproved(
   const unsure = blind === undefined ? unseen(pass, snapshot, id, wipedBy) : unseenBlind(pass, snapshot, id, blind);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
-  const known = { ...historyOf(facts), goneTime, ...(wipedBy !== undefined && { wipedBy }) };
-  return { is: 'again', remember: { facts: known } };
+  return { is: 'again', remember: { facts: { ...historyOf(facts), goneTime, wipedBy: wipedBy ?? facts.wipedBy } } };
 }
 
 /** The DisasterReset that wiped a configuration, if one exists and says so. */

@@ -4,7 +4,7 @@ import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { ConfigurationItem, Resetting, SourceItem } from '../../hosting/requests.ts';
 import { never, notYet, type Fence } from '../recovery/approval.ts';
-import { movedOn, provenGone } from '../recovery/configurations.ts';
+import { isOf, movedOn, provenGone } from '../recovery/configurations.ts';
 import { idOf } from '../shared/references.ts';
 import type { DisasterResetFacts, DisasterResetSpec } from './schema.ts';
 
@@ -54,11 +54,7 @@ function reached(pass: ResetPass, { snapshot, sources }: ResetSubject): readonly
   const all = [...snapshot.items.values()];
   if (pass.spec.scope === 'Account') return all;
   const appEnvId = environmentOf(pass);
-  const bySource = sources.get(appEnvId)?.configurationId;
-  return all.filter(
-    (item) =>
-      item.sourceAppEnvId === appEnvId || (item.sourceAppEnvId === undefined && item.configurationId === bySource),
-  );
+  return all.filter(isOf(appEnvId, sources.get(appEnvId)));
 }
 
 /** The stage of a reset that the service began and did not finish. */

@@ -29,7 +29,7 @@ const bodyNames: Readonly<Record<string, string>> = {
 };
 
 /** Fields that only POST /app takes, by their place in the spec. */
-const creationWords: Readonly<Record<string, string>> = {
+export const creationWords: Readonly<Record<string, string>> = {
   dockerPresetVersion: 'atCreation.presetVersion',
   gitNamespace: 'source.git.namespace',
   gitRepo: 'source.git.repo',

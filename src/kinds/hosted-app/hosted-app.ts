@@ -22,6 +22,7 @@ import { environmentIds, isDeployedByEnvironment, type AppPass } from './environ
 import {
   afterCreation,
   bodyOf,
+  creationWords,
   desired,
   fixed,
   goesAlong,
@@ -82,14 +83,9 @@ function typeOf(pass: AppPass): string {
 }
 
 /** Fields that only creation takes and that the service never shows. */
-function creationOnly({ atCreation: given }: HostedAppSpec): readonly string[] {
-  const { presetVersion, database = {} } = given ?? {};
-  const { settings = {}, ...size } = database;
-  return [
-    ...(presetVersion === undefined ? [] : ['atCreation.presetVersion']),
-    ...Object.keys(definedOf(size)).map((field) => `atCreation.database.${field}`),
-    ...(Object.keys(settings).length > 0 ? ['atCreation.database.settings'] : []),
-  ];
+function creationOnly(spec: HostedAppSpec): readonly string[] {
+  const fields = Object.keys(definedOf(atCreation(spec))).map((name) => creationWords[name] ?? name);
+  return fields.filter((field) => field.startsWith('atCreation.'));
 }
 
 /** The fields that only the creation request takes. */

@@ -1,25 +1,13 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import {
-  adoption,
-  drift,
-  externalId,
-  lifecycle,
-  managementPolicy,
-  onDelete,
-  onMissing,
-  specInAccount,
-} from '../../engine/kind/schema/parts.ts';
+import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   atMostOne,
-  exactlyOne,
-  immutableFields,
-  withRule,
-  withTransition,
   facts,
   fields,
   flag,
   givenText,
+  immutableFields,
   integer,
   listByKey,
   listOf,
@@ -29,9 +17,11 @@ import {
   shown,
   text,
   time,
-  valueOrSource,
+  withRule,
+  withTransition,
 } from '../../engine/kind/schema/schema.ts';
 import { databasePresets } from '../shared/presets.ts';
+import { namedValue, objectLifecycle } from '../shared/schema.ts';
 
 /** Presets that the interface names and that are not databases. */
 const appPresets = [
@@ -106,13 +96,7 @@ const HealthCheck = fields('How the service checks that the app answers.', {
   }).optional(),
   headers: listByKey(
     'Headers to send along (interface: healthCheckHeaders).',
-    exactlyOne(
-      fields('A header.', {
-        name: text('Its name.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
-        ...valueOrSource(),
-      }),
-      ['value', 'valueFrom'],
-    ),
+    namedValue('A header.', text('Its name.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" })),
     ['name'],
     { max: 50 },
   ).optional(),
@@ -180,13 +164,7 @@ const Fields = specInAccount('What runs, and how it is built.', {
     'Whether changes deploy to all environments at once. Otherwise they stay pending in each environment until its next deployment. Default: false.',
   ).optional(),
   externalId: externalId('an app', 'appId'),
-  lifecycle: lifecycle({
-    managementPolicy,
-    adoption,
-    drift,
-    onDelete: onDelete(['Delete', 'Retain'], 'Delete removes the app with all its environments. Default: Retain.'),
-    onMissing: onMissing('Stall'),
-  }),
+  lifecycle: objectLifecycle('Stall', 'Delete removes the app with all its environments. Default: Retain.'),
 });
 
 type Fields = z.output<typeof Fields>;

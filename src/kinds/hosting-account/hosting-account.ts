@@ -4,7 +4,7 @@ import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { OwnCondition, Showing, Step, Verdict } from '../../engine/kind/contract/step.ts';
-import type { Read } from '../../engine/ports.ts';
+import type { Read, ReadProblem } from '../../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import { about } from '../shared/condition.ts';
 import { catalogOf } from './catalog.ts';
@@ -40,23 +40,19 @@ function troubleOf(pass: AccountPass, apps: Read): Verdict<HostingAccountFacts> 
   const problem = pass.view.problem(apps);
   if (problem === undefined) return undefined;
   const message = `reading the apps of account ${pass.account.accountId}: ${problem.message}`;
-  switch (problem.why) {
-    case 'unauthorized':
-      return { is: 'stall', reason: 'Unauthorized', message };
-    case 'forbidden':
-      return { is: 'stall', reason: 'Forbidden', message };
-    case 'hostNotAllowed':
-      return { is: 'stall', reason: 'HostNotAllowed', message };
-    case 'refused':
-      return { is: 'stall', reason: 'Rejected', message };
-    case 'malformed':
-      return { is: 'wait', reason: 'UnexpectedResponse', message };
-    case 'unreachable':
-      return { is: 'wait', reason: 'ServiceUnavailable', message };
-    case 'throttled':
-      return pass.view.all(apps) === undefined ? { is: 'wait', reason: 'Throttled', message } : undefined;
-  }
+  const isOnlySlow = problem.why === 'throttled' && pass.view.all(apps) !== undefined;
+  return isOnlySlow ? undefined : { ...troubles[problem.why], message };
 }
+
+const troubles = {
+  unauthorized: { is: 'stall', reason: 'Unauthorized' },
+  forbidden: { is: 'stall', reason: 'Forbidden' },
+  hostNotAllowed: { is: 'stall', reason: 'HostNotAllowed' },
+  refused: { is: 'stall', reason: 'Rejected' },
+  malformed: { is: 'wait', reason: 'UnexpectedResponse' },
+  unreachable: { is: 'wait', reason: 'ServiceUnavailable' },
+  throttled: { is: 'wait', reason: 'Throttled' },
+} as const satisfies Readonly<Record<ReadProblem['why'], object>>;
 
 /** The condition `Throttled`: whether the service holds back requests, until when, and how many resources wait for that. */
 function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
@@ -135,9 +131,6 @@ export const accountDecisions = {
   show: (pass: AccountPass): Showing<HostingAccountFacts> => ({
     facts: accountFacts(pass),
     conditions: [throttled(pass), tokenLimited(pass)],
-    drift: [],
-    unverified: [],
-    leftover: [],
   }),
 };
 

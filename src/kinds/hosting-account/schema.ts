@@ -49,13 +49,17 @@ export function accountFields(where: string, adoption: 'ById' | 'Never') {
   };
 }
 
-const version = text('A version.', { max: 128 });
-
-const AppPreset = shown('A preset for apps, functions and jobs.', {
+const presetFields = {
   name: text('The name to use in spec.preset of a HostedApp.', { max: 128 }),
   label: text('What the service calls it.', { max: 256 }).optional(),
-  versions: listOf('The values for spec.atCreation.presetVersion.', version, { max: 100 }).optional(),
+  versions: listOf('The values for spec.atCreation.presetVersion.', text('A version.', { max: 128 }), {
+    max: 100,
+  }).optional(),
   defaultVersion: text('The version used when none is named.', { max: 128 }).optional(),
+};
+
+const AppPreset = shown('A preset for apps, functions and jobs.', {
+  ...presetFields,
   isCustom: flag('Whether it builds from a Dockerfile of yours.').optional(),
   isFunction: flag('Whether it makes a function.').optional(),
   isJob: flag('Whether it makes a job.').optional(),
@@ -63,10 +67,7 @@ const AppPreset = shown('A preset for apps, functions and jobs.', {
 });
 
 const DatabasePreset = shown('A preset for databases and services.', {
-  name: text('The name to use in spec.preset of a HostedApp.', { max: 128 }),
-  label: text('What the service calls it.', { max: 256 }).optional(),
-  versions: listOf('The values for spec.atCreation.presetVersion.', version, { max: 100 }).optional(),
-  defaultVersion: text('The version used when none is named.', { max: 128 }).optional(),
+  ...presetFields,
   protocols: listOf('The protocols of its connections.', text('A protocol.', { max: 64 }), { max: 20 }).optional(),
   maxDisk: integer('The largest disk.', { min: 0, max: 2_000_000_000 }).optional(),
   maxContainers: integer('The most replicas.', { min: 0, max: 1_000_000 }).optional(),

@@ -101,7 +101,7 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
   const allowed = memory.id === spec.externalId ? allowedOf(pass) : undefined;
   if (allowed === undefined) {
     const unseen = memory.id === spec.externalId && pass.view.one(readAccess(pass), spec.externalId) === undefined;
-    return { unseen, facts: memory.facts, conditions: [], drift: [], unverified: [], leftover: [] };
+    return { unseen, facts: memory.facts, conditions: [] };
   }
   const { ids } = wantedOf(pass);
   const isRestricted = spec.access === 'Restricted';
@@ -120,8 +120,6 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
     },
     conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
     drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],
-    unverified: [],
-    leftover: [],
     notices: noticesOf(pass, kept),
   };
 }

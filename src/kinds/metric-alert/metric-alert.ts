@@ -1,6 +1,5 @@
 import { notGranted } from '../../engine/kind/planner/create.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type Fields, type Named, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
@@ -22,10 +21,8 @@ import {
 import { byName } from '../shared/plan.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
-import { firing, liveState, notices } from './state.ts';
+import { firing, liveState, notices, type AlertPass } from './state.ts';
 import { identity, thresholds, type MetricAlertFacts, type MetricAlertSpec } from './schema.ts';
-
-type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 
 /** The service's words for the choices of the spec. */
 const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;

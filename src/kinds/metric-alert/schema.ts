@@ -1,15 +1,6 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
-import {
-  adoption,
-  drift,
-  externalId,
-  lifecycle,
-  managementPolicy,
-  onDelete,
-  onMissing,
-  specInAccount,
-} from '../../engine/kind/schema/parts.ts';
+import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   choice,
   facts,
@@ -22,7 +13,7 @@ import {
   text,
   time,
 } from '../../engine/kind/schema/schema.ts';
-import { environmentRef, ofOneEnvironment } from '../shared/schema.ts';
+import { environmentRef, objectLifecycle, ofOneEnvironment } from '../shared/schema.ts';
 
 /** The metrics of the interface, each with the threshold that it suggests. */
 export const thresholds = {
@@ -94,16 +85,7 @@ const Fields = specInAccount('What is watched, when it fires, and who is told.',
     { min: 0, max: 86_400 },
   ).optional(),
   externalId: externalId('an alert', 'alertId'),
-  lifecycle: lifecycle({
-    managementPolicy,
-    adoption,
-    drift,
-    onDelete: onDelete(
-      ['Delete', 'Retain'],
-      'Default: Delete when this resource created it, Retain when it was adopted.',
-    ),
-    onMissing: onMissing('Recreate'),
-  }),
+  lifecycle: objectLifecycle('Recreate', 'Default: Delete when this resource created it, Retain when it was adopted.'),
 });
 
 /** An alert on one metric of one environment. */

@@ -7,7 +7,7 @@ import { alertStateOf, type AlertItem } from '../../hosting/requests.ts';
 import { about } from '../shared/condition.ts';
 import type { MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 
-type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
+export type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem>['notices']>>;
 
 const fires = about('Firing');

@@ -22,42 +22,32 @@ export function namesOf({ target }: RecoveryActivationSpec): Activation['target'
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
 }
 
-/** True when the spec accepts that the source may still write. */
-function isWriterSafetyAccepted({ acknowledgements = [] }: RecoveryActivationSpec): boolean {
-  return acknowledgements.includes('WriterSafety');
-}
-
-/** The id of this activation; it follows from what is asked for alone. */
-export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
-  const { recoveryPoint } = spec;
-  return requestIdOf('activate/v1', {
-    endpoint: account.endpoint,
-    accountId: account.accountId,
-    configurationId: spec.configurationId,
-    expectedGeneration: recoveryPoint.configurationGeneration,
-    selectedOperationId: recoveryPoint.selectedOperationId,
-    pointId: recoveryPoint.pointId,
-    cutoffAt: recoveryPoint.cutoffTime,
-    target: { ...namesOf(spec) },
-    writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
-    attempt: spec.attempt ?? 1,
-  });
-}
-
-/** The body that is sent. An id that stands in status goes before one that is computed anew. */
-export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
+/** What is asked for, as the service names it. */
+function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): Omit<Activation, 'requestId'> {
   const { recoveryPoint } = spec;
   return {
     accountId: account.accountId,
     configurationId: spec.configurationId,
     expectedGeneration: recoveryPoint.configurationGeneration,
-    requestId: memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account }),
     selectedOperationId: recoveryPoint.selectedOperationId,
     pointId: recoveryPoint.pointId,
     cutoffAt: recoveryPoint.cutoffTime,
     target: namesOf(spec),
-    writerSafetyAcknowledged: isWriterSafetyAccepted(spec),
+    writerSafetyAcknowledged: spec.acknowledgements?.includes('WriterSafety') === true,
   };
+}
+
+/** The id of this activation; it follows from what is asked for alone. */
+export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
+  const { target, ...content } = contentOf({ spec, account });
+  const { endpoint } = account;
+  return requestIdOf('activate/v1', { endpoint, ...content, target: { ...target }, attempt: spec.attempt ?? 1 });
+}
+
+/** The body that is sent. An id that stands in status goes before one that is computed anew. */
+export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
+  const requestId = memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account });
+  return { ...contentOf({ spec, account }), requestId };
 }
 
 /** The operation that this very request began, as far as the protection knows. */

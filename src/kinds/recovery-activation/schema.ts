@@ -61,16 +61,13 @@ export const identity = {
   kind: 'RecoveryActivation',
   plural: 'recoveryactivations',
   shortNames: ['ractiv'],
-  scope: 'Namespaced',
+  ...recovery.request,
   summary: 'The take-over of a protected environment from one recovery point; it happens once.',
-  life: 'request',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
   idWord: 'operationId',
-  holds: false,
   columns: [
-    { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    ...recovery.stageColumns('The stage of the request, in the words of the service.'),
+    ...recovery.requestColumns,
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',

@@ -73,31 +73,26 @@ function isValidation({ kind }: DrOperation): boolean {
 /** A validation without any change for this long is given up. */
 const patienceMs = 3_600_000;
 
-/** A validation as the newest list shows it. */
-interface Listed {
-  readonly configuration: ConfigurationItem;
-  readonly operation: DrOperation;
-  readonly snapshot: Snapshot;
-  readonly running: string;
-}
-
 /** Waits for the end of a listed validation; after too long without any change the outcome is unknown. */
-function untilUnknown(pass: ValidationPass, listed: Listed): Step<RecoveryValidationFacts> {
-  const { configuration, operation, snapshot, running } = listed;
+function untilUnknown(
+  pass: ValidationPass,
+  configuration: ConfigurationItem,
+  operation: DrOperation,
+  { begunAt }: Snapshot,
+  message: string,
+): Step<RecoveryValidationFacts> {
   const { monotonicMs, memory, notes } = pass;
-  if (mayBeActive(configuration, memory.id)) {
-    return { is: 'wait', reason: 'InProgress', message: running, note: {} };
-  }
+  if (mayBeActive(configuration, memory.id)) return { is: 'wait', reason: 'InProgress', message, note: {} };
   const hasMoved = operation.phase !== undefined && operation.phase !== memory.facts.stage;
   const endlessSince = hasMoved ? monotonicMs : (notes['endlessSince'] ?? monotonicMs);
   const due = endlessSince + (isOvertaken(configuration, operation) ? pass.horizonMs : patienceMs);
-  if (snapshot.begunAt < due) {
+  if (begunAt < due) {
     const retryInMs = Math.max(10_000, due - monotonicMs);
-    return { is: 'wait', reason: 'InProgress', message: running, retryInMs, note: { endlessSince } };
+    return { is: 'wait', reason: 'InProgress', message, retryInMs, note: { endlessSince } };
   }
   const stage = operation.phase === undefined ? '' : ` as ${operation.phase}`;
-  const message = `the service lists operation ${memory.id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
-  return ended(pass, never('UnknownState', message));
+  const silent = `the service lists operation ${memory.id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
+  return ended(pass, never('UnknownState', silent));
 }
 
 /** True when the active operation is this one, or may be this one. */
@@ -176,7 +171,7 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and shows no end of it yet`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
   if (configuration !== undefined && operation !== undefined) {
-    return untilUnknown(pass, { configuration, operation, snapshot, running });
+    return untilUnknown(pass, configuration, operation, snapshot, running);
   }
   if (isActive || id === undefined) return { is: 'wait', reason: 'InProgress', message: running, note: {} };
   const since = pass.notes['followedSince'] ?? pass.monotonicMs;

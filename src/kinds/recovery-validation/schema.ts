@@ -28,16 +28,11 @@ export const identity = {
   kind: 'RecoveryValidation',
   plural: 'recoveryvalidations',
   shortNames: ['rvalid'],
-  scope: 'Namespaced',
+  ...recovery.request,
   summary: 'One trial of a recovery in isolation; it may cost money and changes nothing that is live.',
-  life: 'request',
   spec: RecoveryValidationSpec,
   facts: RecoveryValidationFacts,
   idWord: 'operationId',
-  holds: false,
-  columns: [
-    { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-    ...recovery.stageColumns('The stage of the request, in the words of the service.'),
-  ],
+  columns: recovery.requestColumns,
   selectable: ['.spec.protectionRef.name', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

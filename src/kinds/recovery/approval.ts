@@ -27,10 +27,7 @@ export function notYet(reason: Reason, message: string): Fence {
  * True if the operator may not send this request: the flag is not set, or the object is older than this process. A
  * journalled request goes on, because the process that began it was allowed to.
  */
-export function powerless(
-  { powers, subject, memory }: Pass<unknown, unknown>,
-  power: 'activation' | 'accountReset',
-): Fence | undefined {
+export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
   if (powers?.[power] !== true || !powers.activation) {
     return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
@@ -43,27 +40,22 @@ export function powerless(
 
 /** Waits for an object that the spec refers to and that is missing or has no id yet. The request may expire meanwhile. */
 export function unreferred(
-  pass: Pass<unknown, unknown>,
+  pass: Pass,
   { kind, name, field }: ReferenceNeed,
   validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
   // No read of the service is needed for it: the service's clock is only one of three.
-  const unread = { begunAt: pass.monotonicMs, dateMs: undefined };
-  const late = validUntil === undefined ? undefined : expired(pass, unread, validUntil);
+  const late = validUntil === undefined ? undefined : expired(pass, validUntil);
   if (late?.is === 'stall') return late;
   const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
   return notYet('ReferenceNotReady', message);
 }
 
 /** Ends a request whose validUntil has passed by the latest of all clocks; waits while the clocks disagree. */
-export function expired(
-  pass: Pass<unknown, unknown>,
-  snapshot: Pick<Snapshot, 'begunAt' | 'dateMs'>,
-  validUntil: string,
-): Fence | undefined {
+export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fence | undefined {
   const { subject, wallMs, clusterMs, monotonicMs } = pass;
-  const serviceMs = snapshot.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
+  const serviceMs = snapshot?.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
   const remote = [clusterMs, serviceMs].filter((clock) => clock !== undefined);
   const clocks = [wallMs, ...remote];
   const latest = Math.max(...clocks);

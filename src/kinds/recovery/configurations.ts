@@ -9,6 +9,7 @@ import {
   type ConfigurationItem,
   type DrOperation,
   type PendingCleanup,
+  type SourceItem,
 } from '../../hosting/requests.ts';
 import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
@@ -20,7 +21,7 @@ export interface SeenConfiguration {
 }
 
 /** Looks for a configuration in a list begun at or after `since`. */
-export function lookAt(pass: Pass<unknown, unknown>, configurationId: string, since: number) {
+export function lookAt(pass: Pass, configurationId: string, since: number) {
   const read = drConfigurationsOf(pass.account.accountId);
   const found = pass.view.one(read, configurationId);
   if (found === undefined || found.snapshot.begunAt < since) return readOf(pass, read, since);
@@ -28,11 +29,14 @@ export function lookAt(pass: Pass<unknown, unknown>, configurationId: string, si
 }
 
 /** A configuration as the newest list shows it. */
-export function shownConfiguration(
-  { view, account }: Pass<unknown, unknown>,
-  configurationId: string,
-): ConfigurationItem | undefined {
+export function shownConfiguration({ view, account }: Pass, configurationId: string): ConfigurationItem | undefined {
   return view.one(drConfigurationsOf(account.accountId), configurationId)?.item;
+}
+
+/** True for a configuration of this environment: by its source, or where that is not shown by the id in the list of sources. */
+export function isOf(appEnvId: string, source: SourceItem | undefined) {
+  return ({ sourceAppEnvId, configurationId }: ConfigurationItem): boolean =>
+    sourceAppEnvId === undefined ? configurationId === source?.configurationId : sourceAppEnvId === appEnvId;
 }
 
 /** True for a warm configuration, which keeps a standby. */
@@ -152,18 +156,18 @@ export function sameMoment(a: string | undefined, b: string | undefined): boolea
 const provenApartMs = 10_000;
 
 /** Undefined once two complete lists, far enough apart, agree; otherwise what to do until they do. */
-export function provenTwice(pass: Pass<unknown, unknown>, { begunAt }: Snapshot, reason: Reason, message: string) {
+export function provenTwice(pass: Pass, { begunAt }: Snapshot, reason: Reason, message: string) {
   const read = drConfigurationsOf(pass.account.accountId);
   return missedTwice(pass, { read, begunAt, apartMs: provenApartMs }, { reason, message });
 }
 
 /** Undefined once it is proved that a configuration which does not show is gone; otherwise what to do until it is. */
-export function provenGone(pass: Pass<unknown, unknown>, snapshot: Snapshot, reason: Reason, message: string) {
+export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
   return sightLost(pass) ?? provenTwice(pass, snapshot, reason, message);
 }
 
 /** The end of a request whose configuration is gone, once that is proved. */
-export function withoutConfiguration(pass: Pass<unknown, unknown>, snapshot: Snapshot, configurationId: string) {
+export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
   const message = `the service shows no configuration ${configurationId}`;
   return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
 }

@@ -115,9 +115,6 @@ export function defineRequest<Kind extends Asked>(plan: OncePlan<Kind>, own: Own
         facts,
         notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
         conditions: [...underWay(pass), ...(plan.conditions?.(pass) ?? [])],
-        drift: [],
-        unverified: [],
-        leftover: [],
       };
     },
     ...own,
@@ -228,7 +225,7 @@ function decide<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, se
 }
 
 /** Reports the acceptance, and nothing from a list that is older than the answer. */
-export function notShownYet({ memory, notes }: Pass<unknown, unknown>, noun: string): Fence {
+export function notShownYet({ memory, notes }: Pass, noun: string): Fence {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   const message = `the service accepted the ${noun}${which}, and does not show it yet`;
   return { is: 'wait', reason: 'InProgress', message, note: notes };
@@ -278,7 +275,7 @@ function fenceOf<Kind extends Asked>(
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
   const validUntil = plan.validUntil?.(pass.spec);
-  const late = validUntil === undefined ? undefined : expired(pass, seen.snapshot, validUntil);
+  const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
   if (late !== undefined) return plan.outlasts?.(pass, seen, late) ?? late;
   return plan.fence(pass, seen) ?? aloneFence(plan, pass);
 }
@@ -324,12 +321,12 @@ function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, 
 }
 
 /** Holds a request back while the account is frozen, or after a take-over. */
-function heldBack(pass: Pass<unknown, unknown>): Fence | undefined {
+function heldBack(pass: Pass): Fence | undefined {
   return sightLost(pass) ?? takingOver(pass, 'nothing is sent');
 }
 
 /** Holds a request back while another one is under way. */
-function besideAnother({ creating }: Pass<unknown, unknown>, { create }: Intent): Fence | undefined {
+function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefined {
   const other = create && creating(create.collection, create.name);
   if (other === undefined) return undefined;
   const message = `${other} is under way for the same configuration; this one is looked at again after it`;
@@ -399,7 +396,7 @@ function resolve<Kind extends Asked>(
 }
 
 /** True when a call of the journal entry may have gone out. After a restart nobody knows that it did not. */
-export function wasSent({ memory, notes }: Pass<unknown, unknown>): boolean {
+export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['unsent'] === undefined;
 }
 
@@ -418,7 +415,7 @@ function inTheEnd<Kind extends Asked>(
 
 /** Says until when a call of the journal entry may still arrive. */
 function limboOf(
-  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass<unknown, unknown>,
+  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
   journal: JournalEntry,
   { snapshot }: Asked['seen'],
 ): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {

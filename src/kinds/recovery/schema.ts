@@ -165,6 +165,15 @@ export const requestFacts = {
 
 export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
 
+/** What all requests are. */
+export const request = { scope: 'Namespaced', life: 'request', holds: false } as const;
+
+/** The columns of the protection of a request, of how far the request is, and for how long it has been there. */
+export const requestColumns = [
+  { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
+  ...stageColumns('The stage of the request, in the words of the service.'),
+] as const;
+
 /** The columns of how far a request is, and for how long it has been there. */
 export function stageColumns(description: string) {
   return [

@@ -8,11 +8,11 @@ const longestLookMs = 30_000;
  * Waits while another resource has a call in doubt that may still arrive. It waits for that deadline only, not until the
  * other resource has settled it; a new call has a new deadline. `held` names what waits.
  */
-export function awaitDoubts<Spec, Facts>(
-  { notes, monotonicMs, callMs, horizonMs }: Pass<Spec, Facts>,
+export function awaitDoubts(
+  { notes, monotonicMs, callMs, horizonMs }: Pass,
   others: readonly Related[],
   held: string,
-): Extract<Step<Facts>, { is: 'wait' }> | undefined {
+): Extract<Step<never>, { is: 'wait' }> | undefined {
   const [doubtful, ...more] = others.filter(({ inDoubt }) => inDoubt);
   if (doubtful === undefined) return undefined;
   const besideOf = Math.max(...[doubtful, ...more].map(({ begunMs = 0 }) => begunMs));

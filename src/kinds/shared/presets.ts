@@ -13,7 +13,7 @@ export const databasePresets = [
   'CLICKHOUSE',
 ] as const;
 
-type Lists = Pick<Pass<unknown, unknown>, 'view' | 'account'>;
+type Lists = Pick<Pass, 'view' | 'account'>;
 
 /** True for a preset that the interface names as a database, or that the service lists as one. */
 export function isDatabase({ view }: Pick<Lists, 'view'>, preset: string): boolean {

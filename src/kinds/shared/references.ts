@@ -12,7 +12,7 @@ export interface Reference {
 export function idOf(
   kind: string,
   ref: Reference | undefined,
-  { referred }: Pick<Pass<unknown, unknown>, 'referred'>,
+  { referred }: Pick<Pass, 'referred'>,
 ): string | undefined {
   return ref?.externalId ?? (ref?.name === undefined ? undefined : referred(kind, ref.name)?.id);
 }

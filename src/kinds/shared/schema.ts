@@ -1,6 +1,23 @@
 /** Parts of specs that more than one kind uses. */
 import type { z } from 'zod';
-import { immutableFields, objectOrIdRef } from '../../engine/kind/schema/schema.ts';
+import { adoption, drift, lifecycle, managementPolicy, onDelete, onMissing } from '../../engine/kind/schema/parts.ts';
+import { exactlyOne, fields, immutableFields, objectOrIdRef, valueOrSource } from '../../engine/kind/schema/schema.ts';
+
+/** `spec.lifecycle` of an object that is created, changed and deleted. */
+export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string) {
+  return lifecycle({
+    managementPolicy,
+    adoption,
+    drift,
+    onDelete: onDelete(['Delete', 'Retain'], deletion),
+    onMissing: onMissing(missing),
+  });
+}
+
+/** A name with a value, given in the open or from elsewhere. */
+export function namedValue(description: string, name: z.ZodString) {
+  return exactlyOne(fields(description, { name, ...valueOrSource() }), ['value', 'valueFrom']);
+}
 
 /** The environment that a resource is about. */
 export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId') {

@@ -18,7 +18,7 @@ export interface Valued {
 /** The current value; undefined while it cannot be looked up. */
 export function valueOf(
   { value, valueFrom }: Valued,
-  { secret, configMap }: Pick<Pass<unknown, unknown>, 'secret' | 'configMap'>,
+  { secret, configMap }: Pick<Pass, 'secret' | 'configMap'>,
 ): string | Secret | undefined {
   if (value !== undefined) return value;
   const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};

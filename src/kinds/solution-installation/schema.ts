@@ -3,18 +3,16 @@ import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, lifecycle, managementPolicy, onMissing, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   annotated,
-  exactlyOne,
-  immutable,
   facts,
-  fields,
   flag,
   idAsShown,
+  immutable,
   listByKey,
   listOf,
   shown,
   text,
-  valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
+import { namedValue } from '../shared/schema.ts';
 
 /** A curated set-up of several components. */
 export const SolutionInstallationSpec = specInAccount('Which solution to install, and where.', {
@@ -30,10 +28,7 @@ export const SolutionInstallationSpec = specInAccount('Which solution to install
   region: text('The region to install in.', { min: 1, max: 128 }),
   inputs: listByKey(
     'What the solution asks for.',
-    exactlyOne(
-      fields('An input.', { name: text('Its name in the service.', { min: 1, max: 128 }), ...valueOrSource() }),
-      ['value', 'valueFrom'],
-    ),
+    namedValue('An input.', text('Its name in the service.', { min: 1, max: 128 })),
     ['name'],
     { max: 50 },
   ).optional(),

@@ -179,7 +179,6 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
   show: (pass) => ({
     facts: { ...pass.memory.facts, ...statesOf(pass) },
     conditions: [postInstall(pass)],
-    drift: [],
     unverified: Object.keys(wantedOf(pass)).toSorted(),
     leftover: Object.keys(leftPrints(pass)).toSorted(),
   }),

@@ -6,7 +6,6 @@ import { binariesIn, programNames } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
 import { makeFolder } from '../control-plane/folder.ts';
 import { claim } from './lock.ts';
-import type { Claim } from './lock.ts';
 
 /*
  * A folder of folders of programs. An entry is made under a name of its own, gets a list of its files with their sizes,
@@ -17,14 +16,7 @@ const listName = 'complete.json';
 const draftPrefix = '.draft-';
 
 /** A folder that keeps the programs from one start to the next. */
-export interface BinaryCache {
-  readonly dir: string;
-  readonly find: (key: string) => Promise<Binaries | undefined>;
-  /** Makes an entry with `fill` and puts it in place. Only for the process that holds the lock. */
-  readonly make: (key: string, fill: (dir: string) => Promise<void>) => Promise<Binaries>;
-  /** The process that holds this lock makes entries; others wait. */
-  readonly claimWork: () => Promise<Claim>;
-}
+export type BinaryCache = ReturnType<typeof cacheAt>;
 
 /** Opens the cache at a folder, or a temporary one of this user when that folder cannot be written. */
 export async function openCache(dir: string, temporaryDir: string, say: (text: string) => void): Promise<BinaryCache> {
@@ -39,9 +31,10 @@ export async function openCache(dir: string, temporaryDir: string, say: (text: s
 }
 
 /** The cache at a folder that can be written. */
-export function cacheAt(dir: string): BinaryCache {
+export function cacheAt(dir: string) {
   const find = (key: string) => readEntry(join(dir, key));
 
+  /** Makes an entry with `fill` and puts it in place. Only for the process that holds the lock. */
   async function make(key: string, fill: (dir: string) => Promise<void>): Promise<Binaries> {
     await removeAbandoned(dir);
     const draft = await mkdtemp(join(dir, draftPrefix));
@@ -57,7 +50,9 @@ export function cacheAt(dir: string): BinaryCache {
     return made;
   }
 
-  return { dir, find, make, claimWork: () => claim(join(dir, '.preparing')) };
+  /** The process that holds this lock makes entries; others wait. */
+  const claimWork = () => claim(join(dir, '.preparing'));
+  return { dir, find, make, claimWork };
 }
 
 async function readEntry(dir: string): Promise<Binaries | undefined> {

@@ -23,13 +23,13 @@ interface Holder {
   readonly identity: string;
 }
 
-const nobody = '{}';
+const nobody = '';
 
 /** Takes the lock in a folder, which is made when it is absent, unless somebody living has it. */
 export async function claim(dir: string): Promise<Claim> {
   await makeFolder(dir);
   const own: Holder = { pid: process.pid, identity: (await identityOf(process.pid)) ?? '' };
-  const draft = await drafted(dir, JSON.stringify(own));
+  const draft = await drafted(dir, `${own.pid} ${own.identity}`);
   try {
     for (;;) {
       const [highest = 0] = await numbersIn(dir);
@@ -103,12 +103,6 @@ async function linked(draft: string, path: string): Promise<boolean> {
 }
 
 function holderOf(text: string): Holder | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('pid' in value) || !('identity' in value)) return undefined;
-    const { pid, identity } = value;
-    return typeof pid === 'number' && typeof identity === 'string' ? { pid, identity } : undefined;
-  } catch {
-    return undefined;
-  }
+  const [, pid, identity = ''] = /^(\d+) (.+)$/.exec(text) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), identity };
 }

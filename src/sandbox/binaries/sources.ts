@@ -9,17 +9,11 @@ import { CannotStart, reasonOf } from '../control-plane/cannot-start.ts';
 import { buildWithGo, whyNotGo } from './go-build.ts';
 import type { Progress, Work } from './progress.ts';
 import { archiveFor, ARCHIVE_VERSION, ETCD_VERSION, KUBERNETES_VERSION, platformName } from './releases.ts';
-import type { Archive } from './releases.ts';
 
 /** What the sources are made of; tests give their own. */
-export interface Means {
-  readonly archiveFor: (platform: string) => Archive | undefined;
-  readonly unpackArchive: (archive: Archive, into: string, work: Work) => Promise<void>;
-  readonly whyNotGo: () => Promise<string | undefined>;
-  readonly buildWithGo: (into: string, work: Work) => Promise<void>;
-}
+export type Means = typeof realMeans;
 
-const realMeans: Means = { archiveFor, unpackArchive, whyNotGo: () => whyNotGo(), buildWithGo };
+const realMeans = { archiveFor, unpackArchive, whyNotGo: () => whyNotGo(), buildWithGo };
 const never = new AbortController().signal;
 
 /**

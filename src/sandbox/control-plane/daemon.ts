@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
@@ -106,17 +107,12 @@ export class Daemon {
     const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env });
     closeSync(log);
     this.#child = child;
-    const ended = Promise.withResolvers<Ending>();
-    const started = Promise.withResolvers<void>();
-    child.once('spawn', () => started.resolve());
-    child.once('error', (error) => started.reject(new CannotStart(`${name} does not start: ${reasonOf(error)}`)));
-    child.once('exit', (code, signal) => ended.resolve({ code, signal }));
-    this.#ended = ended.promise;
+    this.#ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
     try {
-      await started.promise;
+      await once(child, 'spawn');
     } catch (error) {
       this.#child = undefined;
-      throw error;
+      throw new CannotStart(`${name} does not start: ${reasonOf(error)}`);
     }
     return child;
   }

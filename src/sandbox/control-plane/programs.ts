@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { join } from 'node:path';
 import { environmentWith } from '../../config.ts';
 import { certificateIn, type ControlPlaneCredentials } from './credentials.ts';
@@ -118,8 +118,14 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
 /** Whether a GET is answered with 200; `ca` signed the server's certificate. */
 export async function answersOk(url: string, ca?: string): Promise<boolean> {
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } });
+  const { origin, pathname: path } = new URL(url);
   try {
-    const { statusCode } = await request(url, { dispatcher, signal: AbortSignal.timeout(answerMs) });
+    const { statusCode } = await dispatcher.request({
+      origin,
+      path,
+      method: 'GET',
+      signal: AbortSignal.timeout(answerMs),
+    });
     return statusCode === 200;
   } catch {
     return false;

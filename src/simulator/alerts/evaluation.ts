@@ -1,7 +1,6 @@
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
-import { type Alert, alerts, type AlertState } from './alert.ts';
-import { metricKey, metrics, observed } from './metrics.ts';
+import { type Alert, alerts, type AlertState, metricKey, metrics, observed } from './alert.ts';
 
 /** The engine's own memory: the timer of its next evaluation. */
 interface Engine {

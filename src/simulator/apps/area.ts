@@ -7,8 +7,7 @@ import { forbidden } from '../http/refusal.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { type App, appNamed, apps, kindOf } from './app.ts';
-import { creationFields, postApp, provision } from './create.ts';
-import { patchApp, patchFields } from './update.ts';
+import { creationFields, patchApp, patchFields, postApp, provision } from './write.ts';
 
 /** Apps: what all environments of a workload share. */
 export const appsArea: Area = {

@@ -6,9 +6,8 @@ import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
 import { date, listed, patched, rejected, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { changedConfig, contactPointTypes, newConfig } from './config.ts';
-import { arrive, type ContactPoint, contactPointNamed, contactPoints } from './contact-point.ts';
-import { deployedTo, deployLater } from './contact-point.ts';
+import { arrive, changedConfig, type ContactPoint, contactPointNamed, contactPoints } from './contact-point.ts';
+import { contactPointTypes, deployedTo, deployLater, newConfig } from './contact-point.ts';
 
 /** Contact points: where alerts are delivered. */
 export const contactPointsArea: Area = {

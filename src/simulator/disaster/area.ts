@@ -1,11 +1,10 @@
 import { type Area, control, route } from '../area.ts';
 import type { World } from '../store/store.ts';
 import { takeSnapshots, tellConfiguration } from './calls/control.ts';
-import { activate, configure, discardActivation, validate } from './calls/journaled.ts';
+import { activate, configure, discardActivation, reset, validate } from './calls/journaled.ts';
 import { points, protections, sources } from './calls/lists.ts';
-import { reset } from './calls/reset.ts';
 import type { ConfigurationSettings } from './model.ts';
-import { clearDisks, configurationOf, configurations, DUE, journaledCalls, keepTicked } from './rows.ts';
+import { clearDisks, configurationOf, configurations, DUE, journaledCalls, keep } from './rows.ts';
 import { recoveryPoints, retainedDisks } from './rows.ts';
 import { tick } from './schedule.ts';
 
@@ -50,5 +49,5 @@ function wake(world: World, { configurationId }: { readonly configurationId: str
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;
   clearDisks(world, configuration.sourceAppEnvId, 'expired');
-  keepTicked(world, configuration, tick(world, configuration));
+  keep(world, tick(world, configuration));
 }

@@ -1,6 +1,26 @@
-// Durations and limits. The interface names only the 12 hours, the six failed steps and "about 15 minutes"; the rest is
+// The phases of operations and how long things take. The interface names only the 12 hours, the six failed steps and "about 15 minutes"; the rest is
 // chosen so that a protection is Ready 20 seconds after it was asked for and an activation takes about 20 more.
-import type { OperationKind, Phase } from './model.ts';
+
+/** The kind of an operation. The enrollment of a warm configuration stays on as the receiver of its changes. */
+export type OperationKind = 'enrollment' | 'validation' | 'activation';
+
+/** The phases of all operations; `promoted` and `handingOver` are reached only through the control surface. */
+export const PHASES = [
+  'queued',
+  'preparing',
+  'validating',
+  'restoring',
+  'promoting',
+  'starting',
+  'promoted',
+  'handingOver',
+  'succeeded',
+  'failed',
+  'cleaning',
+] as const;
+
+/** A phase of an operation. */
+export type Phase = (typeof PHASES)[number];
 
 /** A second in milliseconds. */
 export const SECOND = 1_000;

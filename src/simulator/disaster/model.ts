@@ -1,29 +1,7 @@
 // Disaster readiness as plain JSON: what the world keeps, nothing derived. Instants are milliseconds since the epoch;
 // everything a client sees (readiness, hints, receipts) is computed from this at request time.
-
-/** The mode of a protection: cold is restored on demand, warm is received all the time by a standby. */
-type Mode = 'cold' | 'warm';
-
-/** The kind of an operation. The enrollment of a warm configuration stays on as the receiver of its changes. */
-export type OperationKind = 'enrollment' | 'validation' | 'activation';
-
-/** The phases of all operations; `promoted` and `handingOver` are reached only through the control surface. */
-export const PHASES = [
-  'queued',
-  'preparing',
-  'validating',
-  'restoring',
-  'promoting',
-  'starting',
-  'promoted',
-  'handingOver',
-  'succeeded',
-  'failed',
-  'cleaning',
-] as const;
-
-/** A phase of an operation. */
-export type Phase = (typeof PHASES)[number];
+import type { Circumstances } from './calls/bodies.ts';
+import type { OperationKind, Phase } from './durations.ts';
 
 /** The names a recovered environment gets. */
 export interface TargetNames {
@@ -41,7 +19,8 @@ export type Storage =
 /** The settings of a configuration with every default filled in. */
 export interface ConfigurationSettings {
   readonly destinationRegion: string;
-  readonly mode: Mode;
+  /** Cold is restored on demand, warm is received all the time by a standby. */
+  readonly mode: 'cold' | 'warm';
   readonly storage: Storage;
   readonly snapshotIntervalMs: number;
   readonly validationIntervalMs: number;
@@ -95,11 +74,7 @@ export interface Pinned {
 type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
 /** Advisory progress of the retirement of a check's temporary target. */
-interface ValidationCleanup {
-  readonly observedAt: number;
-  readonly retentionUntil?: number;
-  readonly retentionPending: boolean;
-}
+type ValidationCleanup = NonNullable<Circumstances['validationCleanup']>;
 
 /** One journaled piece of protection work. It is running while `endedAt` is absent. */
 export interface Operation {
@@ -148,13 +123,6 @@ export interface ActivationResult extends Omit<Pinned, 'target'> {
   readonly engine?: 'postgresql' | 'redis';
 }
 
-/** The readiness that the control surface set. */
-interface ToldReadiness {
-  readonly state: string;
-  readonly reason?: string;
-  readonly warnings?: readonly string[];
-}
-
 /** Counts of what still has to be cleaned up. */
 export interface CleanupRecord {
   readonly pendingCount: number;
@@ -165,7 +133,7 @@ export interface CleanupRecord {
 
 /** Everything that the control surface set on this configuration. */
 export interface DisclosedRecord {
-  readonly readiness?: ToldReadiness | undefined;
+  readonly readiness?: NonNullable<Circumstances['readiness']> | undefined;
   readonly failSteps: number;
   /** The operation under way when failSteps was set: its steps fail in every phase. */
   readonly failingOperationId?: string | undefined;

@@ -1,6 +1,6 @@
 // The journal of a configuration's operations: which one runs, which one holds the lock, how one begins and ends.
-import { SECOND, stepLengthMs } from './durations.ts';
-import type { Configuration, Happening, Operation, OperationKind, Phase, Pinned } from './model.ts';
+import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
+import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
 /** The number of operations that a configuration remembers. Activations and running operations are never forgotten. */
 const REMEMBERED = 50;

@@ -69,20 +69,11 @@ function pointsOf(world: World, configurationId: string): readonly StoredPoint[]
   return world.of(recoveryPoints).where('configuration', configurationId);
 }
 
-/** Stores the result of a timer; recovery points are touched only if they changed. */
-export function keepTicked(world: World, before: Configuration, after: Configuration): void {
-  if (after.points !== before.points) keepPoints(world, before.points, after);
-  keepRow(world, after);
-}
-
-/** Stores the result of a call: rows, timer, ledger, and effects elsewhere. */
+/** Stores what has happened to a configuration: rows, timer, ledger, and effects elsewhere. */
 export function keep(world: World, configuration: Configuration, requestId?: string): void {
-  keepPoints(world, pointsOf(world, configuration.configurationId), configuration);
-  keepRow(world, configuration, requestId);
-}
-
-function keepRow(world: World, configuration: Configuration, requestId?: string): void {
-  const { points: _points, happenings = [], ...row } = configuration;
+  const { points, happenings = [], ...row } = configuration;
+  const before = pointsOf(world, row.configurationId);
+  if (points !== before) keepPoints(world, before, configuration);
   world.of(configurations).put({ ...row, timer: wokenAt(world, configuration) });
   for (const happening of happenings) note(world, configuration, happening, requestId);
 }

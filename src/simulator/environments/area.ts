@@ -1,14 +1,131 @@
 import { currentAccount, maySee, memberOf } from '../accounts/access.ts';
+import { memberships, tokens } from '../accounts/records.ts';
 import { appNamed } from '../apps/app.ts';
-import { type AreaAnswer, type Area, type AreaCall, ok, type Route, route } from '../area.ts';
-import { optional, text } from '../http/fields.ts';
-import { notFound } from '../http/refusal.ts';
+import { type Area, type AreaAnswer, type AreaCall, control, type ControlCall, type ControlRoute } from '../area.ts';
+import { ok, type Route, route } from '../area.ts';
+import { type BodyFields, fields, flag, number, onlyFields, optional, present, readFields } from '../http/fields.ts';
+import { type Reads, required, text } from '../http/fields.ts';
+import { invalid, notFound, taken } from '../http/refusal.ts';
 import { date, listed } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { environmentRoutes } from './control.ts';
-import { pass, settle, statusWord } from './deployment.ts';
-import { contents, type Environment, environments } from './environment.ts';
+import { pass, settle, statusWord, toldStatus } from './deployment.ts';
+import { addContent, contents, createEnvironment, deleteEnvironment, type Environment } from './environment.ts';
+import { environmentNamed, type EnvironmentResources, environments, imageOf, regionNamed } from './environment.ts';
+import { requireRunnable } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
+
+/** Creates, shows, changes and deletes environments: in the service only its console can. */
+const environmentRoutes: readonly ControlRoute[] = [
+  control('POST /environments', 'creates an environment', create),
+  control('GET /environments/:id', 'an environment with everything the interface hides', ({ world, id }) =>
+    ok(hidden(world, environmentNamed(world, id))),
+  ),
+  control('PATCH /environments/:id', 'changes an environment', update),
+  control('DELETE /environments/:id', 'deletes an environment', ({ world, id }) => {
+    deleteEnvironment(world, environmentNamed(world, id));
+    return ok({ appEnvId: id });
+  }),
+];
+
+function create({ world, body }: ControlCall) {
+  onlyFields(body, '', ['appEnvId', 'appId', 'createdBy', ...Object.keys(settable)]);
+  const appEnvId = optional(body, 'appEnvId', text());
+  if (appEnvId !== undefined && world.of(environments).has(appEnvId)) throw taken(`${appEnvId} exists already`);
+  const appId = required(body, 'appId', text());
+  const { accountId } = appNamed(world, appId);
+  const name = required(body, 'name', text());
+  const region = required(body, 'region', text());
+  const given = { ...readFields(body, settable), name, region, appId };
+  requireFreeCliEnvName(world, accountId, given.cliEnvName);
+  const createdBy = creatorFrom(world, body, accountId);
+  const environment = createEnvironment(world, present({ ...given, appEnvId, createdBy }));
+  return ok({ appEnvId: environment.appEnvId });
+}
+
+function update({ world, id, body }: ControlCall) {
+  onlyFields(body, '', Object.keys(settable));
+  const environment = environmentNamed(world, id);
+  const { status, ...changed } = readFields(body, settable);
+  if (changed.cliEnvName !== environment.cliEnvName)
+    requireFreeCliEnvName(world, environment.accountId, changed.cliEnvName);
+  const told = status === undefined ? environment : toldStatus(world, environment, status);
+  const next: Environment = { ...told, ...changed, updatedAt: world.now };
+  const app = appNamed(world, next.appId);
+  const at = { region: regionNamed(world, next.region), volumes: next.volumes, containers: next.resources.containers };
+  requireRunnable(app, at);
+  world.of(environments).put(next);
+  if (next.deployed && next.currentContentId === undefined)
+    addContent(world, next, imageOf(app), world.hash('build', id));
+  world.record({ kind: 'environment.updated', id, accountId: next.accountId, detail: { fields: Object.keys(body) } });
+  return ok({ appEnvId: id });
+}
+
+/** Known words are kept in lower case; any other word as it is. */
+const statusFrom: Reads<string> = (value, name) => {
+  const word = text()(value, name);
+  return ['running', 'stopped', 'updating'].includes(word.toLowerCase()) ? word.toLowerCase() : word;
+};
+
+const size = fields({
+  containers: number({ min: 0, max: 1000, whole: true }),
+  zClouds: number({ min: 0, max: 1000 }),
+  cpu: number({ min: 0 }),
+  memory: number({ min: 0 }),
+});
+
+const resourcesFrom: Reads<EnvironmentResources> = (value, name) => {
+  const { containers = 1, zClouds = 1, cpu = zClouds, memory = zClouds * 1024 } = size(value, name);
+  return { containers, zClouds, cpu, memory };
+};
+
+const settable = {
+  name: text(),
+  cliEnvName: text(),
+  region: text(),
+  status: statusFrom,
+  deployed: flag,
+  gitBranch: text(),
+  volumes: number({ min: 0, max: 100, whole: true }),
+  preventDestroy: flag,
+  resources: resourcesFrom,
+};
+
+function requireFreeCliEnvName(world: World, accountId: string, cliEnvName: string | undefined): void {
+  if (cliEnvName === undefined) return;
+  if (world.of(environments).where('cliEnvName', `${accountId}/${cliEnvName}`).length > 0) {
+    throw taken(`an environment of this account has the cliEnvName ${cliEnvName} already`);
+  }
+}
+
+function creatorFrom(world: World, body: BodyFields, accountId: string): string | undefined {
+  const token = optional(body, 'createdBy', text());
+  if (token === undefined) return undefined;
+  if (!world.of(tokens).has(token)) throw notFound('createdBy: token not found');
+  const membership = world
+    .of(memberships)
+    .where('token', token)
+    .find((each) => each.accountId === accountId);
+  if (membership === undefined) throw invalid('createdBy is not a member of the account');
+  return membership.membershipId;
+}
+
+function hidden(world: World, environment: Environment): object {
+  const { startupConfig, functionConfig, envVars, currentContentId } = environment;
+  const made = world.of(contents).where('environment', environment.appEnvId);
+  const shown = Object.entries(envVars);
+  if (world.readings['envVars.order'] === 'byName') shown.sort(([one], [other]) => (one < other ? -1 : 1));
+  return {
+    ...environment,
+    createdAt: new Date(environment.createdAt).toISOString(),
+    updatedAt: new Date(environment.updatedAt).toISOString(),
+    startupConfig: startupConfig ?? null,
+    functionConfig: functionConfig ?? null,
+    envVars: Object.fromEntries(shown.map(([name, variable]) => [name, variable.value])),
+    envVarKinds: Object.fromEntries(shown.map(([name, { secret, runtime }]) => [name, { secret, runtime }])),
+    currentContentId: currentContentId ?? null,
+    contents: made.map(({ contentId, version, image, buildHash }) => ({ contentId, version, image, buildHash })),
+  };
+}
 
 const startupFields = ['startupConfig', 'clearStartupConfig', 'replaceStartupConfig'];
 

@@ -1,17 +1,15 @@
 import { type CallerCall, currentAccount } from '../accounts/access.ts';
 import { appNamed, kindOf } from '../apps/app.ts';
-import { imageReference } from '../apps/create.ts';
+import { imageReference } from '../apps/write.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import { type BodyFields, flag, optional, required, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { begin, requireIdle, statusWord } from './deployment.ts';
+import { addBuild, addImage, begin, isBuiltFromGit, requireIdle, statusWord } from './deployment.ts';
 import { type DeployedContent, contents, type Environment } from './environment.ts';
 import { environmentCalled, environmentFor, withCurrent } from './environment.ts';
-import { addBuild, addImage, isBuiltFromGit } from './versions.ts';
-import { withStartup } from './startup.ts';
-import { withEnvVars, withFunctionConfig } from './variables.ts';
+import { withEnvVars, withFunctionConfig, withStartup } from './settings.ts';
 
 /** The environment that appEnvId, envName or both name. */
 export function environmentMeant(call: CallerCall & Pick<AreaCall, 'body'>): Environment {

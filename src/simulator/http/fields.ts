@@ -111,7 +111,7 @@ export function must<T>(reads: Reads<T>): Must<T> {
 }
 
 /** The fields of an object and how each is read; those without `must` may be left out. */
-type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
+export type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
 
 /** An object that was read by its shape; fields that were not sent are not in it. */
 export type ReadFields<S> = {
@@ -136,6 +136,19 @@ export function fields<const S extends FieldShape>(shape: S, beside: readonly st
     onlyFields(from, name, [...Object.keys(shape), ...beside]);
     return readFields(from, shape);
   };
+}
+
+/** The same shape for the fields of an object inside the body: they are refused under its name, too. */
+export function inside<const S extends FieldShape>(name: string, shape: S): S {
+  const named =
+    (reads: Reads<unknown>): Reads<unknown> =>
+    (value, field) =>
+      reads(value, `${name}.${field}`);
+  const fields = Object.entries(shape).map(([field, reads]) => [
+    field,
+    typeof reads === 'function' ? named(reads) : must(named(reads.must)),
+  ]);
+  return Object.fromEntries(fields) as S;
 }
 
 /** An object whose values are all of one kind, under any name. */

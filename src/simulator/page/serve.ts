@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { refused, requireLoopback } from '../control/surface.ts';
+import { refused, requireLoopback } from '../control/routes.ts';
 import { answered, type Answered, type HttpRequest } from '../http/exchange.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import { assemblePage } from './assemble.ts';

@@ -1,10 +1,21 @@
+import { accounts, credentials, memberships, regions, tokens } from '../accounts/records.ts';
+import { alerts, metrics } from '../alerts/alert.ts';
+import { apps } from '../apps/app.ts';
 import type { Clockwork } from '../clockwork.ts';
+import { contactPoints } from '../contact-points/contact-point.ts';
+import type { Operation, Standby } from '../disaster/model.ts';
+import { busyOperation } from '../disaster/operations.ts';
+import { readinessAt } from '../disaster/readiness.ts';
+import { assembled, configurations, recoveryPoints, type StoredConfiguration } from '../disaster/rows.ts';
+import { caughtUp } from '../disaster/standby.ts';
+import { contents, type Environment, environments } from '../environments/environment.ts';
 import { type BodyFields, optional, queryNumber, text } from '../http/fields.ts';
+import { faults, nameOf } from '../public/faults.ts';
 import { defaultReadings, type Readings, shownReadings } from '../readings.ts';
+import type { Collection } from '../store/collection.ts';
+import type { ChangedRow } from '../store/recent.ts';
 import type { RequestLog } from '../store/requests.ts';
 import type { World } from '../store/store.ts';
-import type { ChangedRow } from '../store/recent.ts';
-import { shownCollections, type ShownRow } from './rows.ts';
 
 const mostWatched = 100;
 const longestWatch = 8000;
@@ -41,7 +52,7 @@ function view({ store, mode }: Clockwork, world: World, requests: RequestLog, qu
 }
 
 function everything(world: World) {
-  const rows = shownCollections.map(({ name, all }) => [name, all(world)] as const);
+  const rows = shownCollections.map(({ name, rows: shownRows }) => [name, shownRows(world)] as const);
   return { rows: Object.fromEntries(rows), removed: {} };
 }
 
@@ -49,12 +60,14 @@ function changes(world: World, changed: readonly ChangedRow[], watch: readonly s
   const byCollection = Map.groupBy(changed, ({ collection }) => collection);
   const rows: Record<string, readonly ShownRow[]> = {};
   const removed: Record<string, readonly string[]> = {};
-  for (const { name, one } of shownCollections) {
+  for (const { name, rows: shownRows } of shownCollections) {
     const touched = (byCollection.get(name) ?? []).map(({ id }) => id);
     const ids = [...new Set(name === 'configurations' ? [...watch, ...touched] : touched)];
     if (ids.length === 0) continue;
-    rows[name] = ids.flatMap((id) => one(world, id) ?? []);
-    removed[name] = ids.filter((id) => one(world, id) === undefined);
+    const left = shownRows(world, ids);
+    const leftIds = new Set(left.map(({ id }) => id));
+    rows[name] = left;
+    removed[name] = ids.filter((id) => !leftIds.has(id));
   }
   return { rows, removed };
 }
@@ -62,4 +75,125 @@ function changes(world: World, changed: readonly ChangedRow[], watch: readonly s
 function changedReadings(readings: Readings): object {
   const before = shownReadings(defaultReadings());
   return Object.fromEntries(Object.entries(shownReadings(readings)).filter(([name, value]) => before[name] !== value));
+}
+
+type ShownFields = Readonly<Record<string, unknown>>;
+
+/** A row as the page shows it: `id`, and nothing that is a secret. */
+type ShownRow = ShownFields & { readonly id: string };
+
+/** The rows of a collection as the page shows them: all, or those with these ids that are still there. */
+function shown<T extends object>(collection: Collection<T>, show: (row: T, world: World) => ShownFields) {
+  const rows = (world: World, ids?: readonly string[]): readonly ShownRow[] => {
+    const all = world.of(collection);
+    const wanted = ids === undefined ? all.all() : ids.flatMap((id) => all.get(id) ?? []);
+    return wanted.map((row) => ({ id: collection.id(row), ...show(row, world) }));
+  };
+  return { name: collection.name, rows };
+}
+
+const mostPods = 100;
+
+/** Keeps only the fields with these names. */
+function only(names: string): (row: object) => ShownFields {
+  const kept = names.split(' ');
+  return (row) => Object.fromEntries(Object.entries(row).filter(([name]) => kept.includes(name)));
+}
+
+const appFields = only('accountId name image useImage port sandboxTermination deletionStarted createdAt updatedAt');
+const environmentFields = only(
+  'accountId appId name cliEnvName region gitBranch status deployed resources volumes preventDestroy pendingChanges updatedAt',
+);
+const alertFields = only(
+  'accountId appEnvId name description metric operator threshold duration aggregation queryRange enabled contactPointIds createdAt',
+);
+
+/**
+ * Everything that the page shows. A field is here because it was put on this list: configs of contact points and values of variables
+ * never are. A token is made up here and is its own name: the page sends requests with it.
+ */
+const shownCollections = [
+  shown(accounts, only('name memberEnvAccess sandboxEntitlement')),
+  shown(tokens, only('kind scopes currentAccountId')),
+  shown(memberships, only('accountId token role permissions allowedAppEnvIds')),
+  shown(credentials, only('accountId kind')),
+  shown(regions, only('up supports')),
+  shown(apps, ({ dockerPreset, ...app }) => ({ ...appFields(app), preset: dockerPreset })),
+  shown(environments, shownEnvironment),
+  shown(contactPoints, ({ dashboardDeployments, ...point }) => ({
+    ...only('accountId name type updatedAt')(point),
+    regions: dashboardDeployments.map(({ region }) => region),
+  })),
+  shown(alerts, ({ liveState, lastKnownState, ...alert }) => ({
+    ...alertFields(alert),
+    state: liveState,
+    knownState: lastKnownState,
+  })),
+  shown(metrics, ({ appEnvId, metric, value, pods }) => ({ appEnvId, metric, value, pods: pods.slice(0, mostPods) })),
+  shown(configurations, shownConfiguration),
+  shown(faults, ({ match: { bodyContains, ...match }, effect }) => ({
+    ...match,
+    readsBody: bodyContains !== undefined,
+    effect: nameOf(effect),
+    status: effect.status ?? effect.commitThen?.status,
+  })),
+];
+
+function shownEnvironment(environment: Environment, world: World): ShownFields {
+  const { currentContentId, envVars, startupConfig } = environment;
+  const content = currentContentId === undefined ? undefined : world.of(contents).get(currentContentId);
+  return {
+    ...environmentFields(environment),
+    image: content?.image,
+    version: content?.version,
+    variables: Object.keys(envVars),
+    startup: startupConfig === undefined ? undefined : Object.keys(startupConfig),
+  };
+}
+
+const mostPoints = 60;
+const mostOperations = 16;
+
+/** A protection as the page shows it, with its readiness at this moment and what its timeline is drawn from. */
+function shownConfiguration(row: StoredConfiguration, world: World): ShownFields {
+  const points = world.of(recoveryPoints).where('configuration', row.configurationId);
+  const configuration = assembled(row, points);
+  const { settings, source, standby, told, activationResult } = configuration;
+  return {
+    accountId: row.accountId,
+    appEnvId: row.sourceAppEnvId,
+    appName: source.appName,
+    envName: source.environmentName,
+    region: source.region,
+    destination: settings.destinationRegion,
+    mode: settings.mode,
+    generation: row.generation,
+    createdAt: row.createdAt,
+    snapshotIntervalMs: settings.snapshotIntervalMs,
+    validationIntervalMs: settings.validationIntervalMs,
+    rpoTargetMs: settings.rpoTargetMs,
+    readiness: readinessAt(configuration, world.now),
+    busy: busyOperation(configuration)?.operationId,
+    operations: configuration.operations.slice(-mostOperations).map(shownOperation),
+    standby: standby === undefined ? undefined : shownStandby(standby),
+    points: configuration.points.slice(-mostPoints).map(({ cutoffAt }) => cutoffAt),
+    pointsTaken: row.pointsTaken,
+    nextSnapshotAt: row.nextSnapshotAt,
+    nextValidationAt: row.nextValidationAt,
+    fenced: row.fencedAt !== undefined,
+    hold: told.hold,
+    failSteps: told.failSteps,
+    nextValidation: told.nextValidation,
+    recovered: activationResult?.targetAppEnvId,
+  };
+}
+
+function shownOperation({ operationId, kind, phase, startedAt, endedAt, outcome, failedSteps, ...rest }: Operation) {
+  const target = rest.pinned?.target.envName;
+  return { operationId, kind, phase, startedAt, endedAt, outcome, failedSteps, check: rest.check, target };
+}
+
+function shownStandby(standby: Standby) {
+  const { shape, reason, backlog, lastApplySeconds, firstCopyDone } = standby;
+  return { shape, reason, waiting: backlog.length, lastApplySeconds, firstCopyDone, caughtUp: caughtUp(standby) };
 }

@@ -6,10 +6,9 @@
 import { authenticate, requireScopes } from '../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { addressOf, answered, type Answered, bytesOf } from '../http/exchange.ts';
-import type { HttpRequest, Reply, Stream } from '../http/exchange.ts';
+import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest, queryOf } from '../http/exchange.ts';
+import type { Reply, Stream } from '../http/exchange.ts';
 import { type FaultEffect, faults, nameOf, takeFault } from './faults.ts';
-import { bodyOf, queryOf } from '../http/input.ts';
 import { RateLimit } from './rate.ts';
 import { invalid, refusalFor, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';

@@ -1,10 +1,58 @@
-import { type BodyFields, choice, object, optional, present } from '../http/fields.ts';
-import { type Reads, required, sent, text } from '../http/fields.ts';
 import { credentials } from '../accounts/records.ts';
+import { type BodyFields, choice, inside, object, optional, type ReadFields, readFields } from '../http/fields.ts';
+import { type Reads, required, sent, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
-import { agentRepository, type Solution } from './catalog.ts';
+
+/** One part of a solution, created as a normal app with one environment. */
+export interface Component {
+  readonly name: string;
+  readonly dockerPreset: string;
+  readonly port: number;
+  readonly dependsOn: readonly string[];
+  /** The image it runs; managed services have their own. */
+  readonly image?: string;
+}
+
+/** An entry of the catalog. */
+export interface Solution {
+  readonly solutionSlug: string;
+  readonly label: string;
+  readonly requiredInputs: readonly string[];
+  /** The repository of the solution's own image, where inputs may choose one. */
+  readonly agentImage?: string;
+  readonly components: readonly Component[];
+  readonly postInstallNote?: string;
+}
+
+/** The repository that agent images come from. */
+export const agentRepository = 'svc/sandbox-agent';
+
+/** The catalog. */
+export const catalog: readonly Solution[] = [
+  {
+    solutionSlug: 'sandbox-agent',
+    label: 'Sandbox agent',
+    requiredInputs: ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'],
+    agentImage: agentRepository,
+    components: [
+      { name: 'control', dockerPreset: 'CUSTOM', port: 8080, dependsOn: [] },
+      { name: 'gateway', dockerPreset: 'CUSTOM', port: 8443, dependsOn: ['control'], image: 'svc/sandbox-gateway:1' },
+    ],
+    postInstallNote: 'Connect the agent to your repository before you treat all components as connected.',
+  },
+  {
+    solutionSlug: 'queue-worker',
+    label: 'Queue and worker',
+    requiredInputs: [],
+    components: [
+      { name: 'queue', dockerPreset: 'RABBITMQ', port: 5672, dependsOn: [] },
+      { name: 'worker', dockerPreset: 'CUSTOM', port: 8080, dependsOn: ['queue'], image: 'svc/queue-worker:1' },
+      { name: 'api', dockerPreset: 'EXPRESS', port: 3000, dependsOn: ['queue', 'worker'], image: 'svc/queue-api:1' },
+    ],
+  },
+];
 
 /** Tags that are `latest` or a number, and digests, of the solution's own image. */
 const allowedImage = new RegExp(`^${agentRepository}(:(latest|\\d+(\\.\\d+)*)|@sha256:[0-9a-f]{64})$`);
@@ -17,24 +65,18 @@ const agentImage: Reads<string> = (value, name) => {
   return image;
 };
 
-const mode = choice(['API_KEY', 'PERSONAL_SUBSCRIPTION']);
+const inputFields = inside('inputs', {
+  agentImage,
+  agentAuthenticationMode: choice(['API_KEY', 'PERSONAL_SUBSCRIPTION']),
+  llmProviderKeyId: text(),
+  agentPrimaryModel: text(),
+  agentSecondaryModel: text(),
+});
 
 /** The inputs of a request as far as they were sent; other solutions have none. */
 export function sentInputs(solution: Solution, body: BodyFields): Partial<Inputs> {
   const given = optional(body, 'inputs', object) ?? {};
-  if (solution.agentImage === undefined) return {};
-  const inputs = inNames(given);
-  return present({
-    agentImage: optional(inputs, 'inputs.agentImage', agentImage),
-    agentAuthenticationMode: optional(inputs, 'inputs.agentAuthenticationMode', mode),
-    llmProviderKeyId: optional(inputs, 'inputs.llmProviderKeyId', text()),
-    agentPrimaryModel: optional(inputs, 'inputs.agentPrimaryModel', text()),
-    agentSecondaryModel: optional(inputs, 'inputs.agentSecondaryModel', text()),
-  });
-}
-
-function inNames(given: BodyFields): BodyFields {
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [`inputs.${name}`, value]));
+  return solution.agentImage === undefined ? {} : readFields(given, inputFields);
 }
 
 /** The inputs of a new installation: with an API key everything is required, with a personal subscription nothing. */
@@ -64,13 +106,8 @@ export function differingInput(saved: Inputs, given: Partial<Inputs>): string | 
 }
 
 /** The inputs of an installation. */
-export interface Inputs {
-  readonly agentAuthenticationMode: 'API_KEY' | 'PERSONAL_SUBSCRIPTION';
-  readonly agentImage?: string;
-  readonly llmProviderKeyId?: string;
-  readonly agentPrimaryModel?: string;
-  readonly agentSecondaryModel?: string;
-}
+export type Inputs = ReadFields<typeof inputFields> &
+  Required<Pick<ReadFields<typeof inputFields>, 'agentAuthenticationMode'>>;
 
 /** A component that exists. */
 export interface Installed {

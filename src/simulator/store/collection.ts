@@ -25,21 +25,13 @@ export function collection<T extends object>(
 }
 
 /** The rows of one collection; rows are values and are replaced, never changed. */
-export interface Rows<T extends object> {
-  readonly size: number;
-  get(id: string): T | undefined;
-  has(id: string): boolean;
-  all(): readonly T[];
-  where(index: string, key: string): readonly T[];
-  put(row: T): void;
-  remove(id: string): void;
-}
+export type Rows<T extends object> = Pick<Table<T>, 'size' | 'get' | 'has' | 'all' | 'where' | 'put' | 'remove'>;
 
 /** The rows under one key of an index: a single id, which most keys have, or several, with their rows until one of them changes. */
 type Filing<T> = string | { readonly ids: Set<string>; rows: readonly T[] | undefined };
 
 /** The Map and the indexes behind one collection; what is put and removed goes through `changes`, which knows the transaction. */
-export class Table<T extends object> implements Rows<T> {
+export class Table<T extends object> {
   readonly collection: Collection<T>;
   readonly #changes: (table: Table<T>, id: string, row: T | undefined) => void;
   readonly #rows = new Map<string, T>();

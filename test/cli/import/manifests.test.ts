@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { flawsOf } from '../../../src/cli/definitions/check.ts';
+import { flawsOf } from '../../../src/cli/definitions.ts';
 import { draftsOf } from '../../../src/cli/import/manifests.ts';
 import { readAccount } from '../../../src/cli/import/read-account.ts';
 import type { AccountReader } from '../../../src/cli/account/reader.ts';

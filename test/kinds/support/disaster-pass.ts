@@ -1,12 +1,8 @@
 import type { Pass, View } from '../../../src/engine/kind/contract/pass.ts';
 import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import type { Read, Snapshot } from '../../../src/engine/ports.ts';
-import {
-  type ConfigurationItem,
-  drConfigurationsOf,
-  type PointItem,
-  type SourceItem,
-} from '../../../src/hosting/requests.ts';
+import type { ConfigurationItem, PointItem, SourceItem } from '../../../src/hosting/requests.ts';
+import { drConfigurationsOf } from '../../../src/hosting/requests.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from '../../../src/kinds/recovery-activation/schema.ts';
 
 /** 2026-01-01T00:00:00Z: where the wall stands when the monotonic clock shows 0. */

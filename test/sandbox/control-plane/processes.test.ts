@@ -79,9 +79,9 @@ describe('a lock', () => {
   });
 
   it.each([
-    { text: JSON.stringify({ pid: 2 ** 22 + 1, identity: '1' }), because: 'there is no such process' },
-    { text: JSON.stringify({ pid: process.pid, identity: '1' }), because: 'its id has another process now' },
-    { text: '{"pid":', because: 'nobody can read it' },
+    { text: `${2 ** 22 + 1} 1`, because: 'there is no such process' },
+    { text: `${process.pid} 1`, because: 'its id has another process now' },
+    { text: '12', because: 'nobody can read it' },
   ])('of a dead process is nobody’s, because $because', async ({ text }) => {
     const dir = await temporaryDir();
     await writeFile(join(dir, '7'), text);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
-import { onTestFinished } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import type { BreakablePlane } from '../../support/breakable-plane.ts';
 import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
@@ -49,7 +49,7 @@ export async function startDeployed(
   const daemon = new Daemon({
     name: 'the operator',
     command: execPath,
-    args: [join(root, 'src', 'main.ts'), ...fromDeployment, ...here, '--operator-namespace', namespace],
+    args: [inject('prepared').program, ...fromDeployment, ...here, '--operator-namespace', namespace],
     logPath,
     isUp: () => answersOk(`http://${listen}/readyz`),
     upWithinMs: 60_000,

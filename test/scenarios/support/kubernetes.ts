@@ -13,6 +13,7 @@ import {
 } from '@kubernetes/client-node';
 import { inject, onTestFinished } from 'vitest';
 import { ConnectedConfig } from '../../../src/kube/client/api-classes.ts';
+import { isRecord } from '../../../src/base/json.ts';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import { startBreakablePlane } from '../../support/breakable-plane.ts';
 import type { BreakablePlane, BreakableOptions } from '../../support/breakable-plane.ts';
@@ -142,4 +143,20 @@ export const lookEveryMs = 200;
 export async function eventually(what: string, isSo: () => Promise<boolean>, deadlineMs = 120_000): Promise<void> {
   const came = await poll(async () => ((await isSo()) ? true : undefined), { everyMs: lookEveryMs, deadlineMs });
   if (came === undefined) throw new Error(`not so after ${deadlineMs / 1000} s: ${what}`);
+}
+
+/** A field of an untyped answer. */
+export function field(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), value);
+}
+
+/** A text, or the empty one. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The list in a field, or an empty one. */
+export function itemsOf(value: unknown, ...path: readonly string[]): readonly unknown[] {
+  const items = field(value, ...path);
+  return Array.isArray(items) ? items : [];
 }

@@ -88,11 +88,11 @@ export interface OperatorProcess extends Running {
 /**
  * Settings of every operator here, so that what is waited for comes soon: what a lost call, a silent holder and a poll cost in
  * earnest is proved on the virtual clock, with the real numbers. The horizon and the polls are less than a tenth of the defaults. The
- * deadline and the lease are a third: a tenth would give a read one second and a holder one second without a renewal, which three
+ * deadline is a fifth and the lease a third: a tenth would give a read one second and a holder one second without a renewal, which three
  * control planes on two busy cores do not always keep, and a call or a lease would be lost that no test has broken.
  */
 const brisk: Readonly<Record<string, string>> = {
-  '--call-deadline-seconds': '9',
+  '--call-deadline-seconds': '6',
   '--horizon-seconds': '2',
   '--lease-seconds': '5',
   '--poll-seconds': '2',

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
+import { inject } from 'vitest';
 import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
 import { sharedKubernetes } from './kubernetes.ts';
 
@@ -72,19 +73,17 @@ export class Shell {
     const bin = join(folder, 'bin');
     await mkdir(bin, { recursive: true });
     const { binaries, kubeconfigPath } = sharedKubernetes();
-    const program = `exec "${process.execPath}" "${join(root, 'src', 'main.ts')}" "$@"`;
+    const program = `exec "${process.execPath}" "${inject('prepared').program}" "$@"`;
     const programs = { apphosting: program, 'kubectl-apphosting': program, kubectl: `exec "${binaries.kubectl}" "$@"` };
     for (const [name, text] of Object.entries(programs)) {
       await writeFile(join(bin, name), `#!/bin/sh\n${text}\n`);
       await chmod(join(bin, name), 0o755);
     }
-    const shared = join(dirname(kubeconfigPath), 'run');
     return new Shell(folder, {
       PATH: `${bin}:${process.env['PATH'] ?? ''}`,
       HOME: folder,
       KUBECONFIG: kubeconfig,
-      KUBECACHEDIR: join(shared, 'kubectl'),
-      NODE_COMPILE_CACHE: join(shared, 'compiled'),
+      KUBECACHEDIR: join(dirname(kubeconfigPath), 'run', 'kubectl'),
     });
   }
 

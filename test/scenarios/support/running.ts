@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
 import process from 'node:process';
+import { inject } from 'vitest';
 import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
-import { sharedKubernetes } from './kubernetes.ts';
 
 /** The program as a process of its own. */
 export interface Running {
@@ -17,15 +16,11 @@ export interface Running {
   readonly end: () => Promise<void>;
 }
 
-const main = join(import.meta.dirname, '..', '..', '..', 'src', 'main.ts');
-
 /** Starts `apphosting ARGS…`, away from whatever cluster the environment names. */
 export function startProgram(args: readonly string[]): Running {
   const { KUBECONFIG: _none, ...rest } = process.env;
-  // Tests start the program a hundred times: the second time it is compiled already.
-  const compiled = join(dirname(sharedKubernetes().kubeconfigPath), 'run', 'compiled');
-  const environment = { ...rest, NODE_COMPILE_CACHE: compiled };
-  const child = spawn(process.execPath, [main, ...args], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { program } = inject('prepared');
+  const child = spawn(process.execPath, [program, ...args], { env: rest, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += String(chunk)));
   const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);

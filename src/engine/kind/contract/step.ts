@@ -209,9 +209,10 @@ export interface Showing<Facts = unknown> {
   readonly unseen?: boolean;
   readonly facts: Facts;
   readonly conditions: readonly OwnCondition[];
-  readonly drift: readonly Drift[];
-  readonly unverified: readonly string[];
-  readonly leftover: readonly string[];
+  /** Each of these lists is empty where it is left out. */
+  readonly drift?: readonly Drift[];
+  readonly unverified?: readonly string[];
+  readonly leftover?: readonly string[];
   /** Events to publish once, when this is written. */
   readonly notices?: readonly Notice[];
 }

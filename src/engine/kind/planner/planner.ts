@@ -66,7 +66,7 @@ function shownOf(plan: ObjectPlan, pass: Pass): Showing {
     const { facts } = pass.memory;
     // The object is gone, so drop the facts about it.
     const known = found?.is === 'gone' ? plan.factsOfNext(facts) : facts;
-    return { unseen, facts: known, conditions: [], drift: [], unverified: [], leftover };
+    return { unseen, facts: known, conditions: [], leftover };
   }
   const difference = compare(plan, pass, found.seen.fields);
   const facts = plan.facts(pass, found.seen);

@@ -2,7 +2,7 @@
 import { type BodyFields, choice, fields, flag, list, must, number, onlyFields } from '../../http/fields.ts';
 import { orNull, type ReadFields, readFields, type Reads, required, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
-import { PHASES } from '../model.ts';
+import { PHASES } from '../durations.ts';
 
 const names = { envName: text({ min: 0 }), createNewApp: flag, appName: text({ min: 0 }) };
 

@@ -4,16 +4,11 @@ import { number, onlyFields, optional } from '../../http/fields.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { selectablePoints, withoutToldReadiness } from '../evidence.ts';
-import type { Configuration, DisclosedRecord, Operation, Phase, Standby } from '../model.ts';
+import type { Phase } from '../durations.ts';
+import type { Configuration, DisclosedRecord, Operation, Standby } from '../model.ts';
 import { busyOperation, end, enter, happened } from '../operations.ts';
-import {
-  beginCheckCleanup,
-  completeCheck,
-  completeEnrollment,
-  promote,
-  returnToProtection,
-  step,
-} from '../progress.ts';
+import { beginCheckCleanup, completeCheck, completeEnrollment, promote, returnToProtection } from '../progress.ts';
+import { step } from '../progress.ts';
 import { clearDisks, configurationOf, disksOf, keep } from '../rows.ts';
 import { snapshot } from '../schedule.ts';
 import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../standby.ts';

@@ -5,8 +5,7 @@ import { contactPoints } from '../../contact-points/contact-point.ts';
 import { configurations } from '../../disaster/rows.ts';
 import { environments } from '../../environments/environment.ts';
 import { type ReadingName, registry, valuesOf } from '../../readings.ts';
-import { type Form, formsOf } from './form.ts';
-import type { FormPlace, FormValues } from './place.ts';
+import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
 const anEnvironment = 'id* @environments';
 const aConfiguration = 'id* @configurations';

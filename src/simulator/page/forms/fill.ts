@@ -1,12 +1,10 @@
-import { type FormPlace, type FormValues, type Pick, placeOf } from './place.ts';
 import { type BodyFields, object, optional, required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
-import { alertForms } from './alerts.ts';
-import { appForms } from './apps.ts';
+import { alertForms, appForms, environmentForms } from './service.ts';
 import { controlForms } from './control.ts';
-import { environmentForms } from './environments.ts';
-import { type Field, type Form, type FormChoice, nameOf } from './form.ts';
+import { type Field, type Form, type FormChoice, type FormPlace, type FormValues, type Pick, nameOf } from './form.ts';
+import { placeOf } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
 /** Every request that the page can send. */

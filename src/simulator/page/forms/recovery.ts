@@ -1,11 +1,10 @@
-import type { FormPlace, FormValues } from './place.ts';
 import { accounts } from '../../accounts/records.ts';
 import { selectablePoints, type SelectablePoint } from '../../disaster/evidence.ts';
 import type { Configuration, TargetNames } from '../../disaster/model.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../disaster/surroundings.ts';
 import { type Environment, environments } from '../../environments/environment.ts';
-import { type Form, formsOf } from './form.ts';
+import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
 const journaled = `accountId* @accounts, configurationId* @configurations, expectedGeneration#* <configurationId, requestId*`;
 const pages = 'after, limit#';

@@ -87,9 +87,10 @@ function stripOf(alert) {
 const heights = { Normal: 5, NoData: 2, Pending: 11, Firing: 20, Error: 18 };
 
 function stripNode({ pieces, since, told }) {
-  const bars = pieces.map(([state, x, width]) => {
+  const bars = pieces.map(([state, x, part]) => {
     const height = heights[state];
-    return svg('rect', { class: `s-${state}`, x, y: 20 - height, width: Math.max(width, 4), height });
+    const place = { x, y: 20 - height, width: Math.max(part, 4), height };
+    return svg('rect', { class: `${stateOf[state][0]} s-${state}`, ...place });
   });
   const label = `History: ${told}`;
   const picture = { viewBox: '0 0 1000 20', preserveAspectRatio: 'none', role: 'img', 'aria-label': label };

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { onTestFinished } from 'vitest';
-import { blocksOf } from '../../support/documents.ts';
-import { filesUnder, root } from '../../repository/files.ts';
+import { blocksOf } from '../support/documents.ts';
+import { filesUnder, root } from './files.ts';
 
 /** A section of CONTRIBUTING.md, followed word by word in a copy of the repository on the same dependencies. */
 export class CopiedRepository {

@@ -1,8 +1,8 @@
-/** Validates an object as the API server would on create: schema first, then CEL rules. */
-import { celName, rulesKey, type CelRule } from '../../engine/kind/schema/schema.ts';
-import { isRecord } from '../../base/json.ts';
-import { manifest } from '../../crd/manifest.ts';
-import { identities } from '../../kinds/identities.ts';
+/** Validates an object by its definition, as the API server would on create: structural schema first, then CEL rules. */
+import { celName, rulesKey, type CelRule } from '../../../src/engine/kind/schema/schema.ts';
+import { isRecord } from '../../../src/base/json.ts';
+import { manifest } from '../../../src/crd/manifest.ts';
+import { identities } from '../../../src/kinds/identities.ts';
 import { compileRule, type CelValue } from './cel.ts';
 
 /** Why the API server would refuse an object, and where. */
@@ -35,11 +35,6 @@ interface Node {
 }
 
 type Path = Flaw['path'];
-
-/** How a field is called in messages: `spec.contactPointRefs[0].name`. */
-export function pathInWords(path: Path): string {
-  return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
-}
 
 const roots = new Map<string, Node>();
 

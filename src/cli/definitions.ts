@@ -1,0 +1,103 @@
+/** What the API server would refuse of an object, by the schema of its kind: the definition is made from that, and its rules stand in both. */
+import { z } from 'zod';
+import { isRecord } from '../base/json.ts';
+import { ownNameKey } from '../engine/kind/schema/schema.ts';
+import { identities } from '../kinds/identities.ts';
+import { nearest } from '../kinds/shared/nearest.ts';
+
+type Path = readonly (string | number)[];
+
+/** Why the API server would refuse an object, and where. */
+export interface Flaw {
+  /** The way to the field, such as `['spec', 'contactPoints', 0]`. */
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** How a field is called in messages: `spec.contactPointRefs[0].name`. */
+export function pathInWords(path: Path): string {
+  return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
+}
+
+/** What the API server would refuse of an object of ours when it is created; empty where it would take it. */
+export function flawsOf(kind: string, object: Readonly<Record<string, unknown>>): readonly Flaw[] {
+  const schema = identities.find((one) => one.kind === kind)?.spec;
+  if (schema === undefined) return [{ path: ['kind'], message: `apphosting.dev/v1alpha1 has no kind ${kind}` }];
+  const { apiVersion: _apiVersion, kind: _kind, metadata, spec, status: _status, ...others } = object;
+  const strangers = Object.keys(others).map((name) => unknownField([name], ['metadata', 'spec']));
+  const { error } = schema.safeParse(withoutNulls(spec), { reportInput: true });
+  const flaws = (error?.issues ?? []).flatMap((issue) => {
+    const path = issue.path.filter((part) => typeof part !== 'symbol');
+    if (issue.code !== 'unrecognized_keys') return [{ path: ['spec', ...path], message: messageOf(issue) }];
+    return issue.keys.map((key) => unknownField(['spec', ...path, key], fieldsAt(schema, path)));
+  });
+  return [...nameFlaws(metadata, schema, spec), ...strangers, ...flaws];
+}
+
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonly Flaw[] {
+  const flaw = (message: string): readonly Flaw[] => [{ path: ['metadata', 'name'], message }];
+  const { name, generateName } = isRecord(metadata) ? metadata : {};
+  if (name === undefined && typeof generateName === 'string') return [];
+  if (typeof name !== 'string' || name === '') return flaw('name is required');
+  if (name.length > 253 || !subdomain.test(name))
+    return flaw(`"${name}" is no name: lower case letters, digits, - and . only, and a letter or digit at both ends`);
+  // The name is that of the object in the service too, unless the spec has one.
+  return fieldsAt(schema, []).flatMap((field) => {
+    const { maxLength, [ownNameKey]: isOwnName } = within(schema, [field])?.meta() ?? {};
+    const isTooLong = isOwnName !== undefined && name.length > Number(maxLength);
+    if (!isTooLong || (isRecord(spec) && spec[field] !== undefined)) return [];
+    return flaw(`it has more than ${String(maxLength)} characters: set spec.${field}`);
+  });
+}
+
+/** The API server drops a null where nothing is required. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isRecord(value)) return value;
+  const rows = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(rows.map(([name, inner]) => [name, withoutNulls(inner)]));
+}
+
+function messageOf(issue: Exclude<z.core.$ZodIssue, { code: 'unrecognized_keys' }>): string {
+  const { code, input, message } = issue;
+  if (code === 'invalid_type' || code === 'invalid_value') {
+    if (input === undefined) return 'is required';
+    const wanted = code === 'invalid_type' ? `of type ${issue.expected}` : `one of ${issue.values.join(', ')}`;
+    return `is ${inWords(input)}, and must be ${wanted}`;
+  }
+  if (code === 'invalid_format') return `is ${inWords(input)}, and ${message}`;
+  const size = Array.isArray(input) ? `has ${input.length} items` : `is ${inWords(input)}`;
+  if (code === 'too_small') return `${size}, and ${issue.minimum} is the least`;
+  return code === 'too_big' ? `${size}, and ${issue.maximum} is the most` : message;
+}
+
+function inWords(value: unknown): string {
+  if (value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  return typeof value === 'string' ? `the text ${JSON.stringify(value)}` : JSON.stringify(value);
+}
+
+/** A field that the schema does not have, with the one that was probably meant. */
+function unknownField(path: Path, known: readonly string[]): Flaw {
+  const meant = nearest(String(path.at(-1)), known);
+  return { path, message: `unknown field${meant === undefined ? '' : `; did you mean ${meant}?`}` };
+}
+
+/** The fields of the object at a place of a schema. */
+export function fieldsAt(schema: z.ZodType, path: Path): readonly string[] {
+  const found = within(schema, path);
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
+}
+
+/** The schema of a field. */
+function within(schema: z.ZodType | undefined, path: Path): z.ZodType | undefined {
+  if (schema instanceof z.ZodOptional) return within(schema.unwrap() as z.ZodType, path);
+  const [first, ...rest] = path;
+  if (first === undefined) return schema;
+  if (schema instanceof z.ZodArray) return within(schema.element as z.ZodType, rest);
+  return schema instanceof z.ZodObject ? within(schema.shape[first] as z.ZodType | undefined, rest) : undefined;
+}
