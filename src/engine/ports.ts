@@ -224,12 +224,12 @@ export interface Resource {
 }
 
 export interface PageOptions {
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly limit: number;
-  readonly continue?: string;
-  readonly labelSelector?: string;
+  readonly continue?: string | undefined;
+  readonly labelSelector?: string | undefined;
   /** Only metadata of each object (PartialObjectMetadata). */
-  readonly metadataOnly?: boolean;
+  readonly metadataOnly?: boolean | undefined;
 }
 
 export interface Page {
@@ -238,12 +238,9 @@ export interface Page {
   readonly continue: string | undefined;
 }
 
-export interface WatchOptions {
-  readonly namespace?: string;
-  readonly labelSelector?: string;
+export interface WatchOptions extends Pick<PageOptions, 'namespace' | 'labelSelector' | 'metadataOnly'> {
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
-  readonly metadataOnly?: boolean;
   readonly signal: AbortSignal;
 }
 

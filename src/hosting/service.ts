@@ -35,14 +35,9 @@ export interface HostingOptions {
   readonly wire?: Wire;
 }
 
-interface Shared<Value> {
-  readonly value: Value;
-  users: number;
-}
-
 /** Shared values by key, each kept as long as somebody uses it. */
 function sharing<Value>(end: (value: Value) => Promise<void>) {
-  const all = new Map<string, Shared<Value>>();
+  const all = new Map<string, { readonly value: Value; users: number }>();
   return (key: string, create: () => Value): { readonly value: Value; readonly release: () => Promise<void> } => {
     const shared = all.get(key) ?? { value: create(), users: 0 };
     all.set(key, shared);

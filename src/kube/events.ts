@@ -74,7 +74,7 @@ export class EventPublisher implements EventRecorder {
 
   constructor(options: EventPublisherOptions) {
     this.#options = options;
-    this.#buckets = new TokenBuckets({ burst: 25, refillMs: 300_000, most: 10_000 }, options.clock);
+    this.#buckets = new TokenBuckets(options.clock);
   }
 
   record(given: RecordedEvent): void {
@@ -240,35 +240,28 @@ export function cutToBytes(text: string, mostBytes: number): string {
   return `${text.slice(0, read)}…`;
 }
 
-/** The size of the buckets; the keys that were used least recently are forgotten. */
-export interface BucketShape {
-  readonly burst: number;
-  readonly refillMs: number;
-  /** How many keys are remembered at most. */
-  readonly most: number;
-}
+const bucketTokens = 25;
+const refillMs = 300_000;
+const mostBuckets = 10_000;
 
-/** A token bucket for each key. */
-export class TokenBuckets {
-  readonly #shape: BucketShape;
+/** A token bucket for each key; the keys that were used least recently are forgotten. */
+class TokenBuckets {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
 
-  constructor(shape: BucketShape, clock: Clock) {
-    this.#shape = shape;
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Takes a token out of the bucket of this key; false when the bucket is empty. */
   take(key: string): boolean {
     const now = this.#clock.monotonic();
-    const { burst, refillMs, most } = this.#shape;
-    const known = this.#buckets.get(key) ?? { tokens: burst, at: now };
-    const tokens = Math.min(burst, known.tokens + (now - known.at) / refillMs);
+    const known = this.#buckets.get(key) ?? { tokens: bucketTokens, at: now };
+    const tokens = Math.min(bucketTokens, known.tokens + (now - known.at) / refillMs);
     this.#buckets.delete(key);
     this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
     const oldest = this.#buckets.keys().next();
-    if (this.#buckets.size > most && oldest.done !== true) this.#buckets.delete(oldest.value);
+    if (this.#buckets.size > mostBuckets && oldest.done !== true) this.#buckets.delete(oldest.value);
     return tokens >= 1;
   }
 }

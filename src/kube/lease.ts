@@ -24,30 +24,21 @@ import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, ty
 import { compareVersions, isRecord } from '../base/json.ts';
 import { pause, within } from './unavailable.ts';
 
-/** Durations of the election; the defaults are those of Kubernetes' own components. */
-export interface LeasePace {
-  /** How long others wait for a silent holder. */
-  readonly leaseMs: number;
-  /** How long a holder acts without a renewal. */
-  readonly renewMs: number;
-  readonly retryMs: number;
-  /** How long a lease must be missing before it is created, unless it was seen held. */
-  readonly missingMs: number;
-}
-
 /** How long things take for a lease of this length, in the proportions of Kubernetes' own components: 15, 10 and 2 seconds. */
-export function leasePaceOf(leaseMs: number): LeasePace {
+export function leasePaceOf(leaseMs: number) {
   const unit = leaseMs / 15;
-  return { leaseMs, renewMs: 10 * unit, retryMs: 2 * unit, missingMs: 2.6 * unit };
+  return {
+    /** How long others wait for a silent holder. */
+    leaseMs,
+    /** How long a holder acts without a renewal. */
+    renewMs: 10 * unit,
+    retryMs: 2 * unit,
+    /** How long a lease must be missing before it is created, unless it was seen held. */
+    missingMs: 2.6 * unit,
+  };
 }
 
-const usualLeasePace: LeasePace = leasePaceOf(15_000);
-
-/** Describes how the lease was acquired. */
-interface Acquisition {
-  /** The predecessor did not release it: it may have died during a call, or may not know yet that it lost the lease. */
-  readonly takeOver: boolean;
-}
+type LeasePace = Readonly<ReturnType<typeof leasePaceOf>>;
 
 export interface LeaseOptions {
   readonly api: KubeApi;
@@ -58,7 +49,8 @@ export interface LeaseOptions {
   readonly name: string;
   /** Our name as people read it; a random part is added, so that no two processes share one. */
   readonly identity: string;
-  readonly onAcquired: (acquisition: Acquisition) => void;
+  /** `takeOver`: the predecessor did not release it, and may have died during a call, or not know yet that it lost the lease. */
+  readonly onAcquired: (acquisition: { readonly takeOver: boolean }) => void;
   readonly onLost: (why: string) => void;
   /** The cluster was restored from a backup. */
   readonly onRewind?: () => void;
@@ -102,7 +94,7 @@ export class LeaseElection implements Leadership {
 
   constructor(options: LeaseOptions) {
     this.#options = options;
-    this.#pace = { ...usualLeasePace, ...options.pace };
+    this.#pace = { ...leasePaceOf(15_000), ...options.pace };
     this.identity = `${options.identity}_${options.entropy.uuid()}`;
   }
 

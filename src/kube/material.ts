@@ -162,11 +162,11 @@ export class KubeMaterial implements Material {
       clock,
       entropy,
       log,
-      ...(troubles !== undefined && { troubles }),
+      troubles,
       metadataOnly: true,
       keep: onlyIdentity,
-      ...(namespace !== undefined && { namespace }),
-      ...(onRewind !== undefined && { onRewind }),
+      namespace,
+      onRewind,
       onEvent: (event) => {
         const { metadata } = event.object;
         const isNews = event.is === 'gone' || !event.initial;

@@ -60,18 +60,13 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 
   /** Adds our finalizer, which keeps Kubernetes from deleting the object. */
-  async hold(object: KubeObject): Promise<Written> {
-    const now = object.metadata.finalizers ?? [];
-    if (now.includes(finalizer)) return { is: 'written', object };
-    return written(this.#setFinalizers(object, [...now, finalizer]));
+  hold(object: KubeObject): Promise<Written> {
+    return written(this.#setFinalizers(object, (others) => [...others, finalizer]));
   }
 
   /** Removes our finalizer: Kubernetes deletes the object when no other is left. */
-  async release(object: KubeObject): Promise<Written> {
-    const now = object.metadata.finalizers ?? [];
-    if (!now.includes(finalizer)) return { is: 'written', object };
-    const others = now.filter((one) => one !== finalizer);
-    return written(this.#setFinalizers(object, others));
+  release(object: KubeObject): Promise<Written> {
+    return written(this.#setFinalizers(object, (others) => others));
   }
 
   /** Waits until what the service answered is written, then gives up; returns on how many objects. */
@@ -132,9 +127,14 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 
   /** The whole array at once, on exactly the form of the object that was seen. */
-  async #setFinalizers(object: KubeObject, finalizers: readonly string[]): Promise<KubeObject> {
+  async #setFinalizers(
+    object: KubeObject,
+    from: (others: readonly string[]) => readonly string[],
+  ): Promise<KubeObject> {
     const { api, clock, resourceOf } = this.#options;
-    const { uid, resourceVersion, namespace, name } = object.metadata;
+    const { uid, resourceVersion, namespace, name, finalizers: now = [] } = object.metadata;
+    const finalizers = from(now.filter((one) => one !== finalizer));
+    if (finalizers.length === now.length) return object;
     const operations: PatchOperation[] = [
       { op: 'test', path: '/metadata/uid', value: uid },
       { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },

@@ -29,26 +29,18 @@ import {
   type Resource,
   type Troubles,
 } from '../engine/ports.ts';
-import { Backoff, type BackoffShape, type Clock, type Entropy } from '../base/time.ts';
+import { Backoff, type Clock, type Entropy } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
 import { compareVersions } from '../base/json.ts';
 import { pause, SilenceError, within, withWatchDeadline } from './unavailable.ts';
 
-/** Sizes and durations of a reflector; the defaults are for production. */
-export interface ReflectorPace {
-  readonly pageSize: number;
-  readonly pageMs: number;
-  /** The API server is asked to end each watch after a random time between these. */
-  readonly watchSeconds: { readonly least: number; readonly most: number };
-  /** After this long without an event or bookmark everything is listed; bookmarks come every minute. */
-  readonly idleMs: number;
-  readonly backoff: BackoffShape;
-}
-
-const usualPace: ReflectorPace = {
+/** Sizes and durations of a reflector in production. */
+const usualPace = {
   pageSize: 500,
   pageMs: 45_000,
+  /** The API server is asked to end each watch after a random time between these. */
   watchSeconds: { least: 300, most: 600 },
+  /** After this long without an event or bookmark everything is listed; bookmarks come every minute. */
   idleMs: 80_000,
   backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
 };
@@ -57,7 +49,7 @@ const usualPace: ReflectorPace = {
 export interface ReflectorOptions {
   readonly api: KubeApi;
   readonly resource: Resource;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly labelSelector?: string;
   /** Only metadata is fetched and kept. */
   readonly metadataOnly?: boolean;
@@ -67,32 +59,21 @@ export interface ReflectorOptions {
   readonly entropy: Entropy;
   readonly log: Log;
   /** Collects failures of Kubernetes as a whole; without it they are logged here like all others. */
-  readonly troubles?: Troubles;
+  readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
   /** Called with the reflector's name when the cluster was restored from a backup, before the events of the restored objects. */
-  readonly onRewind?: (by: string) => void;
+  readonly onRewind?: ((by: string) => void) | undefined;
   readonly onList?: (reason: ListReason) => void;
-  readonly pace?: Partial<ReflectorPace>;
-}
-
-/** The namespace, labels and form that every list and watch asks for. */
-function selectionOf({
-  namespace,
-  labelSelector,
-  metadataOnly,
-}: ReflectorOptions): Pick<PageOptions, 'namespace' | 'labelSelector' | 'metadataOnly'> {
-  return {
-    ...(namespace !== undefined && { namespace }),
-    ...(labelSelector !== undefined && { labelSelector }),
-    ...(metadataOnly !== undefined && { metadataOnly }),
-  };
+  readonly pace?: Partial<typeof usualPace>;
 }
 
 export class Reflector {
   /** Resolves after the first complete list. */
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions;
-  readonly #pace: ReflectorPace;
+  /** The namespace, labels and form that every list and watch asks for. */
+  readonly #selection: Pick<PageOptions, 'namespace' | 'labelSelector' | 'metadataOnly'>;
+  readonly #pace: typeof usualPace;
   readonly #backoff: Backoff;
   #pageSize: number;
   readonly #cache = new ObjectCache();
@@ -116,6 +97,8 @@ export class Reflector {
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
+    const { namespace, labelSelector, metadataOnly } = options;
+    this.#selection = { namespace, labelSelector, metadataOnly };
     this.#pace = { ...usualPace, ...options.pace };
     this.#pageSize = this.#pace.pageSize;
     this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
@@ -281,11 +264,7 @@ export class Reflector {
 
   #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
     const { api, resource, clock } = this.#options;
-    const asked = api.list(resource, {
-      ...selectionOf(this.#options),
-      limit,
-      ...(next !== undefined && { continue: next }),
-    });
+    const asked = api.list(resource, { ...this.#selection, limit, continue: next });
     return within(clock, this.#pace.pageMs, asked, `listing ${resource.plural}`, this.#stop.signal);
   }
 
@@ -300,7 +279,7 @@ export class Reflector {
     const controller = new AbortController();
     this.#watching = controller;
     const signal = AbortSignal.any([controller.signal, this.#stop.signal]);
-    const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
+    const stream = api.watch(resource, { ...this.#selection, resourceVersion, timeoutSeconds, signal });
     const what = `watching ${resource.plural}`;
     const probe = () => this.#probe();
     try {

@@ -37,16 +37,6 @@ export function within<T>(
   });
 }
 
-/** The result; undefined when a `DeadlineError` was thrown instead. */
-async function unlessLate<T>(inTime: Promise<T>): Promise<T | undefined> {
-  try {
-    return await inTime;
-  } catch (error) {
-    if (error instanceof DeadlineError) return undefined;
-    throw error;
-  }
-}
-
 /** Waits `delayMs`, or until the signal is aborted. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise<void>((resolve) => {
@@ -96,8 +86,11 @@ export async function* withWatchDeadline<Item>(
 ): AsyncGenerator<Item, void, void> {
   const stream = items[Symbol.asyncIterator]();
   let receivedAt = clock.monotonic();
+  /** Undefined when it is late. */
   const arriving = (coming: ReturnType<typeof stream.next>, ms: number) =>
-    unlessLate(within(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, what, signal));
+    within(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, what, signal).catch((error: unknown) => {
+      if (!(error instanceof DeadlineError)) throw error;
+    });
   try {
     for (let hasReceived = false; ; hasReceived = true) {
       const coming = stream.next();

@@ -20,17 +20,10 @@ function standardOutput(): DestinationStream {
   return destination;
 }
 
-const names = new Map([
-  [20, 'debug'],
-  [30, 'info '],
-  [40, 'warn '],
-  [50, 'error'],
-]);
-
 function readableLine(line: string): string {
   const { level, time, msg, ...fields }: Record<string, unknown> = JSON.parse(line);
   const rest = Object.entries(fields).map(([name, value]) => {
     return `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`;
   });
-  return `${String(time).slice(11, 19)} ${names.get(Number(level)) ?? String(level)} ${String(msg)}  ${rest.join(' ')}`;
+  return `${String(time).slice(11, 19)} ${(pino.levels.labels[Number(level)] ?? String(level)).padEnd(5)} ${String(msg)}  ${rest.join(' ')}`;
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
 /** What the probes ask: a sentence when the answer is no. */
@@ -17,30 +18,20 @@ export async function serveProbes(
     void answer(probes, request, response);
   });
   server.requestTimeout = 10_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
+  server.listen(port, host);
+  await once(server, 'listening');
   const address = server.address();
   return { port: typeof address === 'object' && address !== null ? address.port : port, close: () => closed(server) };
 }
 
 async function answer(probes: Probes, request: IncomingMessage, response: ServerResponse): Promise<void> {
   request.resume();
-  switch (request.url?.split('?', 1)[0]) {
-    case '/healthz':
-      return verdict(response, probes.alive());
-    case '/readyz':
-      return verdict(response, probes.ready());
-    case '/metrics': {
-      const text = await probes.metrics();
-      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
-      return;
-    }
-    case undefined:
-    default:
-      response.writeHead(404).end();
-  }
+  const path = request.url?.split('?', 1)[0];
+  if (path === '/healthz') return verdict(response, probes.alive());
+  if (path === '/readyz') return verdict(response, probes.ready());
+  if (path !== '/metrics') return void response.writeHead(404).end();
+  const text = await probes.metrics();
+  response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
 }
 
 function verdict(response: ServerResponse, problem: string | undefined): void {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Read, Request } from '../../engine/ports.ts';
 import {
+  bareOrIn,
   Id,
   number,
   Text,
@@ -96,13 +97,7 @@ const AppEnv = z
 export type AppEnvItem = Readonly<z.output<typeof AppEnv>>;
 
 /** A version is a word, or an object that names it. */
-const Version = z.union([
-  compared,
-  z.object({ name: compared }).transform(({ name }) => name),
-  z.object({ dockerPresetVersion: compared }).transform(({ dockerPresetVersion }) => dockerPresetVersion),
-  z.object({ version: compared }).transform(({ version }) => version),
-  z.object({ value: compared }).transform(({ value }) => value),
-]);
+const Version = bareOrIn(compared, 'name', 'dockerPresetVersion', 'version', 'value');
 
 const Preset = z
   .object({

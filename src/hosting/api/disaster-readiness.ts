@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read } from '../../engine/ports.ts';
 import {
+  bareOrIn,
   cursorList,
   Id,
   number,
@@ -58,18 +59,10 @@ const Settings = z.object({
 export type ProtectionSettings = Readonly<z.output<typeof Settings>>;
 
 /** A word, bare or in an object under the name that such a list would use. */
-const Word = z.union([
-  words,
-  z.object({ reason: words }).transform(({ reason }) => reason),
-  z.object({ name: words }).transform(({ name }) => name),
-]);
+const Word = bareOrIn(words, 'reason', 'name');
 
 /** A region, bare or in an object. */
-const Region = z.union([
-  compared,
-  z.object({ region: compared }).transform(({ region }) => region),
-  z.object({ name: compared }).transform(({ name }) => name),
-]);
+const Region = bareOrIn(compared, 'region', 'name');
 
 const Source = z.preprocess(
   (value) => (isRecord(value) ? { ...value, sourceAppEnvId: value['sourceAppEnvId'] ?? value['appEnvId'] } : value),

@@ -121,6 +121,13 @@ export function shownList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly V
   );
 }
 
+/** A text, bare or in an object under one of these names. */
+export function bareOrIn<Value>(schema: z.ZodType<Value>, ...names: readonly string[]): z.ZodType<Value> {
+  const textIn = (holder: Readonly<Record<string, unknown>>): unknown =>
+    names.map((name) => holder[name]).find((value) => typeof value === 'string');
+  return z.preprocess((value) => (isRecord(value) ? textIn(value) : value), schema);
+}
+
 /** A text, or the null that means something of its own. */
 export const textOrNull: z.ZodType<string | null | undefined> = z
   .unknown()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import { Id, get, endpoint, single, id, unwrapped, parsed } from './endpoint.ts';
+import { bareOrIn, Id, get, endpoint, single, id, unwrapped, parsed } from './endpoint.ts';
 
 /** The environments that a member may access. */
 export interface MemberAccessItem {
@@ -10,7 +10,7 @@ export interface MemberAccessItem {
   readonly allowedAppEnvIds: readonly string[];
 }
 
-const Allowed = z.array(z.union([id, z.object({ appEnvId: id }).transform(({ appEnvId }) => appEnvId)]));
+const Allowed = z.array(bareOrIn(id, 'appEnvId'));
 
 /**
  * The access of `GET` and `PATCH /member/env-access`, under any of the names that the list may have.

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
 import {
+  bareOrIn,
   Id,
   Text,
   AnyObject,
@@ -20,7 +21,7 @@ import {
 } from './endpoint.ts';
 
 /** A name, bare or in an object. */
-const Named = z.union([compared, z.object({ name: compared }).transform(({ name }) => name)]);
+const Named = bareOrIn(compared, 'name');
 
 /** A component of the catalog, as a bare name or with what is shown of it. */
 const CatalogComponent = z.union([
@@ -61,13 +62,7 @@ function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionC
   const entries = value.map((entry: unknown) =>
     parsed(Component, typeof entry === 'string' ? { [field]: entry } : entry),
   );
-  return entries
-    .filter((entry) => entry !== undefined && entry[field] !== undefined)
-    .map((entry) => ({
-      name: entry?.name,
-      appId: entry?.appId,
-      appEnvId: entry?.appEnvId,
-    }));
+  return entries.filter((entry) => entry !== undefined).filter((entry) => entry[field] !== undefined);
 }
 
 /** Two parallel lists as one: by the appId or the name that both show, otherwise by their order. */
@@ -89,7 +84,7 @@ function componentsIn(body: Readonly<Record<string, unknown>>): readonly Solutio
   const environments = ['appEnvs', 'environments', 'appEnvIds'].flatMap((name) => column(body[name], 'appEnvId'));
   if (apps.length > 0) return zipped(apps, environments);
   const flat = parsed(Component, body);
-  return flat?.appId === undefined ? [] : [{ name: flat.name, appId: flat.appId, appEnvId: flat.appEnvId }];
+  return flat?.appId === undefined ? [] : [flat];
 }
 
 /** Reads the answer to an accepted `POST /solutions`; components are empty where it does not show them. */

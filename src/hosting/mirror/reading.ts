@@ -194,19 +194,15 @@ function settled(value: unknown, texts: Map<string, string>): unknown {
   return Object.freeze(value);
 }
 
-/** The items after a list, frozen, lean, and the same object as long as nothing about them differs; and which changed. */
-export interface Merged<Item> {
-  readonly items: ReadonlyMap<string, Item>;
-  /** The ids that came, went, or differ in more than the moving fields. */
-  readonly changed: ReadonlySet<string>;
-}
-
-/** Takes over the items of a list: what is unchanged keeps its identity, the map itself included. */
+/**
+ * Takes over the items of a list, frozen and lean: what is unchanged keeps its identity, the map itself included. `changed` has
+ * the ids that came, went, or differ in more than the moving fields.
+ */
 export function merged<Item>(
   before: ReadonlyMap<string, Item> | undefined,
   found: ReadonlyMap<string, Item>,
   moving: readonly string[],
-): Merged<Item> {
+): { readonly items: ReadonlyMap<string, Item>; readonly changed: ReadonlySet<string> } {
   if (before === found) return { items: found, changed: new Set() };
   const items = new Map<string, Item>();
   const changed = new Set<string>();

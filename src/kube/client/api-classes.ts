@@ -21,7 +21,7 @@ import {
 } from '@kubernetes/client-node';
 import { Agent } from 'undici';
 import type { KubeApi, KubeObject, Page, Resource } from '../../engine/ports.ts';
-import { type ApiAnswer, provesAbsence, refusalOf } from './failure.ts';
+import { provesAbsence, refusalOf } from './failure.ts';
 import { parseJson, parseObject, parsePage, titleOf } from './parse.ts';
 import type { ApiCall, KubeTransport } from './transport.ts';
 
@@ -52,17 +52,6 @@ export class ConnectedConfig extends KubeConfig {
 /** What commands ask of a cluster. */
 export type CommandApi = Pick<KubeApi, 'get' | 'list' | 'patch' | 'serverDate' | 'isAllowed'>;
 
-/** The API server refused; whoever asked knows what that means. */
-class Refused extends Error {
-  readonly answer: ApiAnswer;
-
-  constructor(answer: ApiAnswer) {
-    super(`the API server answered ${answer.status}`);
-    this.name = 'Refused';
-    this.answer = answer;
-  }
-}
-
 /** A cluster as the commands for people see it. */
 export class ClassedApi implements CommandApi {
   readonly #transport: KubeTransport;
@@ -73,13 +62,8 @@ export class ClassedApi implements CommandApi {
 
   async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
     const what = `reading ${titleOf(resource, namespace, name)}`;
-    try {
-      return parseObject(await this.#read(resource, namespace, name, what), what);
-    } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      if (error.answer.status === 404 && provesAbsence(error.answer.text, name)) return undefined;
-      throw refusalOf(error.answer, what);
-    }
+    const found = await this.#read(resource, namespace, name, what);
+    return found === null ? undefined : parseObject(found, what);
   }
 
   async list(resource: Resource, { namespace, limit, continue: next }: Parameters<KubeApi['list']>[1]): Promise<Page> {
@@ -90,15 +74,15 @@ export class ClassedApi implements CommandApi {
       namespace === undefined
         ? custom.listClusterCustomObject(page)
         : custom.listNamespacedCustomObject({ ...page, namespace });
-    return parsePage(await asked.catch(inWords(what)), what);
+    return parsePage(await asked, what);
   }
 
   async patch(...[resource, namespace = '', name, body]: Parameters<KubeApi['patch']>): Promise<KubeObject> {
     const what = `patching ${titleOf(resource, namespace, name)}`;
-    const custom = new CustomObjectsApi(this.#over(what));
+    const custom = new CustomObjectsApi(this.#over(what, { patched: true }));
     const options = setHeaderOptions('Content-Type', PatchStrategy.JsonPatch);
     const asked = custom.patchNamespacedCustomObject({ ...resource, namespace, name, body }, options);
-    return parseObject(await asked.catch(inWords(what, true)), what);
+    return parseObject(await asked, what);
   }
 
   async isAllowed(...[who, action]: Parameters<NonNullable<KubeApi['isAllowed']>>): Promise<boolean> {
@@ -108,7 +92,7 @@ export class ClassedApi implements CommandApi {
     const resourceAttributes = { verb, group, resource, subresource, ...(namespace !== undefined && { namespace }) };
     const review = { spec: { user: who.user, groups: [...who.groups], resourceAttributes } };
     const asked = new AuthorizationV1Api(this.#over(what)).createSubjectAccessReview({ body: review });
-    return (await asked.catch(inWords(what))).status?.allowed === true;
+    return (await asked).status?.allowed === true;
   }
 
   serverDate(): ReturnType<NonNullable<KubeApi['serverDate']>> {
@@ -121,7 +105,7 @@ export class ClassedApi implements CommandApi {
 
   /** An object as its class reads it; the classes of the core group make times of texts, and JSON makes texts of them again. */
   async #read(resource: Resource, namespace: string | undefined, name: string, what: string): Promise<unknown> {
-    const to = this.#over(what);
+    const to = this.#over(what, { absent: name });
     if (resource.group !== '') {
       const custom = new CustomObjectsApi(to);
       return namespace === undefined
@@ -137,11 +121,13 @@ export class ClassedApi implements CommandApi {
     return parseJson(JSON.stringify(found), what);
   }
 
-  #over(what: string) {
+  /** Over the transport, with failures in the words of what was asked; where the object of this name is absent, null is read. */
+  #over(what: string, { patched = false, absent }: { readonly patched?: boolean; readonly absent?: string } = {}) {
     const send = async (request: RequestContext): Promise<ResponseContext> => {
       const answer = await this.#transport.send(callOf(request, what));
-      const { status, text } = answer;
-      if (status < 200 || status > 299) throw new Refused(answer);
+      const isAbsent = absent !== undefined && answer.status === 404 && provesAbsence(answer.text, absent);
+      if (!isAbsent && (answer.status < 200 || answer.status > 299)) throw refusalOf(answer, what, patched);
+      const [status, text] = isAbsent ? [200, 'null'] : [answer.status, answer.text];
       const body = { text: async () => text, binary: async () => Buffer.from(text), stream: () => null };
       return new ResponseContext(status, { 'content-type': 'application/json' }, body);
     };
@@ -160,12 +146,5 @@ function callOf(request: RequestContext, what: string): ApiCall {
     ...(typeof body === 'string' && { body: JSON.parse(body) }),
     ...(contentType !== undefined && { contentType }),
     what,
-  };
-}
-
-/** Throws a refusal in the words of what was asked. */
-function inWords(what: string, patched = false): (error: unknown) => never {
-  return (error) => {
-    throw error instanceof Refused ? refusalOf(error.answer, what, patched) : error;
   };
 }

@@ -33,26 +33,18 @@ export interface ServerDate {
   readonly seenAt: number;
 }
 
-/** Deadlines and bounds; the defaults are for production, tests use shorter ones. */
-export interface Limits {
-  readonly requestMs: number;
-  /** More than any object that the API server takes (3 MiB); a page of a list that has more is asked for in smaller ones. */
-  readonly responseBytes: number;
-  readonly connections: number;
-  readonly connectMs: number;
-  /** A watch that sends nothing for this long is closed; the reflector gives it up earlier. */
-  readonly silenceMs: number;
-  readonly lineBytes: number;
-}
-
-export const usualLimits: Limits = {
+/** Deadlines and bounds for production; tests use shorter ones. */
+export const usualLimits = {
   requestMs: 30_000,
+  /** More than any object that the API server takes (3 MiB); a page of a list that has more is asked for in smaller ones. */
   responseBytes: 8 * 1024 * 1024,
   connections: 16,
   connectMs: 5_000,
+  /** A watch that sends nothing for this long is closed; the reflector gives it up earlier. */
   silenceMs: 90_000,
   lineBytes: 8 * 1024 * 1024,
 };
+export type Limits = Readonly<typeof usualLimits>;
 
 interface Connections {
   readonly tls: Tls;
