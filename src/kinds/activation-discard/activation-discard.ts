@@ -1,5 +1,5 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import { type Step, about } from '../../engine/kind/contract/step.ts';
 import { sightLost } from '../../engine/kind/planner/observe.ts';
 import {
   postDisasterReadinessDiscardActivation,
@@ -31,7 +31,6 @@ import {
 } from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
-import { about } from '../shared/condition.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
 
 type DiscardPass = Pass<ActivationDiscardSpec, ActivationDiscardFacts>;

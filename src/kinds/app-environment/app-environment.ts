@@ -1,7 +1,7 @@
 import { sameJson } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
-import { type OwnCondition, type Showing, type Step, isNo } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Showing, type Step, isNo, about } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { appsOf, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
 import { listOf, locate, type EnvironmentPass } from './binding.ts';
@@ -26,7 +26,6 @@ import {
 } from './deployments.ts';
 import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
 import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
-import { about } from '../shared/condition.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';

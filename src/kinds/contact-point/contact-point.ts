@@ -2,8 +2,8 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { textIn } from '../../engine/kind/planner/compare.ts';
-import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
+import { type Step, about } from '../../engine/kind/contract/step.ts';
 import {
   contactPointOf,
   contactPointsOf,
@@ -27,8 +27,6 @@ import {
   typeOf,
 } from './config.ts';
 import type { MetricAlertSpec } from '../metric-alert/schema.ts';
-import { about } from '../shared/condition.ts';
-import { byName } from '../shared/plan.ts';
 import { identity, type ContactPointFacts, type ContactPointSpec } from './schema.ts';
 
 /** Stalls on an empty or masked secret: the service would keep the old value, and nobody would notice. */

@@ -1,9 +1,8 @@
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
-import type { OwnCondition } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { activeOf, endedInVain, isActivation, isSettledStandby, isWarm, nameOf } from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
 import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
-import { about } from '../shared/condition.ts';
 import type { Shown } from './facts.ts';
 
 const attention: Readonly<Record<string, Reason>> = {

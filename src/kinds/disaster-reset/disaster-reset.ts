@@ -1,5 +1,5 @@
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import { type Step, about } from '../../engine/kind/contract/step.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import {
   drConfigurationsOf,
@@ -13,7 +13,6 @@ import {
 import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurations.ts';
 import { accepted, defineRequest, ended, lookingAgain, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
-import { about } from '../shared/condition.ts';
 import { needOf } from '../shared/references.ts';
 import { bodyOf, cleaning, environmentOf, fence, pinnedOf, type ResetPass, type ResetSubject } from './fences.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';

@@ -8,11 +8,10 @@
  * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-what-shows-to-differ and
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
  */
-import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
 import { only, definedOf } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
-import { about } from '../shared/condition.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import {
   boundDeployers,

@@ -2,7 +2,7 @@ import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { definedOf, textIn } from '../../engine/kind/planner/compare.ts';
-import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
+import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import {
@@ -50,7 +50,6 @@ import {
   sentFirst,
 } from './changes.ts';
 import { nearest } from '../shared/nearest.ts';
-import { byName } from '../shared/plan.ts';
 import { isDatabase } from '../shared/presets.ts';
 import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
 import { needsOf, typed } from '../shared/values.ts';

@@ -3,10 +3,9 @@ import { sameJson } from '../../base/json.ts';
 import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
-import type { OwnCondition, Showing, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Showing, type Step, type Verdict, about } from '../../engine/kind/contract/step.ts';
 import type { Read, ReadProblem } from '../../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
-import { about } from '../shared/condition.ts';
 import { catalogOf } from './catalog.ts';
 import { identity, type HostingAccountFacts, type HostingAccountSpec } from './schema.ts';
 

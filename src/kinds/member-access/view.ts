@@ -1,9 +1,8 @@
 /** The environments of a member: wanted by the spec, asked for before, shown by the service, and written to status. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { Notice, OwnCondition, Showing } from '../../engine/kind/contract/step.ts';
+import { type Notice, type OwnCondition, type Showing, about } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
 import { memberAccessOf, type MemberAccessItem } from '../../hosting/requests.ts';
-import { about } from '../shared/condition.ts';
 import { idOf } from '../shared/references.ts';
 import { MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
 

@@ -2,7 +2,7 @@ import { notGranted } from '../../engine/kind/planner/create.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { type Fields, type Named, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { textIn } from '../../engine/kind/planner/compare.ts';
-import { planObject, showObject } from '../../engine/kind/planner/planner.ts';
+import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import {
@@ -18,7 +18,6 @@ import {
   postAppEnvAlert,
   type AlertItem,
 } from '../../hosting/requests.ts';
-import { byName } from '../shared/plan.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices, type AlertPass } from './state.ts';

@@ -2,9 +2,8 @@
 import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
-import type { OwnCondition } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { alertStateOf, type AlertItem } from '../../hosting/requests.ts';
-import { about } from '../shared/condition.ts';
 import type { MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 
 export type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;

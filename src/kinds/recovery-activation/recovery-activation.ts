@@ -1,4 +1,4 @@
-import type { OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
 import { sightLost, readOf } from '../../engine/kind/planner/observe.ts';
 import {
   drPointsOf,
@@ -32,7 +32,6 @@ import {
   type OncePlan,
 } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
-import { about } from '../shared/condition.ts';
 import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type SeenProtection } from './content.ts';
 import { fence, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';

@@ -1,5 +1,5 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
+import { type Memory, type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
 import { sightLost, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
@@ -40,7 +40,6 @@ import {
 } from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
-import { about } from '../shared/condition.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
 /** A pass over a validation. */

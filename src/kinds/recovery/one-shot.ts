@@ -16,13 +16,20 @@ import {
 } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
-import type { Intent, JournalEntry, Memory, OwnCondition, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import {
+  type Intent,
+  type JournalEntry,
+  type Memory,
+  type OwnCondition,
+  type Step,
+  type Verdict,
+  about,
+} from '../../engine/kind/contract/step.ts';
 import { sightLost, takingOver, withoutMisses, writtenBody } from '../../engine/kind/planner/observe.ts';
 import type { Read, Request, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { expired, never, powerless, unreferred, type Fence } from './approval.ts';
 import { operationIdsOf, shows } from './configurations.ts';
-import { about } from '../shared/condition.ts';
 import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, interfaceWords } from './words.ts';

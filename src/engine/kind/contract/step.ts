@@ -203,6 +203,14 @@ export interface OwnCondition {
   readonly message: string;
 }
 
+/** Makes the conditions of one type: whether it holds, the reason, and the same as a sentence. */
+export function about(type: string) {
+  const saying =
+    (status: OwnCondition['status']) =>
+    (reason: Reason, message: string): OwnCondition => ({ type, status, reason, message });
+  return { yes: saying('True'), no: saying('False'), unknown: saying('Unknown') };
+}
+
 /** What a kind shows in status beside the verdict. */
 export interface Showing<Facts = unknown> {
   /** The object could not be seen this time: its conditions and lists stay as status has them. */

@@ -22,7 +22,7 @@ import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate
 import { denied, lookAfterDenial, lookTwice, namesake, readOf, sightLost, type Look } from './observe.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
-import type { ObjectPlan } from './plan.ts';
+import type { Lifecycle, ObjectPlan } from './plan.ts';
 import { planRemoval } from './removal.ts';
 import type { Notes, Showing, Step, Verdict, CreateIntent } from '../contract/step.ts';
 
@@ -392,6 +392,37 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
     remember: { ...boundTo(pass, id, ownership), applied, facts },
     ...(before !== undefined && {
       stays: `${plan.noun} ${before} stays in the service: spec.externalId names ${id} now`,
+    }),
+  };
+}
+
+// ---- the parts of a plan that kinds have alike -----------------------------------------------------------------
+
+/** A spec with the fields that objects of the service share. */
+interface ObjectSpec {
+  readonly name?: string | undefined;
+  readonly externalId?: string | undefined;
+  readonly lifecycle?: { readonly [Field in keyof Lifecycle]?: Lifecycle[Field] | undefined } | undefined;
+}
+
+interface Item {
+  readonly name: string;
+  readonly createdAtMs?: number | undefined;
+}
+
+/** What plans share: an object has the name and lifecycle that its spec says, or those of its kind. */
+export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
+  return {
+    name: ({ spec, subject }: Pass<ObjectSpec, unknown>) => spec.name ?? subject.name,
+    nameOf: ({ name }: Item) => name,
+    createdAtOf: ({ createdAtMs }: Item) => createdAtMs,
+    externalId: ({ externalId }: ObjectSpec) => externalId,
+    lifecycle: ({ lifecycle }: ObjectSpec): Lifecycle => ({
+      managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
+      adoption: lifecycle?.adoption,
+      onDelete: lifecycle?.onDelete ?? onDelete,
+      onMissing: lifecycle?.onMissing ?? onMissing,
+      drift: lifecycle?.drift ?? 'Correct',
     }),
   };
 }
