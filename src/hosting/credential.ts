@@ -9,6 +9,8 @@
  * as long as it asks, and the rate is halved; it grows back by a sixtieth of the full rate each second. A p-queue holds who waits;
  * it arms no timer of its own, but is paused and started by the clock that is passed in.
  *
+ * Rate-limited reads take at most a fifth of the budget, for all accounts of the token together.
+ *
  * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
 import PQueue, { type QueueAddOptions } from 'p-queue';
@@ -45,7 +47,7 @@ function answerOf(seen: Seen): string {
 export class Credential {
   readonly budget: Budget;
   /** The share of the budget for rate-limited reads, for all accounts of the credential. */
-  readonly states = new StateShare();
+  readonly rateLimited = new RateLimitedShare();
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #listeners = new Set<() => void>();
@@ -442,7 +444,7 @@ const pressingWeight = 4;
  * A pressing one (a firing alert) is read four times as often as a calm one, and none more often than it asks for. A due
  * read takes the next free place in the share, so that reads stay spaced out when their number grows.
  */
-export class StateShare {
+export class RateLimitedShare {
   readonly #weights = new Map<object, number>();
   #total = 0;
   #nextAt = Number.NEGATIVE_INFINITY;

@@ -4,7 +4,7 @@
  * Any number of askers for freshness share one list. The interval is the account's when calm, a few seconds while something
  * is under way, and longer for everybody where polling would take more than half of the budget. A list that fails is tried
  * again after growing pauses, and the snapshot stays; while the token is refused or the service has asked to wait, reads
- * wait in the queue, and none is sent but the one that finds out. `begunAt` is published a hair early, so that a list begun
+ * wait in the queue, and none is sent except the one that tests the token. `begunAt` is published a hair early, so that a list begun
  * in the very tick in which a write ended never counts as begun after it.
  */
 import PQueue from 'p-queue';
@@ -64,7 +64,7 @@ export class Mirror {
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
 
-  /** The newest failure, when it is newer than the newest full list; a pause that the service asked for is one as long as it lasts. */
+  /** The newest failure, when it is newer than the newest full list. While a requested pause lasts it counts as a failure. */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
     const problem = this.#readings.get(read.key)?.problem;
     const lasts = problem?.why === 'throttled' && this.#around.credential.budget.refusesNow();
@@ -312,7 +312,7 @@ function collectionOf(key: string): string {
 class Schedule {
   readonly #around: MirrorSurroundings;
   #plannedPerSecond = 0;
-  /** The number of state reads by the pause that they wish for. */
+  /** The number of rate-limited reads by the pause that they wish for. */
   readonly #wishes = new Map<number, number>();
 
   constructor(around: MirrorSurroundings) {
@@ -324,7 +324,7 @@ class Schedule {
     this.plan(reading);
     if (reading.read.pace !== 'rateLimited') return;
     this.#wish(reading, wishMs(reading));
-    this.#around.credential.states.count(reading, reading.isBusy);
+    this.#around.credential.rateLimited.count(reading, reading.isBusy);
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
   }
 
@@ -332,7 +332,7 @@ class Schedule {
   leave(reading: Reading): void {
     this.#count(reading, 0);
     this.#wish(reading, undefined);
-    this.#around.credential.states.leave(reading);
+    this.#around.credential.rateLimited.leave(reading);
   }
 
   /** Changes the interval of a read, counted from its newest list. */
@@ -358,7 +358,7 @@ class Schedule {
     const spread = reading.isBusy ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
     const intervalMs =
       reading.read.pace === 'rateLimited'
-        ? this.#stateMs(reading)
+        ? this.#rateLimitedMsOf(reading)
         : reading.baseIntervalMs(pollMs) * credential.budget.stretch();
     return begunAt + intervalMs * spread;
   }
@@ -366,8 +366,8 @@ class Schedule {
   /** When a due read may be sent: at once, or for a rate-limited one at its place in their share. */
   placeOf(reading: Reading, now: number): number {
     if (reading.read.pace !== 'rateLimited') return now;
-    const { states, budget } = this.#around.credential;
-    reading.place ??= states.place(now, budget.requestsPerSecond());
+    const { rateLimited, budget } = this.#around.credential;
+    reading.place ??= rateLimited.place(now, budget.requestsPerSecond());
     return reading.place;
   }
 
@@ -378,30 +378,30 @@ class Schedule {
 
   /** Forecasts the requests an hour of all followed reads. */
   forecastPerHour(): number {
-    const { budget, states } = this.#around.credential;
+    const { budget, rateLimited } = this.#around.credential;
     const wishes = [...this.#wishes];
     const wished = wishes.reduce((sum, [wish, reads]) => sum + (1_000 * reads) / wish, 0);
     const reads = wishes.reduce((sum, [, count]) => sum + count, 0);
-    const allowed = states.perSecond(reads, budget.requestsPerSecond());
+    const allowed = rateLimited.perSecond(reads, budget.requestsPerSecond());
     return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
   }
 
   /** The interval of rate-limited reads: the shortest that one asks for, or as their share allows; undefined without any. */
   rateLimitedMs(): number | undefined {
-    const { states, budget } = this.#around.credential;
+    const { rateLimited, budget } = this.#around.credential;
     if (this.#wishes.size === 0) return undefined;
-    return Math.max(Math.min(...this.#wishes.keys()), states.calmMs(budget.requestsPerSecond()));
+    return Math.max(Math.min(...this.#wishes.keys()), rateLimited.calmMs(budget.requestsPerSecond()));
   }
 
   /** Not in the first half of the interval: by then a list has shown what else there is to write of a new object. */
   #firstAt(reading: Reading): number {
     const { clock, entropy } = this.#around;
-    return clock.monotonic() + this.#stateMs(reading) * (0.5 + entropy.fraction() / 2);
+    return clock.monotonic() + this.#rateLimitedMsOf(reading) * (0.5 + entropy.fraction() / 2);
   }
 
-  #stateMs(reading: Reading): number {
-    const { states, budget } = this.#around.credential;
-    const allowedMs = states.intervalMs(reading, reading.isBusy, budget.requestsPerSecond());
+  #rateLimitedMsOf(reading: Reading): number {
+    const { rateLimited, budget } = this.#around.credential;
+    const allowedMs = rateLimited.intervalMs(reading, reading.isBusy, budget.requestsPerSecond());
     return Math.max(reading.read.rateLimitedMs ?? 0, allowedMs);
   }
 

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { alertStateOf } from '../../src/hosting/requests.ts';
-import { StateShare } from '../../src/hosting/credential.ts';
+import { RateLimitedShare } from '../../src/hosting/credential.ts';
 import { pathOf } from './support/scripted-wire.ts';
 import { mirrorOfSmallWorld } from './support/small-world.ts';
 
-describe('the share of states', () => {
+describe('the share of rate-limited reads', () => {
   it('is taken place by place', () => {
-    const states = new StateShare();
+    const share = new RateLimitedShare();
 
-    expect([0, 0, 0, 10_000].map((now) => states.place(now, 5))).toEqual([0, 1_000, 2_000, 10_000]);
+    expect([0, 0, 0, 10_000].map((now) => share.place(now, 5))).toEqual([0, 1_000, 2_000, 10_000]);
   });
 
   it('is asked for four times as often by an alert that fires', () => {
-    const states = new StateShare();
+    const share = new RateLimitedShare();
     const all = [false, false, false, true].map((isFiring) => ({ isFiring }));
-    for (const alert of all) states.count(alert, alert.isFiring);
+    for (const alert of all) share.count(alert, alert.isFiring);
 
-    expect(all.map((alert) => states.intervalMs(alert, alert.isFiring, 5))).toEqual([7_000, 7_000, 7_000, 1_750]);
+    expect(all.map((alert) => share.intervalMs(alert, alert.isFiring, 5))).toEqual([7_000, 7_000, 7_000, 1_750]);
   });
 });
 
