@@ -1,5 +1,6 @@
 /**
- * The reflector: a local copy of all objects of one resource, kept true by one list and one watch.
+ * The reflector: a local copy of all objects of one resource, kept true by one list and one watch. And what health and metrics
+ * say of reflectors: how long each has heard nothing, and why the process is not ready.
  *
  * Guarantees
  * - It never stops by itself. Whatever a list or a watch does (refused, reset, garbage, silence), it tries again, with an
@@ -67,6 +68,7 @@ export interface ReflectorOptions {
   readonly pace?: Partial<typeof usualPace>;
 }
 
+/** Lists and watches one resource until it is stopped, and tells its listener each change. */
 export class Reflector {
   /** Resolves after the first complete list. */
   readonly synced: Promise<void>;
@@ -442,33 +444,35 @@ function keyOf(namespace: string | undefined, name: string): string {
   return `${namespace ?? ''}/${name}`;
 }
 
+// ---- health ----------------------------------------------------------------------------------------------------
+
 /** A reflector, as health and metrics see it. */
-export type Listener = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
+export type Watched = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
 
 /** A watch without events or bookmarks for this long is reported as silent. */
 const silentAfterMs = 180_000;
 
 /** Milliseconds since each reflector last received something; undefined before its first list. */
-export function agesOf(listeners: Iterable<Listener>, clock: Clock): ReadonlyMap<string, number | undefined> {
+export function agesOf(reflectors: Iterable<Watched>, clock: Clock): ReadonlyMap<string, number | undefined> {
   const now = clock.monotonic();
   const ages = new Map<string, number | undefined>();
-  for (const listener of listeners) {
-    const heardAt = listener.lastHeardAt();
-    ages.set(listener.name, heardAt === undefined ? undefined : now - heardAt);
+  for (const reflector of reflectors) {
+    const heardAt = reflector.lastHeardAt();
+    ages.set(reflector.name, heardAt === undefined ? undefined : now - heardAt);
   }
   return ages;
 }
 
 /** Why the process is not ready, one sentence for each reflector; empty when it is ready. */
-export function complaintsOf(listeners: Iterable<Listener>, clock: Clock, limitMs = silentAfterMs): readonly string[] {
+export function complaintsOf(reflectors: Iterable<Watched>, clock: Clock, limitMs = silentAfterMs): readonly string[] {
   const now = clock.monotonic();
   const complaints: string[] = [];
-  for (const listener of listeners) {
-    const heardAt = listener.lastHeardAt();
-    const problem = listener.problem();
+  for (const reflector of reflectors) {
+    const heardAt = reflector.lastHeardAt();
+    const problem = reflector.problem();
     const because = problem === undefined ? '' : ` (${problem})`;
-    if (!listener.isSynced) complaints.push(`${listener.name}: not listed yet${because}`);
-    else if (heardAt === undefined || now - heardAt > limitMs) complaints.push(`${listener.name}: silent${because}`);
+    if (!reflector.isSynced) complaints.push(`${reflector.name}: not listed yet${because}`);
+    else if (heardAt === undefined || now - heardAt > limitMs) complaints.push(`${reflector.name}: silent${because}`);
   }
   return complaints;
 }

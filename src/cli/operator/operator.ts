@@ -11,7 +11,7 @@ import { type AnyKind, group, version } from '../../engine/kind/contract/define.
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events.ts';
-import { complaintsOf, type Listener, Reflector } from '../../kube/reflector.ts';
+import { complaintsOf, type Watched, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter, withinSize } from '../../kube/object-writer.ts';
 
@@ -138,7 +138,7 @@ export function createOperator(options: OperatorOptions) {
     rewound: () => rewound(),
     /** What keeps it from being ready, one sentence each. */
     complaints: () => complaintsOf(listeners, clock),
-    listeners: (): readonly Listener[] => listeners,
+    listeners: (): readonly Watched[] => listeners,
     stop: async () => {
       await engine.stop();
       await writer.drain(10_000);
