@@ -1,3 +1,10 @@
+/**
+ * Collects one HTTP response from undici: the way of requests to the service and to Kubernetes.
+ *
+ * Guarantees: a response that is too large, and a request whose signal is aborted, fail at once; whether a request may go out
+ * is asked once, in the tick in which its bytes do.
+ */
+
 /** One request that is under way, as far as it can be ended. */
 interface Controller {
   abort(reason: Error): void;

@@ -1,4 +1,8 @@
-/** JSON with secrets in it, and how such values are compared; resource versions too, which are text that has an order. */
+/**
+ * JSON with secrets in it, and how such values are compared.
+ *
+ * Resource versions of Kubernetes too, at the end: text that has an order.
+ */
 import { inspect } from 'node:util';
 
 /** A value that must never be printed: every way of turning it into text gives `[secret]`. */

@@ -31,6 +31,7 @@ import { AccountGate } from './account/gate.ts';
 /** Somebody else's status write is looked at after this pause, so that two writers do not race each other. */
 const foreignStatusMs = 1_000;
 
+/** Turns events of Kubernetes and of the service into reconciles, and joins the parts that carry them out. */
 export class Engine {
   readonly #parts: EngineParts;
   readonly #queue: WorkQueue;

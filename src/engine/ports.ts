@@ -67,7 +67,7 @@ export interface Read<Item = unknown> {
    * budget.
    */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
-  /** With `rounds`: its turn does not come more often than this. */
+  /** With `rateLimited`: it is not read more often than this. */
   readonly rateLimitedMs?: number;
   /** The group an item belongs to. An object that looks at a whole group is woken by a change of any of its items. */
   groupOf?(item: Item): string | undefined;

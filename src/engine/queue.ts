@@ -80,6 +80,7 @@ export interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy
   readonly onTaken?: (waitedMs: number) => void;
 }
 
+/** The keys that wait for a worker, and those that wait for a later time. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #lanes = Object.values(urgencies).map(() => new FairLane());
@@ -103,7 +104,7 @@ export class WorkQueue {
     return this.#waiting.size;
   }
 
-  /** True while keys of an account wait for a worker, those aside that are only looked at once more. */
+  /** True while keys of an account wait for a worker, resyncs not counted. */
   waits(account: string): boolean {
     return this.#lanes.some((lane, urgency) => urgency < urgencies.resync && lane.has(account));
   }
@@ -339,7 +340,7 @@ export type Ended =
   | { readonly is: 'overtaken' }
   /** Nothing was done, and status stays as it is. */
   | { readonly is: 'quiet'; readonly againInMs: number }
-  /** There are news of no consequence, which are written when nothing else of the account waits for a worker. */
+  /** Only shown facts changed: they are written when the account is idle. */
   | { readonly is: 'later' }
   | { readonly is: 'gone' };
 
@@ -353,6 +354,7 @@ export interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'm
   readonly urgencyOf: (key: string) => QueueUrgency;
 }
 
+/** Takes keys from the queue and reconciles them, as many at once as there are workers. */
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #working = new Set<Promise<void>>();

@@ -37,6 +37,7 @@ const accountPendingMs = 30_000;
 const lostRecheckMs = 5_000;
 const mostLooks = 4;
 
+/** Reconciles one object after another, each from its stored form to a status or to nothing left to do. */
 export class Reconciler {
   readonly #parts: EngineParts;
 

@@ -1,5 +1,5 @@
 /**
- * The one writer of our objects: their status and our finalizer.
+ * The one writer of our objects: their status and our finalizer. It also says in which form a large object is kept in memory.
  *
  * Guarantees: a write carries uid and resourceVersion, so it never lands on a form of the object that the writer did not see,
  * nor on a recreated namesake; what is there already is not written; every call ends in time; an answer that is committed is written
@@ -32,6 +32,7 @@ export interface ObjectWriterOptions {
   readonly resourceOf: (object: KubeObject) => Resource;
 }
 
+/** Writes the status of our objects, adds our finalizer and removes it. */
 export class KubeObjectWriter implements ObjectWriter {
   readonly #options: ObjectWriterOptions;
   readonly #commits = new Set<Promise<Written>>();

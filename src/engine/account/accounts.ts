@@ -52,6 +52,7 @@ export interface Session {
   acceptedMissing: string | undefined;
 }
 
+/** Opens the service of each account, keeps it open while it is used, and says why one cannot be used. */
 export class Accounts {
   readonly #options: EngineOptions;
   readonly #onList: ListListener;

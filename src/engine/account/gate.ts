@@ -56,6 +56,7 @@ interface GateParts extends AccountParts {
   readonly wake: (name: string) => void;
 }
 
+/** Decides whether the users of an account may go on, and enqueues the account and its users when that changes. */
 export class AccountGate {
   readonly #parts: GateParts;
   readonly #visibility = new Visibility();

@@ -39,6 +39,7 @@ const stalledRecheckMs = 600_000;
 /** News of no consequence wait at most this long for their turn to be written. */
 const newsWaitMs = 120_000;
 
+/** What one reconcile knows and has concluded so far, and the writes of its status and finalizer. */
 export class ReconcileContext implements ReadableContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;

@@ -10,13 +10,13 @@ export interface EngineParts extends AccountParts {
   readonly openCreates: OpenCreates;
   readonly locks: ExclusiveLocks;
   /** Takes an object that we wrote. */
-  wrote(entry: Stored): void;
+  wrote(stored: Stored): void;
   /** Wakes an object after the next list of a read. */
   asked(service: Service, readKey: string, objectKey: string): void;
   /** Wakes an object when the one that has this claim lets it go. */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
-  concluded(entry: Stored, verdict: Verdict): void;
+  concluded(stored: Stored, verdict: Verdict): void;
   /** A call of an account begins; the returned function says that it has ended. */
   calling(account: string): () => void;
   /** True while other objects of an account wait for a worker. */

@@ -373,6 +373,7 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   return { read, unfollow, uses: known?.uses ?? new Map() };
 }
 
+/** Which objects each read of a service concerns; a read is followed while some object uses it. */
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();

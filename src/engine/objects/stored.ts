@@ -2,7 +2,7 @@
  * Objects as they are stored in Kubernetes: parsed, and indexed by account, reference, Secret, id and open create; and their
  * status as it is written back.
  *
- * Guarantees: an entry is the newest known form of its object, from the watch or from our own later write; the ties are
+ * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write; the ties are
  * those of that form; a key is in the index exactly while its object exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
@@ -45,10 +45,11 @@ export const tie = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
+/** All objects of our kinds by key, and the keys that each tie leads to. */
 export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
-  readonly #entries = new Map<string, Stored>();
+  readonly #stored = new Map<string, Stored>();
   /** Most ties lead to one object: a set of its own for each is a tenth of the memory. */
   readonly #tied = new Map<string, string | Set<string>>();
 
@@ -58,11 +59,11 @@ export class ObjectIndex {
   }
 
   get(key: string): Stored | undefined {
-    return this.#entries.get(key);
+    return this.#stored.get(key);
   }
 
   values(): Iterable<Stored> {
-    return this.#entries.values();
+    return this.#stored.values();
   }
 
   /** Indexes the newest form of an object. A status that was parsed already is not parsed again. */
@@ -70,9 +71,9 @@ export class ObjectIndex {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
-    const before = this.#entries.get(key);
+    const before = this.#stored.get(key);
     const stored = this.#read(kind, key, object, before, status);
-    this.#entries.set(key, stored);
+    this.#stored.set(key, stored);
     this.#untie(key, before?.ties ?? []);
     for (const name of stored.ties) {
       const keys = this.#tied.get(name);
@@ -86,13 +87,13 @@ export class ObjectIndex {
   /** Keeps the watch's copy of a form that is known as the answer to our own write: one copy of an object is enough. */
   share(object: KubeObject): void {
     const key = keyOfObject(object);
-    const stored = this.#entries.get(key);
-    if (stored !== undefined) this.#entries.set(key, { ...stored, object });
+    const stored = this.#stored.get(key);
+    if (stored !== undefined) this.#stored.set(key, { ...stored, object });
   }
 
   remove(key: string): void {
-    this.#untie(key, this.#entries.get(key)?.ties ?? []);
-    this.#entries.delete(key);
+    this.#untie(key, this.#stored.get(key)?.ties ?? []);
+    this.#stored.delete(key);
   }
 
   /** The keys of the objects that a tie holds. */

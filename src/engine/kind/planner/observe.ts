@@ -90,7 +90,7 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
   return seen.item === undefined ? { is: 'release' } : undefined;
 }
 
-/** A pause that the service asks for is no news if no more than this is left of it, and it has not held up who asks for as long. */
+/** Status mentions a pause only if more than this is left of it, or if the object has waited as long. */
 const shortPauseMs = 10_000;
 
 /** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */

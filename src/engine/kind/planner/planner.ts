@@ -153,7 +153,7 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
-/** So often is drift corrected of which the reads that follow show nothing; somebody else may have been faster once. */
+/** How many corrections of drift that no later read shows are sent before it is given up. Somebody else may have been faster once. */
 const mostCorrections = 2;
 
 /** The notes when somebody asks to try again: corrections of drift that no read showed are counted from zero. */
