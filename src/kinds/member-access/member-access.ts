@@ -8,9 +8,8 @@
  */
 import { bind, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
-import { defineKind } from '../../engine/kind/contract/define.ts';
+import { annotations, defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
-import { onDeleteAnnotation } from '../../engine/kind/planner/removal.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf } from '../../hosting/requests.ts';
 import { holdsBack, isObserved, openUp, restrictTo, unseenIn } from './call.ts';
@@ -151,7 +150,8 @@ function settled(pass: AccessPass, ids: readonly string[]): Step<MemberAccessFac
 function leave(pass: AccessPass): Step<MemberAccessFacts> {
   const { spec, memory, subject, notes } = pass;
   const { externalId: membershipId } = spec;
-  const grants = spec.lifecycle?.onDelete === 'GrantFullAccess' && subject.annotations[onDeleteAnnotation] !== 'Retain';
+  const grants =
+    spec.lifecycle?.onDelete === 'GrantFullAccess' && subject.annotations[annotations.onDelete] !== 'Retain';
   const isUnknown = memory.id !== membershipId || memory.applied === undefined;
   if (isUnknown && !grants) return { is: 'release' };
   const ids = memory.facts.environmentIds ?? [];

@@ -10,10 +10,8 @@ import type { Pass } from '../contract/pass.ts';
 import { readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
 import { bind, isMarked, resolveCreate } from './create.ts';
+import { annotations } from '../contract/define.ts';
 import { type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
-
-/** The annotation that lets an object go without touching the service, even while it is being deleted. */
-export const onDeleteAnnotation = 'apphosting.dev/on-delete';
 
 const lagMs = 2_000;
 const blockedRetryMs = 30_000;
@@ -33,7 +31,7 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
 function retained(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
-  if (pass.subject.annotations[onDeleteAnnotation] === 'Retain') return stays;
+  if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;
   if (ownership === 'Presumed') return `${stays}: it is only presumed to be ours`;
