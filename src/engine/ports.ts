@@ -326,6 +326,9 @@ export type Written =
   | { readonly is: 'conflict' }
   | { readonly is: 'gone' };
 
+/** The one finalizer. */
+export const finalizer = 'apphosting.dev/hosting';
+
 /** Writes what the operator owns of a custom resource: its status and its finalizer. */
 export interface ObjectWriter {
   /** The object as it stands in the cluster now, not as a cache has it. */

@@ -16,13 +16,13 @@ import {
   type PatchOperation,
   type Resource,
   type Written,
+  finalizer,
 } from '../engine/ports.ts';
 import { pause, within } from './unavailable.ts';
 
 const answerMs = 45_000;
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
 const mostRefusals = 5;
-const finalizer = 'apphosting.dev/hosting';
 
 export interface ObjectWriterOptions {
   readonly api: KubeApi;

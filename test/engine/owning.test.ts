@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finalizer } from '../../src/engine/kind/contract/define.ts';
+import { finalizer } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };

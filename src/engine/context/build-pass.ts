@@ -9,7 +9,6 @@ import {
   type Needs,
   type ReferenceNeed,
   annotations,
-  finalizer,
 } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
 import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst, readyIn } from '../objects/stored.ts';
@@ -18,7 +17,7 @@ import { usageOf, type AccountParts } from '../account/gate.ts';
 import type { EngineParts, ReadableContext } from './parts.ts';
 import type { Closed, Accounts, Session } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import type { KubeObject, Service } from '../ports.ts';
+import { finalizer, type KubeObject, type Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 
 /** The resources of an object, with its account as kinds see it. */

@@ -6,8 +6,6 @@ import type { Memory, Showing, Step } from './step.ts';
 export const group = 'apphosting.dev';
 /** The version of every kind. */
 export const version = 'v1alpha1';
-/** The one finalizer. */
-export const finalizer = 'apphosting.dev/hosting';
 
 /** Annotations that users steer an object with. */
 export const annotations = {
