@@ -25,7 +25,7 @@ import type {
   Verdict,
   Refusal,
 } from './kind/contract/step.ts';
-import { failed, heldBack, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from './objects/in-process.ts';
+import { backedOff, failed, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from './objects/in-process.ts';
 import { annotations } from './kind/contract/define.ts';
 import type { KubeObject, Outcome, Service } from './ports.ts';
 
@@ -74,7 +74,7 @@ export class OutgoingCall {
     const { inProcess } = this.#context;
     const { monotonicMs } = this.#pass;
     inProcess.newSince = undefined;
-    const refusedBefore = heldBack(inProcess, this.#digest, monotonicMs);
+    const refusedBefore = backedOff(inProcess, this.#digest, monotonicMs);
     const isFree = refusedBefore?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
     if (isFree) inProcess.failedCall = undefined;
     const held = isFree ? undefined : refusedBefore;
@@ -313,7 +313,7 @@ export class OutgoingCall {
 /** Writes a journal entry without sending anything: the next step looks again, and then resumes it. */
 export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
-  const held = heldBack(inProcess, intent.digest, pass.monotonicMs);
+  const held = backedOff(inProcess, intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
   // Write the known conditions before the call, not only afterwards.

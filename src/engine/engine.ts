@@ -69,7 +69,7 @@ export class Engine {
       accounts: new Accounts(
         options,
         (event) => this.#listed(event),
-        (service) => this.#gate.heldBack(service),
+        (service) => this.#gate.toldToSlowDown(service),
       ),
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),

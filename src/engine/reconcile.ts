@@ -129,8 +129,8 @@ export class Reconciler {
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
     if (verdict.is !== 'wait' || status.conditions.length > 0) return 0;
     const now = this.#parts.clock.monotonic();
-    inProcess.heldBackAt ??= now;
-    return inProcess.heldBackAt + patienceMs - now;
+    inProcess.silentSince ??= now;
+    return inProcess.silentSince + patienceMs - now;
   }
 
   /** Carries a deletion without a usable account as far as possible without reading the service. */

@@ -82,7 +82,7 @@ export class AccountGate {
    * A request with a credential of the account got a 429: tells it in the account's status, at once when it is news, else
    * once for many.
    */
-  heldBack(service: Service): void {
+  toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
     const account = accounts.keyOf(service);
     if (account === undefined) return;

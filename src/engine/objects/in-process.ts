@@ -43,7 +43,7 @@ export class InProcess {
   /** True when the last reconcile read the service; one that waits for something else does not. */
   looks = false;
   /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
-  heldBackAt: number | undefined;
+  silentSince: number | undefined;
   /** The object's mark in the account that it was last looked at in. */
   marker: { readonly where: string; readonly text: string } | undefined;
   /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
@@ -225,8 +225,8 @@ export function wentWell(inProcess: InProcess): void {
   inProcess.failures = 0;
 }
 
-/** The earlier failure that this call must wait for; undefined when it may be sent. */
-export function heldBack(inProcess: InProcess, digest: string, now: number): FailedCall | undefined {
+/** The earlier failure after which this call still waits; undefined when it may be sent. */
+export function backedOff(inProcess: InProcess, digest: string, now: number): FailedCall | undefined {
   const { failedCall, forced } = inProcess;
   if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until) return undefined;
   if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
