@@ -25,42 +25,6 @@ import { isoSeconds } from '../../base/time.ts';
 
 /** Reasons of waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
-const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
-
-/** True when the conditions that every kind has say the same. */
-export function sameHeadline(before: readonly Condition[], after: readonly Condition[]): boolean {
-  const [was, is] = [before, after].map((rows) => rows.filter(({ type }) => headlines.has(type)));
-  return sameJson(was, is);
-}
-
-/** Conditions that the verdict states, and the shown ones of other types. */
-export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
-  const types = new Set(stated.map(({ type }) => type));
-  return [...stated, ...shown.filter(({ type }) => !types.has(type))];
-}
-
-/** Adds the conditions that the kind always has, as `Unknown` with the reason of the verdict where nothing is known. */
-export function completed(
-  own: readonly OwnCondition[],
-  kind: AnyKind,
-  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict,
-): readonly OwnCondition[] {
-  const missing = (kind.always ?? []).filter((type) => own.every((condition) => condition.type !== type));
-  return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
-}
-
-/** The kind's own conditions of an object that could not be read: unchanged, except fleeting ones, which become Unknown. */
-export function keptConditions(
-  kind: AnyKind,
-  conditions: readonly Condition[],
-  { reason = 'InSync', message = '' }: Verdict,
-): readonly OwnCondition[] {
-  const own = conditions.filter(({ type }) => !headlines.has(type)) as readonly OwnCondition[];
-  if (reason === 'ReadingService' || reason === 'InDoubt') return own;
-  return own.map((condition) =>
-    kind.fleeting?.includes(condition.type) === true ? { ...condition, status: 'Unknown', reason, message } : condition,
-  );
-}
 
 /** Publishes a change of Ready's reason, except a success right after a call, which the call's own event shows. */
 export function announce(
@@ -270,6 +234,8 @@ export function paused(previous: readonly Condition[], generation: number, wallM
   return [...rows.map((row) => stamp(row, { previous, generation, wallMs })), ...others];
 }
 
+const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
+
 function headline(verdict: Verdict): readonly OwnCondition[] {
   switch (verdict.is) {
     case 'ready': {
@@ -322,4 +288,39 @@ function stamp(
     observedGeneration: generation,
     lastTransitionTime: since,
   };
+}
+
+/** True when the conditions that every kind has say the same. */
+export function sameHeadline(before: readonly Condition[], after: readonly Condition[]): boolean {
+  const [was, is] = [before, after].map((rows) => rows.filter(({ type }) => headlines.has(type)));
+  return sameJson(was, is);
+}
+
+/** Conditions that the verdict states, and the shown ones of other types. */
+export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
+  const types = new Set(stated.map(({ type }) => type));
+  return [...stated, ...shown.filter(({ type }) => !types.has(type))];
+}
+
+/** Adds the conditions that the kind always has, as `Unknown` with the reason of the verdict where nothing is known. */
+export function completed(
+  own: readonly OwnCondition[],
+  kind: AnyKind,
+  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict,
+): readonly OwnCondition[] {
+  const missing = (kind.always ?? []).filter((type) => own.every((condition) => condition.type !== type));
+  return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
+}
+
+/** The kind's own conditions of an object that could not be read: unchanged, except fleeting ones, which become Unknown. */
+export function keptConditions(
+  kind: AnyKind,
+  conditions: readonly Condition[],
+  { reason = 'InSync', message = '' }: Verdict,
+): readonly OwnCondition[] {
+  const own = conditions.filter(({ type }) => !headlines.has(type)) as readonly OwnCondition[];
+  if (reason === 'ReadingService' || reason === 'InDoubt') return own;
+  return own.map((condition) =>
+    kind.fleeting?.includes(condition.type) === true ? { ...condition, status: 'Unknown', reason, message } : condition,
+  );
 }
