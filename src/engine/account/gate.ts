@@ -158,17 +158,10 @@ export class AccountGate {
   }
 }
 
-/**
- * A circuit breaker for lists that suddenly lack what we own: after a narrowed token, a switched account or a fault of the
- * service.
- *
- * Guarantees: while it is open nothing is created or deleted in the account; it closes when every missing object shows
- * again or is proved gone, or when the account's owner accepts the loss.
- *
- * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
- */
+// ---- visibility ------------------------------------------------------------------------------------------------
+
 /** An object that should show in a list, and whether a direct look has proved it gone. */
-export interface Owned {
+interface Owned {
   readonly object: string;
   readonly shown: boolean;
   readonly provedGone: boolean;
@@ -179,6 +172,15 @@ export interface Owned {
 const fewest = 3;
 const share = 0.05;
 
+/**
+ * A circuit breaker for lists that suddenly lack what we own: after a narrowed token, a switched account or a fault of the
+ * service.
+ *
+ * Guarantees: while it is open nothing is created or deleted in the account; it closes when every missing object shows
+ * again or is proved gone, or when the account's owner accepts the loss.
+ *
+ * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
+ */
 class Visibility {
   readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
   readonly #accepted = new Set<string>();
