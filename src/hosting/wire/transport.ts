@@ -13,6 +13,8 @@ import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text, id, parsed, t
 import { bodySchemas } from '../requests.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
+// ---- one exchange ----------------------------------------------------------------------------------------------
+
 const prefix = '/api/public/v1';
 
 /** The origin that requests go to, and the token they carry. */
@@ -31,6 +33,34 @@ export interface ExchangeOptions {
   readonly signal?: AbortSignal;
   /** Monotonic time at which the exchange ends, where that is earlier than its own limit. */
   readonly deadline?: number;
+}
+
+/** An exchange as it was seen from here. */
+export type Seen =
+  | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
+  /** The interface does not allow such a request, so it was not sent and never will be. */
+  | { readonly was: 'invalid'; readonly message: string }
+  | { readonly was: 'lost'; readonly message: string }
+  /** Not sent: the service recently asked to wait. */
+  | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
+  | Answer;
+
+/** A whole response. */
+export interface Answer {
+  readonly was: 'answer';
+  readonly status: number;
+  /** Undefined where the body is empty or not readable. */
+  readonly body: unknown;
+  readonly readable: boolean;
+  readonly empty: boolean;
+  /** The body reports a failure, whatever the status. */
+  readonly saysNo: boolean;
+  /** Equal for equal bodies. */
+  readonly digest: string;
+  readonly dateMs: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** Fit for people. */
+  readonly message: string;
 }
 
 /** Exchanges requests for answers. */
@@ -196,33 +226,7 @@ async function carried(
   return { sent, outcome };
 }
 
-/** An exchange as it was seen from here. */
-export type Seen =
-  | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
-  /** The interface does not allow such a request, so it was not sent and never will be. */
-  | { readonly was: 'invalid'; readonly message: string }
-  | { readonly was: 'lost'; readonly message: string }
-  /** Not sent: the service recently asked to wait. */
-  | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
-  | Answer;
-
-/** A whole response. */
-export interface Answer {
-  readonly was: 'answer';
-  readonly status: number;
-  /** Undefined where the body is empty or not readable. */
-  readonly body: unknown;
-  readonly readable: boolean;
-  readonly empty: boolean;
-  /** The body reports a failure, whatever the status. */
-  readonly saysNo: boolean;
-  /** Equal for equal bodies. */
-  readonly digest: string;
-  readonly dateMs: number | undefined;
-  readonly retryAfterMs: number | undefined;
-  /** Fit for people. */
-  readonly message: string;
-}
+// ---- the meaning of answers ------------------------------------------------------------------------------------
 
 type Verdict = Exclude<Outcome['is'], 'notExecuted'> | 'throttled' | 'unauthorized' | 'forbidden';
 
@@ -315,6 +319,8 @@ export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
   return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : table[rowOf(seen)].problem;
 }
 
+// ---- Retry-After -----------------------------------------------------------------------------------------------
+
 /** The longest that a service can make us wait: 15 minutes. */
 export const longestPauseMs = 15 * 60_000;
 
@@ -330,6 +336,12 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1000), longestPauseMs);
 }
 
+// ---- secrets in answers ----------------------------------------------------------------------------------------
+//
+// The words of an answer to a request about a secret are never shown: the service may repeat the secret in any form, and no
+// search finds every form. Other words are shown on one line, cut, and without the credential as it is written in the Secret.
+// What is compared with a spec is never touched, so that nothing is taken for something else.
+
 /** A shorter token is found in too many words. */
 const shortestToken = 4;
 
@@ -343,13 +355,7 @@ function holdsSecret(value: Json | undefined): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsSecret);
 }
 
-/**
- * True where the answer may speak of a secret: the request carried one, or asked for some.
- *
- * The words of such an answer are never shown: the service may repeat the secret in any form, and no search finds every form.
- * Other words are shown on one line, cut, and without the credential as it is written in the Secret. What is compared with a
- * spec is never touched, so that nothing is taken for something else.
- */
+/** True where the answer may speak of a secret: the request carried one, or asked for some. */
 function isAboutSecrets({ body, query }: Request): boolean {
   return holdsSecret(body) || query?.['showSecrets'] !== undefined;
 }
