@@ -5,8 +5,8 @@
  * what the first one did, and a generation that has moved on ends the attempt.
  */
 import { boundTo } from '../../engine/kind/planner/create.ts';
-import { sightLost, takingOver, writtenBody } from '../../engine/kind/planner/observe.ts';
-import type { JournalEntry, Memory, Step } from '../../engine/kind/contract/step.ts';
+import { sightLost, takingOver } from '../../engine/kind/planner/observe.ts';
+import { type JournalEntry, type Memory, type Step, writtenBody } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   configureResultOf,

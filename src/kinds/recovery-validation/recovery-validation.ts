@@ -1,6 +1,6 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { type Memory, type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
-import { sightLost, writtenBody } from '../../engine/kind/planner/observe.ts';
+import { type Memory, type OwnCondition, type Step, about, writtenBody } from '../../engine/kind/contract/step.ts';
+import { sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   postDisasterReadinessValidate,

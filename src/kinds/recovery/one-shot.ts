@@ -24,8 +24,9 @@ import {
   type Step,
   type Verdict,
   about,
+  writtenBody,
 } from '../../engine/kind/contract/step.ts';
-import { sightLost, takingOver, withoutMisses, writtenBody } from '../../engine/kind/planner/observe.ts';
+import { sightLost, takingOver, withoutMisses } from '../../engine/kind/planner/observe.ts';
 import type { Read, Request, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { expired, never, powerless, unreferred, type Fence } from './approval.ts';

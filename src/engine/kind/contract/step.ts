@@ -40,6 +40,15 @@ export interface JournalEntry {
   readonly payload?: string;
 }
 
+/** The body that a journal entry carries; undefined where somebody changed it so that it cannot be read. */
+export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
+  try {
+    return JSON.parse(payload);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A journal entry without what the engine knows itself. */
 export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
 

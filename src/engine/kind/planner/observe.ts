@@ -9,7 +9,7 @@ import type { Read } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
-import type { Notes, Step, JournalEntry, Refusal, Verdict } from '../contract/step.ts';
+import type { Notes, Step, Refusal, Verdict } from '../contract/step.ts';
 import { isoSecondsUp } from '../../../base/time.ts';
 
 export type Look =
@@ -127,6 +127,15 @@ export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>)
   return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
 }
 
+// ---- after a refusal -------------------------------------------------------------------------------------------
+//
+// Finds out whether a refused call failed because an object that it names is gone.
+//
+// Guarantees: an object is called gone only after a read of its own since the refusal; if none is gone, the second refusal
+// stands.
+//
+// Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
+
 /**
  * How new a read must be to count after a refusal of the journalled call, which may have been carried out all the same.
  * Passed to the next step by `note`.
@@ -140,24 +149,6 @@ export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
   return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
 }
-
-/** The body that an entry carries; undefined where somebody changed it so that it cannot be read. */
-export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
-  try {
-    return JSON.parse(payload);
-  } catch {
-    return undefined;
-  }
-}
-
-// ---- after a refusal -------------------------------------------------------------------------------------------
-//
-// Finds out whether a refused call failed because an object that it names is gone.
-//
-// Guarantees: an object is called gone only after a read of its own since the refusal; if none is gone, the second refusal
-// stands.
-//
-// Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
 
 const recheckMs = 300_000;
 
