@@ -32,6 +32,41 @@ export interface Stored {
   readonly ties: readonly string[];
 }
 
+// ---- names -----------------------------------------------------------------------------------------------------
+
+/** Names an object within the cluster: `ContactPoint/team-a/on-call`; the namespace of a cluster-scoped one is empty. */
+export function keyOf(kind: string, namespace: string | undefined, name: string): string {
+  return `${kind}/${namespace ?? ''}/${name}`;
+}
+
+/** The key of an object. */
+export function keyOfObject(object: KubeObject): string {
+  return keyOf(object.kind, object.metadata.namespace, object.metadata.name);
+}
+
+/** The parts of a key. */
+export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
+  const [kind = '', namespace = '', ...name] = key.split('/');
+  return { kind, namespace, name: name.join('/') };
+}
+
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
+  return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
+}
+
+/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+export function storedInWords(stored: Stored): string {
+  return inWords(stored.kind.kind, stored.object.metadata);
+}
+
+/** What metrics call an account: `team-a/default`, or `shared` for one of the cluster. */
+export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+// ---- the index -------------------------------------------------------------------------------------------------
+
 /**
  * Index keys. A tie stands for a thing (an account, a Secret, an id) and leads to the objects that a change of it concerns.
  */
@@ -44,6 +79,11 @@ export const tie = {
   wipe: (id: string) => `wipe:${id}`,
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
+
+/** True if a tie stands for an id of the service, which only one object can own. */
+export function isClaim(name: string): boolean {
+  return name.startsWith('claim:');
+}
 
 /** All objects of our kinds by key, and the keys that each tie leads to. */
 export class ObjectIndex {
@@ -178,38 +218,14 @@ function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readon
   return [...names];
 }
 
-/** True if a tie stands for an id of the service, which only one object can own. */
-export function isClaim(name: string): boolean {
-  return name.startsWith('claim:');
-}
-
-/** An object in the words of a message: `ContactPoint team-a/on-call`. */
-export function storedInWords(stored: Stored): string {
-  return inWords(stored.kind.kind, stored.object.metadata);
-}
-
-/** What a resource counts as for its account. */
-export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
-
-/** What a resource counts as, by its status; undefined when it is gone. */
-export function standingOf(stored: Stored | undefined): Standing | undefined {
-  if (stored === undefined) return undefined;
-  const { status, reason } = readyIn(stored.status.conditions) ?? {};
-  if (status === 'True') return 'Ready';
-  return reason === 'Throttled' || reason === 'Forbidden' ? reason : 'NotReady';
-}
-
-/** The condition Ready among those of a status. */
-export function readyIn(conditions: readonly Condition[]): Condition | undefined {
-  return conditions.find(({ type }) => type === 'Ready');
-}
-
 /** True when the first of two objects is older: it wins an id that both claim. */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
   return left.uid < right.uid;
 }
+
+// ---- dropped references ----------------------------------------------------------------------------------------
 
 const none: ReadonlySet<string> = new Set();
 
@@ -240,42 +256,6 @@ export class DroppedReferences {
 
 function referredBy({ needs, object }: Stored): readonly string[] {
   return (needs.references ?? []).map(({ kind, name }) => keyOf(kind, object.metadata.namespace, name));
-}
-
-/** Names an object within the cluster: `ContactPoint/team-a/on-call`; the namespace of a cluster-scoped one is empty. */
-export function keyOf(kind: string, namespace: string | undefined, name: string): string {
-  return `${kind}/${namespace ?? ''}/${name}`;
-}
-
-/** The key of an object. */
-export function keyOfObject(object: KubeObject): string {
-  return keyOf(object.kind, object.metadata.namespace, object.metadata.name);
-}
-
-/** The parts of a key. */
-export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
-  const [kind = '', namespace = '', ...name] = key.split('/');
-  return { kind, namespace, name: name.join('/') };
-}
-
-/** The value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
-export function reconcileToken({ metadata }: KubeObject): string | undefined {
-  return tokenIn(metadata.annotations, annotations.reconcileAt);
-}
-
-/** The value of `apphosting.dev/accept-missing`, cut to what fits into status. */
-export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
-  return tokenIn(metadata.annotations, annotations.acceptMissing);
-}
-
-/** An object in the words of a message: `ContactPoint team-a/on-call`. */
-export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
-  return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
-}
-
-/** What metrics call an account: `team-a/default`, or `shared` for one of the cluster. */
-export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 // ---- status ----------------------------------------------------------------------------------------------------
@@ -440,4 +420,30 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
   const totals = new Map<string, number>();
   for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
+}
+
+/** What a resource counts as for its account. */
+export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
+
+/** What a resource counts as, by its status; undefined when it is gone. */
+export function standingOf(stored: Stored | undefined): Standing | undefined {
+  if (stored === undefined) return undefined;
+  const { status, reason } = readyIn(stored.status.conditions) ?? {};
+  if (status === 'True') return 'Ready';
+  return reason === 'Throttled' || reason === 'Forbidden' ? reason : 'NotReady';
+}
+
+/** The condition Ready among those of a status. */
+export function readyIn(conditions: readonly Condition[]): Condition | undefined {
+  return conditions.find(({ type }) => type === 'Ready');
+}
+
+/** The value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
+export function reconcileToken({ metadata }: KubeObject): string | undefined {
+  return tokenIn(metadata.annotations, annotations.reconcileAt);
+}
+
+/** The value of `apphosting.dev/accept-missing`, cut to what fits into status. */
+export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
+  return tokenIn(metadata.annotations, annotations.acceptMissing);
 }
