@@ -1,12 +1,12 @@
 /**
- * Objects as they are stored in Kubernetes: parsed, and indexed by account, reference, Secret, id and open create; and their
- * status as it is written back.
+ * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create; the
+ * references that a spec has dropped and the service still uses; and the status as it is written back.
  *
  * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write; the ties are
  * those of that form; a key is in the index exactly while its object exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
-import { isRecord } from '../../base/json.ts';
+import { definedIn, isRecord, stated } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
 import type { KubeObject, ObjectMeta } from '../ports.ts';
 import { CommonStatus } from '../kind/schema/status.ts';
@@ -55,7 +55,7 @@ export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
 }
 
-/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+/** A stored object in the same words. */
 export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
@@ -377,9 +377,9 @@ export function renderStatus(
   const own = fit(kind.facts, isRecord(memory.facts) ? memory.facts : {});
   const shown = fit(Shown, {
     conditions: [...conditions] as z.output<typeof Shown>['conditions'],
-    drift: stated(drift),
-    unverified: stated(unverified),
-    leftover: stated(leftover),
+    drift: unlessEmpty(drift),
+    unverified: unlessEmpty(unverified),
+    leftover: unlessEmpty(leftover),
     wouldDo,
   });
   const isInternal = (field: string) => kind.internal?.includes(field) === true;
@@ -390,7 +390,7 @@ export function renderStatus(
     externalId: memory.id,
     observedGeneration: readyIn(conditions)?.observedGeneration ?? -1,
     lastHandledReconcileAt,
-    internal: anyOf({
+    internal: stated({
       ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
       ownership: memory.ownership,
       binding: memory.binding,
@@ -398,20 +398,11 @@ export function renderStatus(
       journal: damaged ?? memory.journal,
       applied: memory.applied,
     }),
-    truncated: stated(truncated([...own.cut, ...shown.cut])),
+    truncated: unlessEmpty(truncated([...own.cut, ...shown.cut])),
   });
 }
 
-function definedIn(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-function anyOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
-  const defined = definedIn(fields);
-  return Object.keys(defined).length === 0 ? undefined : defined;
-}
-
-function stated<Item>(list: readonly Item[]): Item[] | undefined {
+function unlessEmpty<Item>(list: readonly Item[]): Item[] | undefined {
   return list.length === 0 ? undefined : [...list];
 }
 
