@@ -1,3 +1,7 @@
+/**
+ * The pass: everything that a kind decides its next step on. It holds the object and its spec, what the service shows, the
+ * resources that it refers to, its account and the time.
+ */
 import type { Json, Secret } from '../../../base/json.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Memory, Notes, Ownership } from './step.ts';

@@ -1,3 +1,9 @@
+/**
+ * The steps of a kind: the single next thing to do for an object, which the engine then does.
+ *
+ * A step is a call, a read, something to remember, the release of the object, or a verdict for its status. Beside it stand what
+ * the engine remembers of an object (its memory, with the journal of calls that must not happen twice) and what status shows.
+ */
 import type { Json } from '../../../base/json.ts';
 import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
 import type { Reason } from './reasons.ts';

@@ -1,4 +1,8 @@
-/** How the spec differs from the service, and the fingerprints by which it is known what was sent and applied. */
+/**
+ * How the spec differs from the service, and the fingerprints by which it is known what was sent and applied.
+ *
+ * The operator's key makes the fingerprints of values, and the marks by which the objects that we created are recognised.
+ */
 import { sameJson, type Json, canonicalJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
@@ -148,7 +152,7 @@ export function keyOf(print: string): string {
 //
 // Fingerprints of values that were sent and that the service does not show.
 //
-// A fingerprint stands for what the service holds. Around it a mark says how sure that is:
+// A fingerprint stands for what the service holds. Around it stands how sure that is; what begins with `?` is a doubt:
 //   `F`        the service answered that it took the value with fingerprint F
 //   `?S T>B`   a call from before time T that carries the value S is under way, or its answer was lost; before it, B was known
 //   `?S T`     the outcome of that call will never be known; without S it was more than one value, or an unknown one
@@ -166,7 +170,7 @@ const doubt = '?';
 const late = '@';
 /** Stands for a time: the call overwrites nothing, even if it arrives late. */
 const harmless = 'never';
-/** Times in marks are rounded up to so many horizons, so that repeated tries of a call need no status write each. */
+/** Times in doubts are rounded up to so many horizons, so that repeated tries of a call need no status write each. */
 const stepHorizons = 5;
 
 /** True when the service may hold the value of a call whose outcome is unknown. */
@@ -174,7 +178,7 @@ export function isInDoubt(print: string | undefined): boolean {
   return print?.startsWith(doubt) === true;
 }
 
-/** A call that carries a field, as its mark says: fingerprint of the value and time of the decision, each where known. */
+/** A call that carries a field, as its doubt says: fingerprint of the value and time of the decision, each where known. */
 interface Lost {
   readonly sent: string;
   readonly at: string;
@@ -188,19 +192,19 @@ interface Sending {
   readonly horizonMs: number;
 }
 
-/** Parses the mark of a call under way: the call, and what was known before it. */
+/** Parses the doubt about a call under way: the call, and what was known before it. */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(print) ? print.indexOf('>') : -1;
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Parses the mark of a call whose outcome will never be known. */
-function lostOf(mark: string): Lost {
-  const [sent = '', at = ''] = mark.slice(doubt.length).split(' ');
+/** Parses the doubt about a call whose outcome will never be known. */
+function lostOf(print: string): Lost {
+  const [sent = '', at = ''] = print.slice(doubt.length).split(' ');
   return { sent, at };
 }
 
-function markOf({ sent, at }: Lost): string {
+function doubtOf({ sent, at }: Lost): string {
   return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
 }
 
@@ -209,11 +213,11 @@ export function begun(applied: Applied, fields: readonly string[], sending?: Sen
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
   const at = sending === undefined ? '' : timeOf(sending);
-  const marked = fields.map((field) => {
-    const mark = markOf({ sent: sending?.prints[field] ?? '', at });
-    return [field, `${mark}>${prints[field] ?? ''}`];
+  const doubts = fields.map((field) => {
+    const print = doubtOf({ sent: sending?.prints[field] ?? '', at });
+    return [field, `${print}>${prints[field] ?? ''}`];
   });
-  return { generation, prints: { ...prints, ...(Object.fromEntries(marked) as Prints) } };
+  return { generation, prints: { ...prints, ...(Object.fromEntries(doubts) as Prints) } };
 }
 
 function timeOf({ wallMs, horizonMs }: Sending): string {
@@ -225,17 +229,17 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
   const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
-  const marked = fields.map((field) => [field, doubt]);
-  return { generation, prints: Object.fromEntries([...lasting, ...marked]) as Prints };
+  const doubts = fields.map((field) => [field, doubt]);
+  return { generation, prints: Object.fromEntries([...lasting, ...doubts]) as Prints };
 }
 
-/** The mark of a call whose outcome will never be known; with another one before it, any of their values may arrive. */
+/** The doubt about a call whose outcome will never be known; with another one before it, any of their values may arrive. */
 function withoutEnd(print: string): string {
   const open = underWay(print);
   if (open === undefined) return print;
   const isAlone = !isInDoubt(open.before) && !open.before.startsWith(late);
   const isSame = isInDoubt(open.before) && lostOf(open.before).sent === open.sent;
-  return markOf({ sent: isAlone || isSame ? open.sent : '', at: open.at });
+  return doubtOf({ sent: isAlone || isSame ? open.sent : '', at: open.at });
 }
 
 /** The memory before the newest call: it was not carried out. */
@@ -310,7 +314,7 @@ function printsOf(
   return { ...Object.fromEntries(leftover), ...afterAnswer(pass, difference, sent) };
 }
 
-/** The fingerprints of the wanted values, marked where an older call may still overwrite them. */
+/** The fingerprints of the wanted values, with the time until when an older call may still overwrite them. */
 function afterAnswer(
   pass: Pass,
   { prints, overwritable }: Difference,
