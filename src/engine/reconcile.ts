@@ -37,7 +37,7 @@ const accountPendingMs = 30_000;
 const lostRecheckMs = 5_000;
 const mostLooks = 4;
 
-/** Reconciles one object after another, each from its stored form to a status or to nothing left to do. */
+/** Reconciles an object: checks whether it may be worked on, then takes step after step until one is a verdict for its status. */
 export class Reconciler {
   readonly #parts: EngineParts;
 

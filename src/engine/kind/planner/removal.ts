@@ -31,6 +31,7 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
 function retained(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
+  // It was not there when the reconcile began, but may have come with the answer to a status write.
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;
