@@ -15,7 +15,7 @@ import {
   refusedAtAll,
   refusedDiscard,
   refusedValidation,
-} from '../activation.ts';
+} from '../rules.ts';
 import type { CallRecord, Configuration, ReceiptRecord } from '../model.ts';
 import { operationOf } from '../operations.ts';
 import { protect, settleNames } from '../protection.ts';

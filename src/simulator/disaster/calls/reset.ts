@@ -6,7 +6,7 @@ import { required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import { rejected } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import { fence, ownedDestinations, refusedReset, wiped } from '../activation.ts';
+import { fence, ownedDestinations, refusedReset, wiped } from '../rules.ts';
 import type { Configuration } from '../model.ts';
 import { configurationOf, configurations, keep, protectionOf, wipe } from '../rows.ts';
 import { environmentIn } from '../surroundings.ts';
