@@ -5,7 +5,8 @@ import type { Read } from '../../engine/ports.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { codeInWords } from '../recovery/words.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
-import { isSameRegionAccepted, type ProtectionPass } from './settings.ts';
+import type { ProtectionPass } from './binding.ts';
+import { isSameRegionAccepted } from './settings.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
 /** Says why the service would refuse the settings and what it would accept; undefined when the source shows no reason. */

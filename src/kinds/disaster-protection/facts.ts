@@ -12,7 +12,8 @@ import type {
 } from '../../hosting/requests.ts';
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
-import { modeShown, storageShown, type ProtectionPass } from './settings.ts';
+import type { ProtectionPass } from './binding.ts';
+import { modeShown, storageShown } from './settings.ts';
 import { pointsShown } from './points.ts';
 import { DisasterProtectionFacts } from './schema.ts';
 

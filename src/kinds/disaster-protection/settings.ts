@@ -1,7 +1,6 @@
 /** Compares the spec of a protection with the service, and builds the item that is sent. */
 import { definedIn, type Json } from '../../base/json.ts';
 import { sameValue, shown } from '../../engine/kind/planner/compare.ts';
-import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
 import type {
@@ -10,10 +9,8 @@ import type {
   ProtectionItem,
   ProtectionSettings,
 } from '../../hosting/requests.ts';
+import type { ProtectionPass } from './binding.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
-
-/** A pass over a protection. */
-export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
 
 const perSecond = 1_000;
 
