@@ -73,7 +73,7 @@ export function configure(
 ): Step<DisasterProtectionFacts> {
   const appEnvId = environmentOf(pass);
   const held =
-    sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? heldBack(pass, appEnvId, configuration);
+    sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? besideOthers(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
   // A random id for each attempt: with an id made from the content, a later enrollment would be answered with the finished
@@ -110,8 +110,8 @@ export function configure(
   };
 }
 
-/** Holds the call back while a lost reset may still arrive and wipe what is set up. */
-function heldBack(
+/** Waits for another set-up or a reset of the environment, which may still arrive; before a set-up, also after a take-over. */
+function besideOthers(
   pass: ProtectionPass,
   appEnvId: string,
   configuration: ConfigurationItem | undefined,

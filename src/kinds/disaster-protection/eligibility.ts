@@ -26,7 +26,7 @@ export function refusedBySource(
   const whys = [
     reasons.length === 0 ? undefined : `the service cannot protect environment ${appEnvId}: ${reasons.join('; ')}`,
     destination(pass, source, configuration),
-    mayLack ? names(pass, appEnvId) : undefined,
+    mayLack ? lackingNames(pass, appEnvId) : undefined,
   ].filter((why) => why !== undefined);
   return whys.length === 0
     ? undefined
@@ -52,7 +52,7 @@ function lacksNames({ spec }: ProtectionPass, configuration: ConfigurationItem |
 }
 
 /** What a database lacks, which always gets a new app. */
-function names(pass: ProtectionPass, appEnvId: string): string | undefined {
+function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefined {
   const preset = presetOfEnvironment(pass, appEnvId);
   if (preset === undefined || !isDatabase(pass, preset)) return undefined;
   return `environment ${appEnvId} runs ${preset}, and a database is always recovered into a new app: set spec.target.environmentName and spec.target.appName`;

@@ -29,7 +29,8 @@ export interface Shown {
 
 const longestList = 20;
 
-function seconds(milliseconds: number | undefined): number | undefined {
+/** Converts to the unit of status, rounded down. */
+function wholeSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
 }
 
@@ -39,10 +40,10 @@ function settingsFacts(settings: ProtectionSettings | undefined): DisasterProtec
       destinationRegion: settings.destinationRegion,
       protectionMode: modeShown(settings.mode),
       storage: storageShown(settings.storageCredentialId),
-      snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
-      validationIntervalSeconds: seconds(settings.validationIntervalMs),
-      rpoTargetSeconds: seconds(settings.rpoTargetMs),
-      rtoTargetSeconds: seconds(settings.rtoTargetMs),
+      snapshotIntervalSeconds: wholeSeconds(settings.snapshotIntervalMs),
+      validationIntervalSeconds: wholeSeconds(settings.validationIntervalMs),
+      rpoTargetSeconds: wholeSeconds(settings.rpoTargetMs),
+      rtoTargetSeconds: wholeSeconds(settings.rtoTargetMs),
       sameRegionAcknowledged: settings.sameRegionAcknowledged,
     }
   );
@@ -54,7 +55,7 @@ function suggested(settings: ProtectionSettings | undefined): DisasterProtection
   return stated({ ...others, storage: settings?.storageCredentialId === undefined ? undefined : storage });
 }
 
-function names(shown: DestinationNames | undefined): DisasterProtectionFacts['plannedDestination'] {
+function destinationFacts(shown: DestinationNames | undefined): DisasterProtectionFacts['plannedDestination'] {
   return stated({ environmentName: shown?.envName, appName: shown?.appName, createNewApp: shown?.createNewApp });
 }
 
@@ -215,7 +216,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       reason: readiness?.reason,
       warnings: readiness && [...readiness.warnings],
       cutoffTime: readiness?.cutoffAt,
-      recoveryPointAgeSeconds: seconds(configuration.recoveryPointAgeMs),
+      recoveryPointAgeSeconds: wholeSeconds(configuration.recoveryPointAgeMs),
     }),
     standby: stated({
       ...standby,
@@ -225,8 +226,8 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
     activeOperation: activeFacts(before, activeOf(configuration)),
     warmValidationOperationId: configuration.warmValidationOperationId,
     warmRecoveryOperationId: configuration.warmRecoveryOperationId,
-    warmDestination: names(configuration.warmDestination),
-    plannedDestination: names(configuration.plannedDestination),
+    warmDestination: destinationFacts(configuration.warmDestination),
+    plannedDestination: destinationFacts(configuration.plannedDestination),
     activationUnavailableReason: configuration.activationUnavailableReason,
     activationResult: resultFacts(configuration.activationResult),
     canRequestDiscard: configuration.canRequestDiscard,

@@ -19,7 +19,7 @@ function milliseconds(seconds: number | undefined): number | undefined {
 }
 
 /** Converts to the unit of the spec, keeping a fraction that the spec cannot express. */
-function seconds(milliseconds: number | undefined): number | undefined {
+function exactSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
 
@@ -43,7 +43,7 @@ function inWords({ source, credentialId = '' }: Storage): string {
   return source === 'Credential' ? `Credential ${credentialId}` : source;
 }
 
-function names({ envName, appName, createNewApp }: Names): Json {
+function namesInSpec({ envName, appName, createNewApp }: Names): Json {
   const isNew = createNewApp ?? false;
   return { environmentName: envName ?? '', createNewApp: isNew, ...(isNew && { appName: appName ?? '' }) };
 }
@@ -73,7 +73,7 @@ function desiredOf(spec: DisasterProtectionSpec): Fields {
     rpoTargetSeconds: spec.rpoTargetSeconds,
     rtoTargetSeconds: spec.rtoTargetSeconds,
     acknowledgements: isSameRegionAccepted(spec) ? ['SameRegion'] : undefined,
-    target: wanted && names(wanted),
+    target: wanted && namesInSpec(wanted),
   };
 }
 
@@ -95,13 +95,13 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
       destinationRegion: settings.destinationRegion,
       protectionMode: modeShown(settings.mode),
       storage: inWords(storageShown(settings.storageCredentialId)),
-      snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
-      validationIntervalSeconds: seconds(settings.validationIntervalMs),
-      rpoTargetSeconds: seconds(settings.rpoTargetMs),
-      rtoTargetSeconds: seconds(settings.rtoTargetMs),
+      snapshotIntervalSeconds: exactSeconds(settings.snapshotIntervalMs),
+      validationIntervalSeconds: exactSeconds(settings.validationIntervalMs),
+      rpoTargetSeconds: exactSeconds(settings.rpoTargetMs),
+      rtoTargetSeconds: exactSeconds(settings.rtoTargetMs),
       acknowledgements: sameRegionAcknowledged === undefined ? undefined : sameRegionAcknowledged ? ['SameRegion'] : [],
     }),
-    target: destination && names(namedAlike(destination, wanted)),
+    target: destination && namesInSpec(namedAlike(destination, wanted)),
   };
 }
 
