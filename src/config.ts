@@ -1,13 +1,12 @@
+/*
+ * The only reader of flags and of the environment. A command declares its flags once, as values; from that come the
+ * parsed and typed settings, the `--help` text and the one-line errors.
+ */
 import { arch, argv, env, platform } from 'node:process';
 import { homedir, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-
-/*
- * The only reader of flags and of the environment. A command declares its flags once, as values; from that come the
- * parsed and typed settings, the `--help` text and the one-line errors.
- */
 
 /** One flag of a command: what it is called for people, and the schema that turns its text into a setting. */
 export interface Flag<T> {

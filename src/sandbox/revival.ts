@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { described } from './control-plane/daemon.ts';
-import type { Ending } from './control-plane/daemon.ts';
-import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
-
 /*
  * What a kubelet does for a pod: a part that ended by itself is started again, later each time, and given up when it
  * does not stay up.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { described } from './control-plane/daemon.ts';
+import type { Ending } from './control-plane/daemon.ts';
+import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
 
 const windowMs = 120_000;
 const mostInWindow = 6;

@@ -1,7 +1,16 @@
 /** Lists that show the world as it was a while ago: what the service accepted counts from its answer on, shown or not. */
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import { anActivation, aProtectedWorld, committed, conditionOf, protection, sentenceOf, statusOf } from './support.ts';
+import {
+  anActivation,
+  aProtectedWorld,
+  aReset,
+  committed,
+  conditionOf,
+  protection,
+  sentenceOf,
+  statusOf,
+} from './support.ts';
 
 const late = { readings: { 'lists.lagMs': 60_000 } };
 const kind = 'RecoveryActivation';
@@ -94,5 +103,19 @@ describe('a validation that no list shows yet', () => {
     expect(sentenceOf(world, 'RecoveryValidation', 'one')).toBe('the recovery worked in isolation');
     expect(sentenceOf(world, 'RecoveryValidation', 'two')).toBe('the recovery worked in isolation');
     expect(await committed(world, 'validation.accepted')).toBe(2);
+  });
+});
+
+describe('a reset', () => {
+  it('has not succeeded while a list still shows the configuration', async () => {
+    const world = await aProtectedWorld(late);
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(40_000);
+    expect(await committed(world, 'configuration.wiped')).toBe(1);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('Unknown/InProgress');
+    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('still lists the configuration');
+
+    await world.run(120_000);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
   });
 });

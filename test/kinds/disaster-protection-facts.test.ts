@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { protectionFacts } from '../../src/kinds/disaster-protection/facts.ts';
-import type { ProtectionPass } from '../../src/kinds/disaster-protection/settings.ts';
+import type { ProtectionPass } from '../../src/kinds/disaster-protection/binding.ts';
 import { aConfiguration, aPass, noMemory } from './support/disaster-pass.ts';
 
 /** A pass over a protection that remembers these operations. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { differenceOf, itemOf, type ProtectionPass } from '../../src/kinds/disaster-protection/settings.ts';
+import type { ProtectionPass } from '../../src/kinds/disaster-protection/binding.ts';
+import { differenceOf, itemOf } from '../../src/kinds/disaster-protection/settings.ts';
 import type { DisasterProtectionSpec } from '../../src/kinds/disaster-protection/schema.ts';
 import { aConfiguration, aPass, noMemory } from './support/disaster-pass.ts';
 

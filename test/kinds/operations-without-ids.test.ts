@@ -5,7 +5,7 @@ import type { JournalEntry } from '../../src/engine/kind/contract/step.ts';
 import { drConfigurationsOf, isOperating } from '../../src/hosting/requests.ts';
 import { activationDiscard } from '../../src/kinds/activation-discard/activation-discard.ts';
 import { protectionFacts } from '../../src/kinds/disaster-protection/facts.ts';
-import type { ProtectionPass } from '../../src/kinds/disaster-protection/settings.ts';
+import type { ProtectionPass } from '../../src/kinds/disaster-protection/binding.ts';
 import { recoveryActivation } from '../../src/kinds/recovery-activation/recovery-activation.ts';
 import { recoveryValidation } from '../../src/kinds/recovery-validation/recovery-validation.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from '../../src/kinds/recovery-activation/schema.ts';

@@ -278,7 +278,10 @@ function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
   return deploy?.rollbackContentId === undefined && !rebuild && fromContentId === undefined;
 }
 
-/** Records that the environment takes what was changed in its app; how a version is made, only with a new one. */
+/**
+ * Records that the environment takes the settings that were changed in its app. A rebuild, a rollback and a restart take
+ * settings, not how a version is made.
+ */
 function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion: boolean): AppEnvironmentFacts {
   const atMs = Math.floor(how.atMs);
   return { tookChanges: { ...memory.facts.tookChanges, settingsMs: atMs, ...(isNewVersion && { versionMs: atMs }) } };
@@ -319,8 +322,8 @@ const recheckMs = 3_000;
 const clockSlackMs = 2_000;
 const mostAttempts = 2;
 
-/** A short text that identifies the state of the environment before a call. */
-function markOf({ status = '', updatedAtMs }: AppEnvItem): string {
+/** A short text by which a later read tells if the environment has changed since a call. */
+function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
@@ -353,7 +356,7 @@ function send(
       request,
       words: `${words} in environment "${item.name}"`,
       urgency: 'edit',
-      journal: { operation, attempt, digest, before: markOf(item) },
+      journal: { operation, attempt, digest, before: statusAndTime(item) },
       meanwhile: { applied: appliedMeanwhile(pass, carries) },
       alone: [item.appEnvId],
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, atMs, attempt })),
@@ -388,7 +391,7 @@ export function startsWithout(pass: EnvironmentPass): boolean {
   return pass.notes['refusedFor'] === pass.subject.generation && isStartable(pass);
 }
 
-/** A version to roll back to is one of the environment, which was deployed then. */
+/** True when the environment can start: it was deployed, as a version to roll back to was once. */
 function isStartable({ spec, memory }: EnvironmentPass): boolean {
   return wasDeployed(memory.facts) || spec.deploy?.rollbackContentId !== undefined;
 }
@@ -508,7 +511,7 @@ function isAsked(operation: string): operation is AskedCall {
 /** True if the environment changed after the call was begun. */
 function isEvidence(entry: JournalEntry, item: AppEnvItem, skewMs: number): boolean {
   const { before = '' } = entry;
-  if (markOf(item) === before) return false;
+  if (statusAndTime(item) === before) return false;
   if (item.updatedAtMs === undefined) return true;
   const startedAtMs = Date.parse(entry.startedAt) + skewMs;
   const [updatedBefore] = before.split(' ', 1);

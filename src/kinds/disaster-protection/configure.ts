@@ -4,67 +4,28 @@
  * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
  * what the first one did, and a generation that has moved on ends the attempt.
  */
-import { boundTo } from '../../engine/kind/planner/create.ts';
 import { sightLost, takingOver } from '../../engine/kind/planner/observe.ts';
-import { type JournalEntry, type Memory, type Step, writtenBody } from '../../engine/kind/contract/step.ts';
-import type { Snapshot } from '../../engine/ports.ts';
+import { type JournalEntry, type Step, writtenBody } from '../../engine/kind/contract/step.ts';
 import {
   configureResultOf,
-  drSourcesOf,
   postDisasterReadinessConfigure,
   protectionIn,
   type ConfigurationItem,
   type Protection,
 } from '../../hosting/requests.ts';
-import { activationUnderWay, isOf, nameOf } from '../recovery/configurations.ts';
+import { activationUnderWay, nameOf } from '../recovery/configurations.ts';
+import { bound, environmentOf, ofEnvironment, type Configurations, type ProtectionPass } from './binding.ts';
 import { refusedBySource } from './eligibility.ts';
-import { appliedBy, differenceOf, itemOf, mayBeOf, type ProtectionPass } from './settings.ts';
+import { appliedBy, differenceOf, itemOf, mayBeOf } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
-import { idOf } from '../shared/references.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
-
-/** A complete list over the configurations of an account. */
-export type Configurations = Snapshot<ConfigurationItem>;
 
 /**
  * The greatest age of a read that a call is decided on, and the pause before the same request is repeated after a lost
  * answer.
  */
 export const resendMs = 15_000;
-
-/** The protected environment. Once bound or journalled it stays the same, even if the reference resolves to another one. */
-export function environmentOf(pass: ProtectionPass): string {
-  const { spec, memory } = pass;
-  const isFixed = memory.id !== undefined || memory.journal !== undefined;
-  const fixed = isFixed ? memory.facts.environmentId : undefined;
-  return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.environmentId ?? '';
-}
-
-/** The environment that the reference means now. */
-export function referredTo(pass: ProtectionPass): string | undefined {
-  return idOf('AppEnvironment', pass.spec.environmentRef, pass);
-}
-
-/** The configuration of the environment. */
-export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
-  const appEnvId = environmentOf(pass);
-  const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
-  return [...snapshot.items.values()].find(isOf(appEnvId, source));
-}
-
-/** The memory after a configuration is bound; what was known of an earlier one that went is dropped. */
-export function bound(
-  pass: ProtectionPass,
-  id: string,
-  made: 'Created' | 'Adopted',
-  { goneTime: _gone, wipedBy: _by, ...facts }: DisasterProtectionFacts = pass.memory.facts,
-): Partial<Memory<DisasterProtectionFacts>> {
-  const { id: known, ownership = made } = pass.memory;
-  return known === id
-    ? { ...boundTo(pass, id, ownership), facts }
-    : { ...boundTo(pass, id, made), facts, applied: undefined };
-}
 
 /** Holds settings back while a request about the configuration is under way. */
 export function underway(
@@ -112,7 +73,7 @@ export function configure(
 ): Step<DisasterProtectionFacts> {
   const appEnvId = environmentOf(pass);
   const held =
-    sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? heldBack(pass, appEnvId, configuration);
+    sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? besideOthers(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
   // A random id for each attempt: with an id made from the content, a later enrollment would be answered with the finished
@@ -149,8 +110,8 @@ export function configure(
   };
 }
 
-/** Holds the call back while a lost reset may still arrive and wipe what is set up. */
-function heldBack(
+/** Waits for another set-up or a reset of the environment, which may still arrive; before a set-up, also after a take-over. */
+function besideOthers(
   pass: ProtectionPass,
   appEnvId: string,
   configuration: ConfigurationItem | undefined,

@@ -7,20 +7,17 @@ import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } f
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
   bound,
-  configure,
   environmentOf,
   ofEnvironment,
   referredTo,
-  resendMs,
-  resetAhead,
-  resolve,
-  underway,
   type Configurations,
-} from './configure.ts';
+  type ProtectionPass,
+} from './binding.ts';
+import { configure, resendMs, resetAhead, resolve, underway } from './configure.ts';
 import { activeOf } from '../recovery/configurations.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
 import { isEntryOf, protectionFacts, sourceFacts, type Shown } from './facts.ts';
-import { differenceOf, type ProtectionPass } from './settings.ts';
+import { differenceOf } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
 import { interfaceWords } from '../recovery/words.ts';

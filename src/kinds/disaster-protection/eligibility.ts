@@ -5,7 +5,8 @@ import type { Read } from '../../engine/ports.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { codeInWords } from '../recovery/words.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
-import { isSameRegionAccepted, type ProtectionPass } from './settings.ts';
+import type { ProtectionPass } from './binding.ts';
+import { isSameRegionAccepted } from './settings.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
 /** Says why the service would refuse the settings and what it would accept; undefined when the source shows no reason. */
@@ -25,7 +26,7 @@ export function refusedBySource(
   const whys = [
     reasons.length === 0 ? undefined : `the service cannot protect environment ${appEnvId}: ${reasons.join('; ')}`,
     destination(pass, source, configuration),
-    mayLack ? names(pass, appEnvId) : undefined,
+    mayLack ? lackingNames(pass, appEnvId) : undefined,
   ].filter((why) => why !== undefined);
   return whys.length === 0
     ? undefined
@@ -51,7 +52,7 @@ function lacksNames({ spec }: ProtectionPass, configuration: ConfigurationItem |
 }
 
 /** What a database lacks, which always gets a new app. */
-function names(pass: ProtectionPass, appEnvId: string): string | undefined {
+function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefined {
   const preset = presetOfEnvironment(pass, appEnvId);
   if (preset === undefined || !isDatabase(pass, preset)) return undefined;
   return `environment ${appEnvId} runs ${preset}, and a database is always recovered into a new app: set spec.target.environmentName and spec.target.appName`;

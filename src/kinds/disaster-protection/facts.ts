@@ -12,7 +12,8 @@ import type {
 } from '../../hosting/requests.ts';
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
-import { modeShown, storageShown, type ProtectionPass } from './settings.ts';
+import type { ProtectionPass } from './binding.ts';
+import { modeShown, storageShown } from './settings.ts';
 import { pointsShown } from './points.ts';
 import { DisasterProtectionFacts } from './schema.ts';
 
@@ -28,7 +29,8 @@ export interface Shown {
 
 const longestList = 20;
 
-function seconds(milliseconds: number | undefined): number | undefined {
+/** Converts to the unit of status, rounded down. */
+function wholeSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
 }
 
@@ -38,10 +40,10 @@ function settingsFacts(settings: ProtectionSettings | undefined): DisasterProtec
       destinationRegion: settings.destinationRegion,
       protectionMode: modeShown(settings.mode),
       storage: storageShown(settings.storageCredentialId),
-      snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
-      validationIntervalSeconds: seconds(settings.validationIntervalMs),
-      rpoTargetSeconds: seconds(settings.rpoTargetMs),
-      rtoTargetSeconds: seconds(settings.rtoTargetMs),
+      snapshotIntervalSeconds: wholeSeconds(settings.snapshotIntervalMs),
+      validationIntervalSeconds: wholeSeconds(settings.validationIntervalMs),
+      rpoTargetSeconds: wholeSeconds(settings.rpoTargetMs),
+      rtoTargetSeconds: wholeSeconds(settings.rtoTargetMs),
       sameRegionAcknowledged: settings.sameRegionAcknowledged,
     }
   );
@@ -53,7 +55,7 @@ function suggested(settings: ProtectionSettings | undefined): DisasterProtection
   return stated({ ...others, storage: settings?.storageCredentialId === undefined ? undefined : storage });
 }
 
-function names(shown: DestinationNames | undefined): DisasterProtectionFacts['plannedDestination'] {
+function destinationFacts(shown: DestinationNames | undefined): DisasterProtectionFacts['plannedDestination'] {
   return stated({ environmentName: shown?.envName, appName: shown?.appName, createNewApp: shown?.createNewApp });
 }
 
@@ -214,7 +216,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       reason: readiness?.reason,
       warnings: readiness && [...readiness.warnings],
       cutoffTime: readiness?.cutoffAt,
-      recoveryPointAgeSeconds: seconds(configuration.recoveryPointAgeMs),
+      recoveryPointAgeSeconds: wholeSeconds(configuration.recoveryPointAgeMs),
     }),
     standby: stated({
       ...standby,
@@ -224,8 +226,8 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
     activeOperation: activeFacts(before, activeOf(configuration)),
     warmValidationOperationId: configuration.warmValidationOperationId,
     warmRecoveryOperationId: configuration.warmRecoveryOperationId,
-    warmDestination: names(configuration.warmDestination),
-    plannedDestination: names(configuration.plannedDestination),
+    warmDestination: destinationFacts(configuration.warmDestination),
+    plannedDestination: destinationFacts(configuration.plannedDestination),
     activationUnavailableReason: configuration.activationUnavailableReason,
     activationResult: resultFacts(configuration.activationResult),
     canRequestDiscard: configuration.canRequestDiscard,

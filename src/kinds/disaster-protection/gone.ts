@@ -13,8 +13,7 @@ import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';
 import { unprotected } from './conditions.ts';
-import { environmentOf, type Configurations } from './configure.ts';
-import type { ProtectionPass } from './settings.ts';
+import { environmentOf, type Configurations, type ProtectionPass } from './binding.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 

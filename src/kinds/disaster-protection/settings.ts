@@ -1,7 +1,6 @@
 /** Compares the spec of a protection with the service, and builds the item that is sent. */
 import { definedIn, type Json } from '../../base/json.ts';
 import { sameValue, shown } from '../../engine/kind/planner/compare.ts';
-import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
 import type {
@@ -10,10 +9,8 @@ import type {
   ProtectionItem,
   ProtectionSettings,
 } from '../../hosting/requests.ts';
+import type { ProtectionPass } from './binding.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
-
-/** A pass over a protection. */
-export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
 
 const perSecond = 1_000;
 
@@ -22,7 +19,7 @@ function milliseconds(seconds: number | undefined): number | undefined {
 }
 
 /** Converts to the unit of the spec, keeping a fraction that the spec cannot express. */
-function seconds(milliseconds: number | undefined): number | undefined {
+function exactSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
 
@@ -46,7 +43,7 @@ function inWords({ source, credentialId = '' }: Storage): string {
   return source === 'Credential' ? `Credential ${credentialId}` : source;
 }
 
-function names({ envName, appName, createNewApp }: Names): Json {
+function namesInSpec({ envName, appName, createNewApp }: Names): Json {
   const isNew = createNewApp ?? false;
   return { environmentName: envName ?? '', createNewApp: isNew, ...(isNew && { appName: appName ?? '' }) };
 }
@@ -76,7 +73,7 @@ function desiredOf(spec: DisasterProtectionSpec): Fields {
     rpoTargetSeconds: spec.rpoTargetSeconds,
     rtoTargetSeconds: spec.rtoTargetSeconds,
     acknowledgements: isSameRegionAccepted(spec) ? ['SameRegion'] : undefined,
-    target: wanted && names(wanted),
+    target: wanted && namesInSpec(wanted),
   };
 }
 
@@ -98,13 +95,13 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
       destinationRegion: settings.destinationRegion,
       protectionMode: modeShown(settings.mode),
       storage: inWords(storageShown(settings.storageCredentialId)),
-      snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
-      validationIntervalSeconds: seconds(settings.validationIntervalMs),
-      rpoTargetSeconds: seconds(settings.rpoTargetMs),
-      rtoTargetSeconds: seconds(settings.rtoTargetMs),
+      snapshotIntervalSeconds: exactSeconds(settings.snapshotIntervalMs),
+      validationIntervalSeconds: exactSeconds(settings.validationIntervalMs),
+      rpoTargetSeconds: exactSeconds(settings.rpoTargetMs),
+      rtoTargetSeconds: exactSeconds(settings.rtoTargetMs),
       acknowledgements: sameRegionAcknowledged === undefined ? undefined : sameRegionAcknowledged ? ['SameRegion'] : [],
     }),
-    target: destination && names(namedAlike(destination, wanted)),
+    target: destination && namesInSpec(namedAlike(destination, wanted)),
   };
 }
 

@@ -304,7 +304,7 @@ function first<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, see
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
   const journal = intentOf(plan, pass, seen);
-  const held = heldBack(pass) ?? besideAnother(pass, journal);
+  const held = sightLostOrTakingOver(pass) ?? besideAnother(pass, journal);
   if (held !== undefined) return held;
   return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
 }
@@ -329,7 +329,7 @@ function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, 
 }
 
 /** Holds a request back while the account is frozen, or after a take-over. */
-function heldBack(pass: Pass): Fence | undefined {
+function sightLostOrTakingOver(pass: Pass): Fence | undefined {
   return sightLost(pass) ?? takingOver(pass, 'nothing is sent');
 }
 
@@ -377,7 +377,7 @@ function resolve<Kind extends Asked>(
     if (limbo.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
     return inDoubt(plan, pass, limbo.untilMs, `${fence.message}; nothing more is sent`);
   }
-  const held = heldBack(pass);
+  const held = sightLostOrTakingOver(pass);
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   const mustWait = plan.unidentified === true ? !limbo.settled : monotonicMs - sentAt < resendMs;

@@ -1,3 +1,7 @@
+/*
+ * A folder of folders of programs. An entry is made under a name of its own, gets a list of its files with their sizes,
+ * and is then renamed into place: an entry without the list, or that differs from it, was never finished.
+ */
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { lstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -6,11 +10,6 @@ import { binariesIn, programNames } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
 import { makeFolder } from '../control-plane/folder.ts';
 import { claim } from './lock.ts';
-
-/*
- * A folder of folders of programs. An entry is made under a name of its own, gets a list of its files with their sizes,
- * and is then renamed into place: an entry without the list, or that differs from it, was never finished.
- */
 
 const listName = 'complete.json';
 const draftPrefix = '.draft-';

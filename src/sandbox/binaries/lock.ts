@@ -1,3 +1,9 @@
+/*
+ * A folder of numbered files; the highest one counts, and says which process holds the lock, by pid and start time, or
+ * that nobody does. To take the lock is to create the next number, which only one can. Numbers only rise, so whoever
+ * acted on an old sight of the folder finds a higher number and starts over; and the lock of a process that was killed
+ * is nobody's.
+ */
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -5,13 +11,6 @@ import process from 'node:process';
 import { codeOf } from '../control-plane/cannot-start.ts';
 import { makeFolder } from '../control-plane/folder.ts';
 import { identityOf } from '../control-plane/process-table.ts';
-
-/*
- * A folder of numbered files; the highest one counts, and says which process holds the lock, by pid and start time, or
- * that nobody does. To take the lock is to create the next number, which only one can. Numbers only rise, so whoever
- * acted on an old sight of the folder finds a higher number and starts over; and the lock of a process that was killed
- * is nobody's.
- */
 
 /** The lock, until released; or the living process that holds it. */
 export type Claim =

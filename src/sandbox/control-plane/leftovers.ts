@@ -1,14 +1,13 @@
+/*
+ * Every process that is started for a data folder carries a path inside `DIR/run/` on its command line, and nothing
+ * else has business there: that mark is the only record of what was started, so no kill -9 can lose it.
+ */
 import { basename, join } from 'node:path';
 import process from 'node:process';
 import { isRunning, processTable, signalTo } from './process-table.ts';
 import type { Running } from './process-table.ts';
 import { programNames } from '../binaries/binaries.ts';
 import { poll } from './deadline.ts';
-
-/*
- * Every process that is started for a data folder carries a path inside `DIR/run/` on its command line, and nothing
- * else has business there: that mark is the only record of what was started, so no kill -9 can lose it.
- */
 
 const graceMs = 2000;
 /** The programs of a control plane, as the process table names them. */

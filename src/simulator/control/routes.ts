@@ -1,3 +1,7 @@
+/**
+ * The control surface under /_sim. It answers only to loopback hosts, so that a page elsewhere cannot reach it by giving its own name
+ * the address 127.0.0.1, and never to a request that a page of another origin makes.
+ */
 import { addressed, type AreaAnswer, carriesBody, type ControlRoute, ok } from '../area.ts';
 import { collectionNames, publicRoutes } from '../areas.ts';
 import type { Clockwork } from '../clockwork.ts';
@@ -14,11 +18,6 @@ import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
-
-/**
- * The control surface under /_sim. It answers only to loopback hosts, so that a page elsewhere cannot reach it by giving its own name
- * the address 127.0.0.1, and never to a request that a page of another origin makes.
- */
 
 /** A route that acts on the simulator itself, outside of any transaction. */
 export interface OwnRoute extends Omit<ControlRoute, 'handle'> {

@@ -1,8 +1,9 @@
 import { type Area, control, route } from '../area.ts';
 import type { World } from '../store/store.ts';
 import { takeSnapshots, tellConfiguration } from './calls/control.ts';
-import { activate, configure, discardActivation, reset, validate } from './calls/journaled.ts';
+import { activate, configure, discardActivation, validate } from './calls/journaled.ts';
 import { points, protections, sources } from './calls/lists.ts';
+import { reset } from './calls/reset.ts';
 import type { ConfigurationSettings } from './model.ts';
 import { clearDisks, configurationOf, configurations, DUE, journaledCalls, keep } from './rows.ts';
 import { recoveryPoints, retainedDisks } from './rows.ts';

@@ -1,10 +1,10 @@
-// Recovery points: how they are made, and which of them may be chosen; and the readiness that the control surface set, which
-// new points end.
+// Recovery points: how they are made, and which of them may be chosen.
 import { createHash } from 'node:crypto';
 import type { World } from '../store/store.ts';
 import type { Configuration, RecoveryPoint } from './model.ts';
 import { happened } from './operations.ts';
 import { sourceNow } from './surroundings.ts';
+import { withoutToldReadiness } from './told-readiness.ts';
 
 /** The number of points that a configuration keeps. */
 const KEPT = 1_000;
@@ -71,24 +71,4 @@ export function keepsContract(configuration: Configuration, point: RecoveryPoint
 /** A hash of 64 characters. */
 export function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-/** A rollover of the chain, or a standby catching up: the reasons that excuse a missed RPO target for a while. */
-export function isExcuse(state: string, reason: string | undefined): boolean {
-  return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
-}
-
-/** While a chain is said to be rolled over or a standby to catch up, no new point comes of its own. */
-export function standsStill({ told: { readiness } }: Configuration): boolean {
-  return readiness !== undefined && isExcuse(readiness.state, readiness.reason);
-}
-
-/** Ends a readiness set by hand: it is computed again. */
-export function withoutToldReadiness(configuration: Configuration): Configuration {
-  return { ...configuration, told: { ...configuration.told, readiness: undefined } };
-}
-
-/** New evidence ends a readiness set by hand; a rollover or catching up ends only with a new point. */
-export function withEvidence(configuration: Configuration): Configuration {
-  return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);
 }

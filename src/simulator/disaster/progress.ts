@@ -4,7 +4,8 @@
 // under way, the next steps do that could fail by themselves.
 import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from './durations.ts';
-import { protectedPoint, takeSnapshot, withEvidence } from './evidence.ts';
+import { protectedPoint, takeSnapshot } from './evidence.ts';
+import { withEvidence } from './told-readiness.ts';
 import type { ActivationResult, Configuration, Operation } from './model.ts';
 import { countsFailedSteps, end, enter, happened, waitUntil, withOperation } from './operations.ts';
 import { applyNext, beforeFirstCopy, finishChange } from './standby.ts';

@@ -1,7 +1,8 @@
 // Readiness is evaluated from evidence when it is asked for; unknown, expired or failed evidence is never ready.
 import { HOUR } from './durations.ts';
 import type { Configuration, RecoveryPoint } from './model.ts';
-import { isExcuse, protectedPoint } from './evidence.ts';
+import { protectedPoint } from './evidence.ts';
+import { isExcuse } from './told-readiness.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 
 /** The time past the RPO target for which a chain rollover or a standby catching up stays the reason. */

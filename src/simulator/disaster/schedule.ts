@@ -2,7 +2,8 @@
 // configuration is enough: it is always set to the earliest of them.
 import type { World } from '../store/store.ts';
 import { SECOND } from './durations.ts';
-import { protectedPoint, standsStill, takeSnapshot } from './evidence.ts';
+import { protectedPoint, takeSnapshot } from './evidence.ts';
+import { standsStill } from './told-readiness.ts';
 import type { Configuration } from './model.ts';
 import { begin, busyOperation, happened, operationOf, runningActivation } from './operations.ts';
 import { step } from './progress.ts';

@@ -1,7 +1,7 @@
 // The warm standby: it takes a first copy and then every change in turn, and its machine grows when that takes too long.
 // A change of shape happens between two changes and restarts the machine.
 import { SECOND, STEP_RETRY_MS } from './durations.ts';
-import { withEvidence } from './evidence.ts';
+import { withEvidence } from './told-readiness.ts';
 import type { Configuration, Standby, StandbyShape, DisclosedRecord } from './model.ts';
 import { happened } from './operations.ts';
 

@@ -3,7 +3,7 @@
 import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import { warmHints } from '../activation.ts';
+import { warmHints } from '../rules.ts';
 import { hash, keepsContract, type SelectablePoint } from '../evidence.ts';
 import type { Phase } from '../durations.ts';
 import type { CleanupRecord, Configuration, Operation, ReceiptRecord, RetainedDisk } from '../model.ts';

@@ -1,22 +1,35 @@
 // POST configure, validate, activate and discard-activation: each commits one operation under its requestId and answers with a
 // receipt, which says that the work is journaled, not that it is done. One requestId space per account over all calls: the same
 // payload gets the committed receipt again, another is rejected.
-import { accountNamed, adminOf } from '../../accounts/access.ts';
+import { adminOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, required, text } from '../../http/fields.ts';
 import { found, invalid, notFound, RequestRefusal } from '../../http/refusal.ts';
 import { date, rejected } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import { acceptActivation, acceptDiscard, type ActivationRequest, fence, ownedDestinations } from '../activation.ts';
-import { pointFor, refusedAtAll, refusedDiscard, refusedReset, refusedValidation, wiped } from '../activation.ts';
+import {
+  acceptActivation,
+  acceptDiscard,
+  type ActivationRequest,
+  pointFor,
+  refusedAtAll,
+  refusedDiscard,
+  refusedValidation,
+} from '../rules.ts';
 import type { CallRecord, Configuration, ReceiptRecord } from '../model.ts';
 import { operationOf } from '../operations.ts';
 import { protect, settleNames } from '../protection.ts';
-import { callId, configurationOf, configurations, journaledCalls, keep, protectionOf, wipe } from '../rows.ts';
+import { callId, configurationOf, journaledCalls, keep, protectionOf } from '../rows.ts';
 import { beginCheck } from '../schedule.ts';
 import { environmentIn } from '../surroundings.ts';
-import { activateBody, type AskedSettings, configureBody, type ConfigureItem, discardBody } from './bodies.ts';
-import { resetBody, validateBody } from './bodies.ts';
+import {
+  activateBody,
+  type AskedSettings,
+  configureBody,
+  type ConfigureItem,
+  discardBody,
+  validateBody,
+} from './bodies.ts';
 import { receiptItem } from './items.ts';
 
 /** Queues the preparation of up to 100 protections: each item stands alone, so one that breaks a rule leaves the others as they are. */
@@ -118,7 +131,7 @@ function refuse(world: World, reason: string | undefined): void {
 }
 
 /** The account whose admin is calling, for a call whose fields are all in the body. */
-function accountOfAdmin(call: AreaCall): string {
+export function accountOfAdmin(call: AreaCall): string {
   const accountId = required(call.body, 'accountId', text());
   adminOf(call, accountId);
   onlyFields(call.query, 'query', []);
@@ -168,56 +181,4 @@ function once(
   const receipt: ReceiptRecord = { configurationId, operationId, generation, phase };
   world.of(journaledCalls).put({ ...reference, receipt });
   return receipt;
-}
-
-// POST /disaster-readiness/reset: the way out of everything. It carries no requestId: it is pinned by a name, and repeated
-// until nothing is left to do.
-/** Wipes the protection of one environment or of a whole account. */
-export function reset(call: AreaCall): AreaAnswer {
-  const { world } = call;
-  const accountId = accountOfAdmin(call);
-  const account = accountNamed(world, accountId);
-  const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
-  if (resetBody(call.body) !== (environment?.name ?? account.name)) {
-    throw rejected(world, 'confirmationName is not the exact name of what is reset');
-  }
-  return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
-}
-
-/** The environment to reset; one that is gone is still known by what its protection remembers. */
-function environmentOf({ world, body }: AreaCall, accountId: string) {
-  const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
-  const protection = protectionOf(world, sourceAppEnvId);
-  const owned = protection?.accountId === accountId ? protection : undefined;
-  const name = environmentIn(world, accountId, sourceAppEnvId)?.name ?? owned?.source.environmentName;
-  if (name === undefined) throw notFound('environment not found');
-  return { name, protections: owned === undefined ? [] : [owned] };
-}
-
-function protectionsOf(world: World, accountId: string): readonly Configuration[] {
-  const rows = world.of(configurations).where('account', accountId);
-  return rows.flatMap(({ configurationId }) => configurationOf(world, configurationId) ?? []);
-}
-
-function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
-  if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
-    throw notFound('there is no protection to reset');
-  }
-  for (const protection of protections) {
-    const refusal = refusedReset(protection);
-    if (refusal !== undefined) throw rejected(world, refusal);
-  }
-  if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
-    return pending(world, protections);
-  }
-  for (const protection of protections) wipe(world, protection, wiped(protection));
-  const destinations = protections.reduce((sum, protection) => sum + ownedDestinations(protection), 0);
-  return ok({ configurations: protections.length, destinations });
-}
-
-/** The work is fenced and stays so, but nothing is deleted yet: the same reset has to be sent again. */
-function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
-  for (const protection of protections) keep(world, fence(protection, world.now));
-  const refusal = rejected(world, 'the cleanup at the provider is pending: retry the same reset');
-  return { status: refusal.status, refusal };
 }

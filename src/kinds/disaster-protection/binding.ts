@@ -1,0 +1,48 @@
+/** Says which environment a protection is about, finds the configuration of it, and binds the protection to that. */
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Memory } from '../../engine/kind/contract/step.ts';
+import { boundTo } from '../../engine/kind/planner/create.ts';
+import type { Snapshot } from '../../engine/ports.ts';
+import { drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
+import { isOf } from '../recovery/configurations.ts';
+import { idOf } from '../shared/references.ts';
+import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
+
+/** A pass over a protection. */
+export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
+
+/** A complete list over the configurations of an account. */
+export type Configurations = Snapshot<ConfigurationItem>;
+
+/** The protected environment. Once bound or journalled it stays the same, even if the reference resolves to another one. */
+export function environmentOf(pass: ProtectionPass): string {
+  const { spec, memory } = pass;
+  const isFixed = memory.id !== undefined || memory.journal !== undefined;
+  const fixed = isFixed ? memory.facts.environmentId : undefined;
+  return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.environmentId ?? '';
+}
+
+/** The environment that the reference means now. */
+export function referredTo(pass: ProtectionPass): string | undefined {
+  return idOf('AppEnvironment', pass.spec.environmentRef, pass);
+}
+
+/** The configuration of the environment. */
+export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
+  const appEnvId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
+  return [...snapshot.items.values()].find(isOf(appEnvId, source));
+}
+
+/** The memory after a configuration is bound; what was known of an earlier one that went is dropped. */
+export function bound(
+  pass: ProtectionPass,
+  id: string,
+  made: 'Created' | 'Adopted',
+  { goneTime: _gone, wipedBy: _by, ...facts }: DisasterProtectionFacts = pass.memory.facts,
+): Partial<Memory<DisasterProtectionFacts>> {
+  const { id: known, ownership = made } = pass.memory;
+  return known === id
+    ? { ...boundTo(pass, id, ownership), facts }
+    : { ...boundTo(pass, id, made), facts, applied: undefined };
+}

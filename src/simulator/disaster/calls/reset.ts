@@ -1,0 +1,64 @@
+// POST /disaster-readiness/reset: the way out of everything. It carries no requestId: it is pinned by a name, and repeated
+// until nothing is left to do.
+import { accountNamed } from '../../accounts/access.ts';
+import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
+import { required, text } from '../../http/fields.ts';
+import { notFound } from '../../http/refusal.ts';
+import { rejected } from '../../public/shape.ts';
+import type { World } from '../../store/store.ts';
+import { fence, ownedDestinations, refusedReset, wiped } from '../rules.ts';
+import type { Configuration } from '../model.ts';
+import { configurationOf, configurations, keep, protectionOf, wipe } from '../rows.ts';
+import { environmentIn } from '../surroundings.ts';
+import { resetBody } from './bodies.ts';
+import { accountOfAdmin } from './journaled.ts';
+
+/** Wipes the protection of one environment or of a whole account. */
+export function reset(call: AreaCall): AreaAnswer {
+  const { world } = call;
+  const accountId = accountOfAdmin(call);
+  const account = accountNamed(world, accountId);
+  const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
+  if (resetBody(call.body) !== (environment?.name ?? account.name)) {
+    throw rejected(world, 'confirmationName is not the exact name of what is reset');
+  }
+  return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
+}
+
+/** The environment to reset; one that is gone is still known by what its protection remembers. */
+function environmentOf({ world, body }: AreaCall, accountId: string) {
+  const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
+  const protection = protectionOf(world, sourceAppEnvId);
+  const owned = protection?.accountId === accountId ? protection : undefined;
+  const name = environmentIn(world, accountId, sourceAppEnvId)?.name ?? owned?.source.environmentName;
+  if (name === undefined) throw notFound('environment not found');
+  return { name, protections: owned === undefined ? [] : [owned] };
+}
+
+function protectionsOf(world: World, accountId: string): readonly Configuration[] {
+  const rows = world.of(configurations).where('account', accountId);
+  return rows.flatMap(({ configurationId }) => configurationOf(world, configurationId) ?? []);
+}
+
+function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
+  if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
+    throw notFound('there is no protection to reset');
+  }
+  for (const protection of protections) {
+    const refusal = refusedReset(protection);
+    if (refusal !== undefined) throw rejected(world, refusal);
+  }
+  if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
+    return pending(world, protections);
+  }
+  for (const protection of protections) wipe(world, protection, wiped(protection));
+  const destinations = protections.reduce((sum, protection) => sum + ownedDestinations(protection), 0);
+  return ok({ configurations: protections.length, destinations });
+}
+
+/** The work is fenced and stays so, but nothing is deleted yet: the same reset has to be sent again. */
+function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
+  for (const protection of protections) keep(world, fence(protection, world.now));
+  const refusal = rejected(world, 'the cleanup at the provider is pending: retry the same reset');
+  return { status: refusal.status, refusal };
+}
