@@ -5,9 +5,10 @@
  * a 401 ends that.
  *
  * Of the budget at most `requestsPerSecond` requests start in any window of one second, at most `concurrency` at once, the more
- * urgent first; each eighth turn goes to whoever waits longest, so that nobody starves. When the service says 429 everybody waits
- * as long as it asks, and the rate is halved; it grows back by a sixtieth of the full rate each second. A p-queue holds who waits;
- * it arms no timer of its own, but is paused and started by the clock that is passed in.
+ * urgent first; each eighth turn goes to whoever waits longest, so that nobody starves. When the service says 429 or 425 nothing
+ * is sent for as long as it asks, 15 minutes at most: during a pause of up to 10 s requests wait, during a longer one they fail.
+ * The rate is halved, and grows back by a sixtieth of the full rate each second. A p-queue holds who waits; it arms no timer of
+ * its own, but is paused and started by the clock that is passed in.
  *
  * Rate-limited reads take at most a fifth of the budget, for all accounts of the token together.
  *
@@ -79,7 +80,7 @@ export class Credential {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls back at each 429; the returned function ends that. */
+  /** Calls back at each 429 and 425; the returned function ends that. */
   onThrottled(listener: () => void): () => void {
     this.#throttleListeners.add(listener);
     return () => this.#throttleListeners.delete(listener);
@@ -241,7 +242,7 @@ export class Budget {
     });
   }
 
-  /** The service said 429 to a request granted at `grantedAt`. */
+  /** The service said 429 or 425 to a request granted at `grantedAt`. */
   throttle(retryAfterMs: number | undefined, grantedAt: number): void {
     const now = this.#clock.monotonic();
     if (grantedAt >= this.#cut.at) {

@@ -19,6 +19,20 @@ function missingFiles(page: string, paths: readonly string[]): readonly string[]
   return named.filter((file) => !paths.some((path) => path === file || path.endsWith(`/${file}`)));
 }
 
+/** Files and folders that a page names, in code as well; what an import names is looked for from its folder on. */
+function pathsIn(page: string): readonly string[] {
+  const files = [...page.matchAll(/[\w./-]+\.ts\b/gu)].map(([file]) => file.replace(/^(?:\.\.?\/)+/u, ''));
+  const folders = [...page.matchAll(/(?<![\w./-])(?:src|test)\/[\w./-]*\w/gu)].map(([folder]) => folder);
+  return [...new Set([...files, ...folders])];
+}
+
+/** Those that are neither in the repository nor made by what the page says. */
+function gonePaths(page: string, paths: readonly string[]): readonly string[] {
+  const made = [...page.matchAll(/<!-- trial: (\S+) -->/gu)].map(([, path = '']) => path);
+  const isAt = (path: string, named: string) => `/${path}`.endsWith(`/${named}`) || path.startsWith(`${named}/`);
+  return pathsIn(page).filter((named) => ![...paths, ...made].some((path) => isAt(path, named)));
+}
+
 /** Rules that code points to and that are nowhere: `docs/design/page.md`, or a heading of it. */
 function missingRules(code: string, pages: ReadonlyMap<string, string>): readonly string[] {
   const named = [...code.matchAll(/docs\/design\/([\w-]+\.md)(?:#([\w-]+))?/gu)];
@@ -30,18 +44,23 @@ function missingRules(code: string, pages: ReadonlyMap<string, string>): readonl
 }
 
 describe('docs/design', () => {
-  const paths = [...filesUnder('src', 'test', 'bench').keys()];
+  const paths = [...filesUnder('src', 'test', 'bench', 'deploy', 'vitest.config.ts').keys()];
 
   it.each(pagesIn('docs/design'))('%s names only files that are there', (_name, page) => {
     expect(missingFiles(page, paths)).toEqual([]);
   });
 
-  it('and the architecture page name only files that are there', () => {
-    const page = filesUnder('docs').get('docs/architecture.md') ?? '';
-    const named = [...page.matchAll(/[\w./-]+\.ts\b/gu)].map(([file]) => file);
+  it.each(['docs/architecture.md', 'CONTRIBUTING.md'])('and %s name only files and folders that are there', (name) => {
+    const page = filesUnder(name).get(name) ?? '';
 
-    expect(named.length).toBeGreaterThan(30);
-    expect(named.filter((file) => !paths.some((path) => `/${path}`.endsWith(`/${file}`)))).toEqual([]);
+    expect(pathsIn(page).length).toBeGreaterThan(30);
+    expect(gonePaths(page, paths)).toEqual([]);
+  });
+
+  it('would not leave a path unnoticed, but for files that the page makes', () => {
+    const page = `<!-- trial: test/a/made.ts --> test/a/made.ts test/a/ \`test/b\`, '../a/here.ts' './gone.ts' of/here.ts`;
+
+    expect(gonePaths(page, ['test/a/here.ts'])).toEqual(['gone.ts', 'of/here.ts', 'test/b']);
   });
 
   it('would not name others unnoticed', () => {

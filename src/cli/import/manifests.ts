@@ -1,6 +1,7 @@
 /** Turns the objects of an account into resources: references instead of ids, no defaults, no secrets. */
 import { Secret } from '../../base/json.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
+import { settingsOf, type ways } from '../../kinds/contact-point/schema.ts';
 import type { DisasterProtectionSpec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
 import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
 import { thresholds, type MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
@@ -257,35 +258,26 @@ type PointContent = NonNullable<AccountContent['contactPoints']>[number];
 /** The settings of one type of contact point, by their fields. */
 interface PointSettings {
   /** The name of the settings in the spec. */
-  readonly way: string;
-  /** Fields that are written as they are. */
-  readonly open?: readonly string[];
+  readonly way: (typeof ways)[number];
   /** Fields that come from a Secret, with what each is. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
 const pointTypes: Readonly<Record<string, PointSettings>> = {
   email: { way: 'email' },
-  webhook: {
-    way: 'webhook',
-    open: ['httpMethod', 'username'],
-    secrets: { url: 'the URL that is called', password: 'the password' },
-  },
-  chat_webhook_a: {
-    way: 'chatA',
-    open: ['channel', 'mentionUsers'],
-    secrets: { webhookUrl: 'the incoming webhook' },
-  },
+  webhook: { way: 'webhook', secrets: { url: 'the URL that is called', password: 'the password' } },
+  chat_webhook_a: { way: 'chatA', secrets: { webhookUrl: 'the incoming webhook' } },
   chat_webhook_b: { way: 'chatB', secrets: { webhookUrl: 'the workflow webhook' } },
   chat_webhook_c: { way: 'chatC', secrets: { webhookUrl: 'the incoming webhook' } },
-  incident_service: { way: 'incident', open: ['severity'], secrets: { integrationKey: 'the integration key' } },
+  incident_service: { way: 'incident', secrets: { integrationKey: 'the integration key' } },
 };
 
 function contactPointDraft(
   { contactPointId: id, name: shown, type, config }: PointContent,
   name: string,
 ): Pick<Draft, 'spec' | 'own' | 'ifAbsent' | 'secrets' | 'observed'> {
-  const { way, open = [], secrets: all = {} } = pointTypes[type] ?? {};
+  const { way, secrets: all = {} } = pointTypes[type] ?? {};
+  const open = way === undefined ? [] : settingsOf(way).filter((field) => field !== 'addresses' && !(field in all));
   const secretName = `contact-point-${name}`;
   // A webhook has a password only where one is shown, if masked.
   const needed = Object.entries(all).filter(([field]) => field !== 'password' || (config?.[field] ?? null) !== null);

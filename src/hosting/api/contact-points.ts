@@ -51,7 +51,13 @@ export interface ContactPointWithSecrets extends ContactPointItem {
 }
 
 /** The settings that are nobody's secret; every other text of a config is wrapped. */
-const openSettings: ReadonlySet<string> = new Set(['channel', 'mentionUsers', 'severity', 'httpMethod', 'addresses']);
+const openSettings = {
+  addresses: z.array(Text).readonly().exactOptional(),
+  httpMethod: z.string().exactOptional(),
+  channel: z.string().exactOptional(),
+  mentionUsers: z.union([z.string(), z.array(z.string()).readonly()]).exactOptional(),
+  severity: z.string().exactOptional(),
+};
 
 function wrapped(value: unknown, open: boolean): Json {
   if (typeof value === 'string') return open ? value : new Secret(value);
@@ -66,7 +72,7 @@ function configIn(body: unknown): JsonObject | undefined {
   const config = isRecord(body) ? body['config'] : undefined;
   if (!isRecord(config)) return undefined;
   return Object.fromEntries(
-    Object.entries(config).map(([name, value]) => [name, wrapped(value, openSettings.has(name))]),
+    Object.entries(config).map(([name, value]) => [name, wrapped(value, Object.hasOwn(openSettings, name))]),
   );
 }
 
@@ -90,16 +96,12 @@ const Type = z.enum(['chat_webhook_a', 'chat_webhook_b', 'chat_webhook_c', 'inci
 
 const Config = z
   .strictObject({
-    webhookUrl: MaybeSecret.exactOptional(),
-    channel: z.string().exactOptional(),
-    mentionUsers: z.union([z.string(), z.array(z.string()).readonly()]).exactOptional(),
-    integrationKey: MaybeSecret.exactOptional(),
-    severity: z.string().exactOptional(),
+    ...openSettings,
     url: MaybeSecret.exactOptional(),
-    httpMethod: z.string().exactOptional(),
     username: MaybeSecret.exactOptional(),
     password: MaybeSecret.exactOptional(),
-    addresses: z.array(Text).readonly().exactOptional(),
+    webhookUrl: MaybeSecret.exactOptional(),
+    integrationKey: MaybeSecret.exactOptional(),
   })
   .readonly();
 

@@ -12,7 +12,9 @@ import {
   type ContactPointWithSecrets,
 } from '../../hosting/requests.ts';
 import { needsOf, valueOf, type Valued } from '../shared/values.ts';
-import type { ContactPointFacts, ContactPointSpec } from './schema.ts';
+import { settingsOf, ways, type ContactPointFacts, type ContactPointSpec } from './schema.ts';
+
+const prefix = 'config.';
 
 type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
 
@@ -24,11 +26,14 @@ const types = {
   chatB: 'chat_webhook_b',
   chatC: 'chat_webhook_c',
   incident: 'incident_service',
-} as const satisfies Record<string, ContactPointType>;
+} as const satisfies Record<(typeof ways)[number], ContactPointType>;
+
+function wayOf(spec: ContactPointSpec) {
+  return ways.find((way) => way in spec) ?? 'email';
+}
 
 export function typeOf(spec: ContactPointSpec): ContactPointType {
-  for (const [way, type] of Object.entries(types)) if (way in spec) return type;
-  return 'email';
+  return types[wayOf(spec)];
 }
 
 /** The settings that may come from elsewhere, by their place in the spec. */
@@ -77,14 +82,9 @@ function trimmed(value: string | Secret | undefined): string | Secret | undefine
 
 /** The interface's names of settings, by their places in the spec. */
 export function interfaceWords(spec: ContactPointSpec): Readonly<Record<string, string>> {
-  const [way = 'email'] = Object.keys(types).filter((each) => each in spec);
-  const settings = ['addresses', 'url', 'httpMethod', 'username', 'password', 'webhookUrl', 'channel', 'mentionUsers'];
-  return Object.fromEntries(
-    [...settings, 'integrationKey', 'severity'].map((name) => [`config.${name}`, `${way}.${name}`]),
-  );
+  const way = wayOf(spec);
+  return Object.fromEntries(settingsOf(way).map((name) => [`${prefix}${name}`, `${way}.${name}`]));
 }
-
-const prefix = 'config.';
 
 /** True for a field of the config. */
 export function isConfig(field: string): boolean {

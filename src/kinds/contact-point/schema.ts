@@ -73,6 +73,11 @@ const Fields = specInAccount(
   },
 );
 
+/** The names of the settings of a way to deliver; the interface calls them the same. */
+export function settingsOf(way: (typeof ways)[number]): readonly string[] {
+  return Object.keys(Fields.shape[way].unwrap().shape);
+}
+
 /** Where alerts are delivered. */
 export const ContactPointSpec = withTransition(exactlyOne(Fields, ways), {
   rule: ways.map((way) => `has(self.${way}) == has(oldSelf.${way})`).join(' && '),

@@ -9,6 +9,8 @@ import type { World } from '../store/store.ts';
 import { arrive, changedConfig, type ContactPoint, contactPointNamed, contactPoints } from './contact-point.ts';
 import { contactPointTypes, deployedTo, deployLater, newConfig } from './contact-point.ts';
 
+const patchable = ['name', 'config'];
+
 /** Contact points: where alerts are delivered. */
 export const contactPointsArea: Area = {
   name: 'contact points',
@@ -17,7 +19,7 @@ export const contactPointsArea: Area = {
     route('GET /contact-points', ['svc:read'], listPoints, ['accountId']),
     route('GET /contact-point', ['svc:read'], getPoint, ['contactPointId', 'showSecrets']),
     route('POST /contact-point', ['svc:write:config'], postPoint, ['accountId', 'name', 'type', 'config']),
-    route('PATCH /contact-point', ['svc:write:config'], patchPoint, ['contactPointId', 'name', 'config']),
+    route('PATCH /contact-point', ['svc:write:config'], patchPoint, ['contactPointId', ...patchable]),
     route('DELETE /contact-point', ['svc:write:config'], deletePoint, ['contactPointId']),
   ],
   timers: { 'contactPoints.deploys': arrive },
@@ -81,7 +83,7 @@ function patchPoint(call: AreaCall): AreaAnswer {
   const config = given === undefined ? point.config : changedConfig(point.type, point.config, given);
   if (name !== point.name) requireFreeName(world, point.accountId, name);
   const next = { ...point, name, config, updatedAt: world.now };
-  const fields = ['name', 'config'].filter((field) => sent(body, field));
+  const fields = patchable.filter((field) => sent(body, field));
   if (fields.length > 0) {
     world.of(contactPoints).put(next);
     const { contactPointId: id, accountId } = point;

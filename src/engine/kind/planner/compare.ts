@@ -152,7 +152,7 @@ export function keyOf(print: string): string {
 //
 // Fingerprints of values that were sent and that the service does not show.
 //
-// A fingerprint stands for what the service holds. Around it stands how sure that is; what begins with `?` is a doubt:
+// A fingerprint stands for what the service holds. What is around it says how sure that is; with a `?` it is in doubt:
 //   `F`        the service answered that it took the value with fingerprint F
 //   `?S T>B`   a call from before time T that carries the value S is under way, or its answer was lost; before it, B was known
 //   `?S T`     the outcome of that call will never be known; without S it was more than one value, or an unknown one
@@ -170,7 +170,7 @@ const doubt = '?';
 const late = '@';
 /** Stands for a time: the call overwrites nothing, even if it arrives late. */
 const harmless = 'never';
-/** Times in doubts are rounded up to so many horizons, so that repeated tries of a call need no status write each. */
+/** Times beside fingerprints are rounded up to so many horizons, so that repeated tries of a call need no status write each. */
 const stepHorizons = 5;
 
 /** True when the service may hold the value of a call whose outcome is unknown. */
@@ -178,7 +178,7 @@ export function isInDoubt(print: string | undefined): boolean {
   return print?.startsWith(doubt) === true;
 }
 
-/** A call that carries a field, as its doubt says: fingerprint of the value and time of the decision, each where known. */
+/** What a fingerprint in doubt says of its call: the value's fingerprint and the time of the decision, each where known. */
 interface Lost {
   readonly sent: string;
   readonly at: string;
@@ -192,19 +192,19 @@ interface Sending {
   readonly horizonMs: number;
 }
 
-/** Parses the doubt about a call under way: the call, and what was known before it. */
+/** Parses the fingerprint in doubt of a call under way: the call, and what was known before it. */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(print) ? print.indexOf('>') : -1;
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Parses the doubt about a call whose outcome will never be known. */
+/** Parses the fingerprint in doubt of a call whose outcome will never be known. */
 function lostOf(print: string): Lost {
   const [sent = '', at = ''] = print.slice(doubt.length).split(' ');
   return { sent, at };
 }
 
-function doubtOf({ sent, at }: Lost): string {
+function inDoubt({ sent, at }: Lost): string {
   return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
 }
 
@@ -213,11 +213,11 @@ export function begun(applied: Applied, fields: readonly string[], sending?: Sen
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
   const at = sending === undefined ? '' : timeOf(sending);
-  const doubts = fields.map((field) => {
-    const print = doubtOf({ sent: sending?.prints[field] ?? '', at });
+  const doubtful = fields.map((field) => {
+    const print = inDoubt({ sent: sending?.prints[field] ?? '', at });
     return [field, `${print}>${prints[field] ?? ''}`];
   });
-  return { generation, prints: { ...prints, ...(Object.fromEntries(doubts) as Prints) } };
+  return { generation, prints: { ...prints, ...(Object.fromEntries(doubtful) as Prints) } };
 }
 
 function timeOf({ wallMs, horizonMs }: Sending): string {
@@ -229,17 +229,17 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
   const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
-  const doubts = fields.map((field) => [field, doubt]);
-  return { generation, prints: Object.fromEntries([...lasting, ...doubts]) as Prints };
+  const doubtful = fields.map((field) => [field, doubt]);
+  return { generation, prints: Object.fromEntries([...lasting, ...doubtful]) as Prints };
 }
 
-/** The doubt about a call whose outcome will never be known; with another one before it, any of their values may arrive. */
+/** The same for a call whose outcome will never be known; with another one before it, any of their values may arrive. */
 function withoutEnd(print: string): string {
   const open = underWay(print);
   if (open === undefined) return print;
   const isAlone = !isInDoubt(open.before) && !open.before.startsWith(late);
   const isSame = isInDoubt(open.before) && lostOf(open.before).sent === open.sent;
-  return doubtOf({ sent: isAlone || isSame ? open.sent : '', at: open.at });
+  return inDoubt({ sent: isAlone || isSame ? open.sent : '', at: open.at });
 }
 
 /** The memory before the newest call: it was not carried out. */
@@ -314,7 +314,7 @@ function printsOf(
   return { ...Object.fromEntries(leftover), ...afterAnswer(pass, difference, sent) };
 }
 
-/** The fingerprints of the wanted values, with the time until when an older call may still overwrite them. */
+/** The fingerprints of the wanted values, with a time where an older call may still overwrite them. */
 function afterAnswer(
   pass: Pass,
   { prints, overwritable }: Difference,
