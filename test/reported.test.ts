@@ -38,6 +38,20 @@ describe('reported', () => {
     ]);
   });
 
+  it('says where the error of a hook stands, which no report has', () => {
+    const text = report([
+      { name: '/repo/test/a.test.ts', status: 'failed', message: '', assertionResults: [{ status: 'skipped' }] },
+    ]);
+
+    expect(reported(text, '/repo').failures).toEqual([
+      {
+        file: 'test/a.test.ts',
+        test: '(the file itself)',
+        why: 'a hook failed; its error stands in the output of this part',
+      },
+    ]);
+  });
+
   it('finds nothing passed where there is no report', () => {
     expect(reported(undefined, '/repo')).toEqual({ passed: 0, skipped: 0, failures: [], times: [] });
   });

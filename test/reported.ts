@@ -63,7 +63,9 @@ function failuresOf(result: Readonly<Record<string, unknown>>, root: string): re
       why: list(test['failureMessages']).map(string).join('\n'),
     }));
   if (failed.length > 0 || result['status'] !== 'failed') return failed;
-  return [{ file, test: '(the file itself)', why: string(result['message']) }];
+  // The report does not have the error of a hook.
+  const why = string(result['message']) || 'a hook failed; its error stands in the output of this part';
+  return [{ file, test: '(the file itself)', why }];
 }
 
 const shownLines = 12;

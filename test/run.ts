@@ -103,7 +103,13 @@ async function vitest(...projects: readonly string[]): Promise<Outcome> {
     const failures =
       failed === 0 || said.failures.length > 0
         ? said.failures
-        : [{ file: projects.join(), test: '(the run itself)', why: 'vitest failed without a failed test' }];
+        : [
+            {
+              file: projects.join(),
+              test: '(the run itself)',
+              why: 'it failed outside of a test; the error stands in the output of this part',
+            },
+          ];
     const { passed, skipped, times } = said;
     const note = skipped > 0 ? { note: `${skipped} skipped` } : {};
     return { passed, failed: failures.length, ...note, told: tellFailures(failures), times };
@@ -121,7 +127,7 @@ async function generatedFiles(): Promise<Outcome> {
   const after = await digests();
   const paths = [...new Set([...before.keys(), ...after.keys()])].toSorted();
   const stale = paths.filter((path) => before.get(path) !== after.get(path));
-  if (failed > 0) return { passed: 0, failed: 1, note: 'npm run generate failed' };
+  if (failed > 0) return { passed: 0, failed: 1, note: 'npm run generate failed; its output above says why' };
   if (stale.length === 0) return { passed: 1, failed: 0 };
   return { passed: 0, failed: 1, note: `were not fresh, and are now: ${stale.join(', ')}` };
 }

@@ -14,8 +14,9 @@ describe('runChecks', () => {
     const printed: string[] = [];
     const tally = await runChecks(checks, [], (text) => printed.push(text));
 
-    expect(tally).toEqual({ passed: 1, failed: 2 });
-    expect(printed).toEqual(['FAILED   wrong\n  a is not b\n', 'FAILED   broken\n  no\n', 'passed   fine\n']);
+    const failures = ['FAILED   wrong\n  a is not b\n', 'FAILED   broken\n  no\n'];
+    expect(tally).toEqual({ passed: 1, failed: 2, told: failures.join('') });
+    expect(printed).toEqual([...failures, 'passed   fine\n']);
   });
 
   it('does not count what cannot be checked here, and says once why', async () => {

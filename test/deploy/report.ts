@@ -14,26 +14,45 @@ export interface Tally {
   readonly failed: number;
   /** Why some were not run. */
   readonly note?: string;
+  /** What failed, to be read at the end of a long log. */
+  readonly told?: string;
 }
 
 /** Runs each check, or those whose names have one of the words, and prints what came of it. */
 export async function runChecks(checks: Checks, words: readonly string[] = [], print = toStdout): Promise<Tally> {
   const tally = { passed: 0, failed: 0 };
   const obstacles = new Set<string>();
+  const failures: string[] = [];
+  const failed = (name: string, wrong: readonly string[]) => {
+    tally.failed += 1;
+    failures.push(told('FAILED', name, wrong));
+    print(told('FAILED', name, wrong));
+  };
   for (const [name, check] of Object.entries(checks)) {
     if (words.length > 0 && !words.some((word) => name.includes(word))) continue;
     try {
       const wrong = await check();
-      tally[wrong.length === 0 ? 'passed' : 'failed'] += 1;
-      print(told(wrong.length === 0 ? 'passed' : 'FAILED', name, wrong));
+      if (wrong.length > 0) {
+        failed(name, wrong);
+        continue;
+      }
+      tally.passed += 1;
+      print(told('passed', name, []));
     } catch (error) {
-      if (error instanceof NotRun) obstacles.add(error.message);
-      else tally.failed += 1;
       const why = error instanceof Error ? error.message : String(error);
-      print(told(error instanceof NotRun ? 'not run' : 'FAILED', name, [why]));
+      if (!(error instanceof NotRun)) {
+        failed(name, [why]);
+        continue;
+      }
+      obstacles.add(why);
+      print(told('not run', name, [why]));
     }
   }
-  return obstacles.size === 0 ? tally : { ...tally, note: `not run: ${[...obstacles].join('; ')}` };
+  return {
+    ...tally,
+    ...(obstacles.size > 0 && { note: `not run: ${[...obstacles].join('; ')}` }),
+    ...(failures.length > 0 && { told: failures.join('') }),
+  };
 }
 
 function told(word: string, name: string, lines: readonly string[]): string {

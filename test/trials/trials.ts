@@ -63,6 +63,9 @@ async function written(path: string): Promise<Progress | undefined> {
   return text === undefined ? undefined : { open: [], ...(JSON.parse(text) as Omit<Progress, 'open'>) };
 }
 
+/** A batch takes seconds; one that takes this long hangs, and counts as found. */
+const longestBatchMs = 600_000;
+
 interface Programme {
   readonly path: string;
   readonly untilMs: number;
@@ -78,11 +81,11 @@ async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise
   const again = [...begun.open];
   let next = begun.batches + again.length;
   const underWay = new Set(begun.open);
-  const workers: ChildProcess[] = Array.from({ length: availableParallelism() }, () =>
-    fork(import.meta.filename, ['serve']),
-  );
-  const work = async (worker: ChildProcess): Promise<void> => {
+  const started = (): ChildProcess => fork(import.meta.filename, ['serve']);
+  const work = async (): Promise<void> => {
+    let worker = started();
     while (performance.now() < untilMs) {
+      if (!worker.connected) worker = started();
       const place = again.shift() ?? next++;
       underWay.add(place);
       const batch = batchAt(place, seed);
@@ -92,7 +95,9 @@ async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise
       worker.once('exit', died);
       worker.once('message', resolve);
       worker.send(batch);
+      const overdue = setTimeout(() => worker.kill('SIGKILL'), longestBatchMs);
       const outcome = await promise;
+      clearTimeout(overdue);
       worker.off('exit', died);
       underWay.delete(place);
       progress = { ...added(progress, batch, outcome, performance.now() - began), open: [...underWay] };
@@ -101,9 +106,9 @@ async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise
       toldAt = performance.now();
       process.stdout.write(`${told(progress).split('\n', 1)[0]}\n`);
     }
+    worker.kill();
   };
-  await Promise.all(workers.map(work));
-  for (const worker of workers) worker.kill();
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
   return progress;
 }
 
