@@ -4,7 +4,7 @@ import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
 import { settingsOf, type ways } from '../../kinds/contact-point/schema.ts';
 import type { DisasterProtectionSpec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
 import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
-import { thresholds, type MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
+import { aggregations, inSpec, operators, thresholds, type MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
 import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
 import type { SolutionInstallationSpec } from '../../kinds/solution-installation/schema.ts';
 import { namesOf } from './names.ts';
@@ -34,10 +34,6 @@ export interface Skipped {
   readonly code: string;
   readonly reason: string;
 }
-
-/** The words of the spec for those of the service. */
-const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
-const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
 
 /** Where the resources of each kind go; their report calls them so too. */
 export const folders = {
@@ -190,20 +186,15 @@ function alertSpec(alert: AlertContent, name: string) {
       name: unless(alert.name, name),
       description: unless(alert.description?.replace(mark, ''), ''),
       metric,
-      operator: wordOf(operators, alert.operator),
+      operator: inSpec(operators, alert.operator),
       threshold: unless(threshold, (thresholds as Readonly<Record<string, number>>)[metric]),
       duration: unless(alert.duration, '5m'),
-      aggregation: unless(wordOf(aggregations, aggregation), 'Mean'),
+      aggregation: unless(inSpec(aggregations, aggregation), 'Mean'),
       queryRange: unless(queryRange, '10m'),
       enabled: alert.enabled === false ? false : undefined,
     }),
     externalId: alert.alertId,
   } satisfies Partial<Loose<MetricAlertSpec>>;
-}
-
-/** The word of the spec for one of the service; a word that nobody knows stays, and the definitions refuse it. */
-function wordOf(words: Readonly<Record<string, string>>, theirs: string): string {
-  return Object.entries(words).find(([, word]) => word === theirs)?.[0] ?? theirs;
 }
 
 /** A spec whose enum fields may be any text; the definitions check them later. */

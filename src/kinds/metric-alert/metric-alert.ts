@@ -21,20 +21,19 @@ import {
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices, type AlertPass } from './state.ts';
-import { identity, thresholds, type MetricAlertFacts, type MetricAlertSpec } from './schema.ts';
-
-/** The service's words for the choices of the spec. */
-const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
-const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
-type Words = Readonly<Record<string, string>>;
+import {
+  aggregations,
+  identity,
+  inSpec,
+  operators,
+  thresholds,
+  type MetricAlertFacts,
+  type MetricAlertSpec,
+  type Words,
+} from './schema.ts';
 
 function onWire(words: Words, choice: string): string {
   return words[choice] ?? choice;
-}
-
-/** A word of the service as the spec has it; one that the spec does not know stays as it is. */
-function inSpec(words: Words, shown: string | undefined): string | undefined {
-  return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
 }
 
 /** Our mark is the last one in the text: the user's description may contain a copied one. */

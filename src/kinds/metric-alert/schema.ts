@@ -38,6 +38,16 @@ type Metric = keyof typeof thresholds;
 // The keys of an object are text to the compiler.
 const metrics = Object.keys(thresholds) as [Metric, ...Metric[]];
 
+/** The service's words for the choices of the spec. */
+export const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
+export const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
+export type Words = Readonly<Record<string, string>>;
+
+/** A word of the service as the spec has it; one that the spec does not know stays as it is. */
+export function inSpec(words: Words, shown: string | undefined): string | undefined {
+  return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
+}
+
 const Fields = specInAccount('What is watched, when it fires, and who is told.', {
   environmentRef: environmentRef(),
   name: ownName('The name in the service.', { max: 100 }).optional(),
