@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { defineKind, type KindIdentity } from '../../engine/kind/contract/define.ts';
 import { choice, fields, listOf, mapOf, setOf, text, withRule } from '../../engine/kind/schema/schema.ts';
 import { accountDecisions } from './hosting-account.ts';
-import { accountColumns, accountFields, HostingAccountFacts } from './schema.ts';
+import { accountFields, identity as ofOneNamespace, type HostingAccountFacts } from './schema.ts';
 
 const labelValue = text('A value.', { max: 63, pattern: '^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$' });
 const labelName = text('The label.', { min: 1, max: 317 });
@@ -43,18 +43,13 @@ type ClusterHostingAccountSpec = z.output<typeof ClusterHostingAccountSpec>;
 
 /** The manifest and the page of ClusterHostingAccount. */
 const identity = {
+  ...ofOneNamespace,
   kind: 'ClusterHostingAccount',
   plural: 'clusterhostingaccounts',
   shortNames: ['chacct'],
   scope: 'Cluster',
   summary: 'An account of the hosting service that several namespaces may use.',
-  life: 'account',
   spec: ClusterHostingAccountSpec,
-  facts: HostingAccountFacts,
-  idWord: undefined,
-  holds: true,
-  columns: accountColumns,
-  selectable: ['.spec.externalId'],
 } satisfies KindIdentity;
 
 /** An account that several namespaces share; its Secret is in the operator's namespace. */

@@ -148,7 +148,7 @@ export const HostingAccountSpec = fields(
 export type HostingAccountSpec = z.output<typeof HostingAccountSpec>;
 
 /** The columns that both kinds of accounts show. */
-export const accountColumns = [
+const accountColumns = [
   { name: 'ACCOUNT', path: '.spec.externalId', description: 'The id of the account in the service.' },
   { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
   {
