@@ -43,8 +43,6 @@ const crds = join(import.meta.dirname, '..', '..', '..', 'crds');
 /** Starts the shared control planes before the first scenario and ends them after the last. */
 export async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
   const progress = progressOn(process.stderr);
-  // The programs of a control plane collect their garbage as it comes: where there are several, that takes a sixth of their time.
-  process.env['GOGC'] ??= '400';
   await clearAbandoned();
   const binaries = await findBinaries(surroundings(), progress);
   const folder = await temporaryFolder('tests');
