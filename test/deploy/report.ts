@@ -23,29 +23,20 @@ export async function runChecks(checks: Checks, words: readonly string[] = [], p
   const tally = { passed: 0, failed: 0 };
   const obstacles = new Set<string>();
   const failures: string[] = [];
-  const failed = (name: string, wrong: readonly string[]) => {
-    tally.failed += 1;
-    failures.push(told('FAILED', name, wrong));
-    print(told('FAILED', name, wrong));
-  };
   for (const [name, check] of Object.entries(checks)) {
     if (words.length > 0 && !words.some((word) => name.includes(word))) continue;
-    try {
-      const wrong = await check();
-      if (wrong.length > 0) {
-        failed(name, wrong);
-        continue;
-      }
+    const wrong = await wrongOf(check);
+    if (wrong instanceof NotRun) {
+      obstacles.add(wrong.message);
+      print(told('not run', name, [wrong.message]));
+    } else if (wrong.length > 0) {
+      const failure = told('FAILED', name, wrong);
+      tally.failed += 1;
+      failures.push(failure);
+      print(failure);
+    } else {
       tally.passed += 1;
       print(told('passed', name, []));
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      if (!(error instanceof NotRun)) {
-        failed(name, [why]);
-        continue;
-      }
-      obstacles.add(why);
-      print(told('not run', name, [why]));
     }
   }
   return {
@@ -53,6 +44,16 @@ export async function runChecks(checks: Checks, words: readonly string[] = [], p
     ...(obstacles.size > 0 && { note: `not run: ${[...obstacles].join('; ')}` }),
     ...(failures.length > 0 && { told: failures.join('') }),
   };
+}
+
+/** What a check found wrong, an error of its own among it; or why it cannot run here. */
+async function wrongOf(check: Checks[string]): Promise<readonly string[] | NotRun> {
+  try {
+    return await check();
+  } catch (error) {
+    if (error instanceof NotRun) return error;
+    return [error instanceof Error ? error.message : String(error)];
+  }
 }
 
 function told(word: string, name: string, lines: readonly string[]): string {
