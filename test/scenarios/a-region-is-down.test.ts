@@ -5,7 +5,7 @@ import { kubeconfigFor } from '../../src/sandbox/control-plane/credentials.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { connect, eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Protection } from './support/protection.ts';
 import { blocksOf, missing, Shell, type Block } from './support/runbook.ts';
 import { Tenant } from './support/tenant.ts';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   folder = await temporaryFolder('tests');
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
   await kubectl(sharedKubernetes(), 'apply', '--server-side', '-f', roles);
-  operator = await startOperator(post, '--enable-activation', ...withoutLease);
+  operator = await startOperator(post, '--enable-activation');
   await Promise.all([
     arrive('cold', 'Cold', ['apphosting-activator']),
     arrive('warm', 'Warm', ['apphosting-activator']),

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes, type Api } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, type OperatorProcess, type Plane, type Post } from './support/operator-process.ts';
+import {
+  aPost,
+  startOperator,
+  withLease,
+  type OperatorProcess,
+  type Plane,
+  type Post,
+} from './support/operator-process.ts';
 import { Protection } from './support/protection.ts';
 import { Tenant } from './support/tenant.ts';
 
@@ -32,7 +39,7 @@ async function aPlace(plane: Plane, at: Api): Promise<Place> {
   const tenant = await Tenant.arrive(at, service, post.namespace);
   await tenant.openAccount();
   const start = async (...flags: readonly string[]) => {
-    const operator = await startOperator(post, '--namespace', post.namespace, ...flags);
+    const operator = await startOperator(post, '--namespace', post.namespace, ...withLease, ...flags);
     running.push(operator);
     return operator;
   };

@@ -2,13 +2,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { aBreakableStage, loseEtcd } from './support/breakable-stage.ts';
 import { poll } from '../../src/sandbox/control-plane/deadline.ts';
 import { eventually } from './support/kubernetes.ts';
+import { withLease } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* Faults that the other tests know one by one come together, on an operator that is started again when it ends. */
 
 const email = { email: { addresses: ['ops@example.com'] } };
-/** A lease that is lost by what happens here, and not because the machine has other work. */
-const stage = aBreakableStage('--lease-seconds', '10');
+const stage = aBreakableStage(...withLease);
 
 /** What may happen to a call that changes something. */
 const effects: readonly object[] = [

@@ -5,14 +5,13 @@ import { request } from 'undici';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aBreakableStage, answering, loseEtcd } from './support/breakable-stage.ts';
 import { eventually } from './support/kubernetes.ts';
-import { withoutLease } from './support/operator-process.ts';
+import { withLease } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* One operator lives through everything that can happen to a control plane; like a pod it is started again when it ends. */
 
 const email = { email: { addresses: ['ops@example.com'] } };
-/** At first without a lease, so that nothing but the test ends it. */
-const stage = aBreakableStage(...withoutLease);
+const stage = aBreakableStage();
 let tenant: Tenant;
 
 beforeAll(async () => {
@@ -81,7 +80,7 @@ describe('the operator', () => {
   });
 
   it('is cut off past its lease in the middle of a create, and creates nothing twice', async () => {
-    stage().operator.flags = [];
+    stage().operator.flags = withLease;
     stage().operator.current.signal('SIGTERM');
     await eventually(
       'it runs with a lease',

@@ -8,7 +8,7 @@ import { Tenant } from './support/tenant.ts';
 
 const api = connect(sharedKubernetes());
 /** What is counted must not be more because a slow machine lost a call or a lease. */
-const inEarnest = ['--call-deadline-seconds', '30', '--lease-seconds', '15'];
+const inEarnest = ['--call-deadline-seconds', '30', '--leader-elect', 'on', '--lease-seconds', '15'];
 let service: HostingService;
 let post: Post;
 let operator: OperatorProcess;

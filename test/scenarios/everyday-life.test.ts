@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* Tenants of one operator whose namespaces hold Secrets and objects, and are deleted as they are: what is secret shows nowhere. */
@@ -16,7 +16,7 @@ let operator: OperatorProcess;
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
   // Calls are counted: none must be lost because a machine is slow.
-  operator = await startOperator(post, ...withoutLease, '--call-deadline-seconds', '30');
+  operator = await startOperator(post, '--call-deadline-seconds', '30');
 });
 
 afterAll(async () => {

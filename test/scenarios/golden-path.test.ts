@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { connect, eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
-import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant, type TenantKind } from './support/tenant.ts';
 
 /* The folder of the golden path, applied by several teams at once, each in an order of its own, to a service that fails. */
@@ -45,7 +45,7 @@ beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
   scratch = await temporaryFolder('tests');
   // Calls are counted: a slow machine must not lose one.
-  operator = await startOperator(post, ...withoutLease, '--call-deadline-seconds', '20');
+  operator = await startOperator(post, '--call-deadline-seconds', '20');
 });
 
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { connect, kubectl, sharedKubernetes } from './support/kubernetes.ts';
-import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './support/operator-process.ts';
+import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { startProgram } from './support/running.ts';
 import { Tenant, type TenantKind } from './support/tenant.ts';
 
@@ -19,7 +19,7 @@ let operator: OperatorProcess;
 
 beforeAll(async () => {
   [service, post] = await Promise.all([startHostingService(), aPost(sharedKubernetes(), api, 'cluster-wide')]);
-  operator = await startOperator(post, ...withoutLease);
+  operator = await startOperator(post);
 });
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, withoutLease } from './support/operator-process.ts';
+import { aPost, startOperator } from './support/operator-process.ts';
 import { Tenant } from './support/tenant.ts';
 
 /* Several operators, each alone in its namespace, are killed again and again while they create. */
@@ -52,7 +52,7 @@ class Lane {
     const post = await aPost(sharedKubernetes(), api, 'namespaced');
     const tenant = await Tenant.arrive(api, service, post.namespace);
     await tenant.openAccount();
-    const lane = new Lane(tenant, () => startOperator(post, '--namespace', post.namespace, ...withoutLease));
+    const lane = new Lane(tenant, () => startOperator(post, '--namespace', post.namespace));
     await lane.restart();
     await tenant.becomes('HostingAccount', 'default', 'True/InSync');
     await lane.apply('ContactPoint', 'shared');

@@ -3,14 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { connect, definedPlane, eventually, type OwnPlane } from './support/kubernetes.ts';
-import {
-  aPost,
-  postIn,
-  startOperator,
-  withoutLease,
-  type OperatorProcess,
-  type Post,
-} from './support/operator-process.ts';
+import { aPost, postIn, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Protection } from './support/protection.ts';
 import { Tenant, type TenantKind } from './support/tenant.ts';
 
@@ -87,7 +80,7 @@ describe('an activation that reaches a second cluster', slow, () => {
     const post = await aPost(there.plane, there.api, 'namespaced');
     const other = tenant.elsewhere(there.api, post.namespace);
     await other.openAccount();
-    await anOperator(post, ...withoutLease);
+    await anOperator(post);
     await tenant.apply(activation, 'now', protection.activation());
     await isAccepted(protection);
 

@@ -1,4 +1,4 @@
-import { startOperator, type OperatorProcess, type Post } from './operator-process.ts';
+import { startMortal, type OperatorProcess, type Post } from './operator-process.ts';
 
 /** An operator that is started again whenever it ends, as a Deployment does it. */
 export class KeptOperator {
@@ -35,12 +35,13 @@ export class KeptOperator {
     if (this.#isOver) return;
     this.#starts += 1;
     try {
-      const started = await startOperator(this.#post, ...this.flags);
+      const started = await startMortal(this.#post, ...this.flags);
       this.#newest = started;
       this.#outputs.push(started.output);
       void started.ended.then(() => this.keep());
-    } catch {
+    } catch (error) {
       // It gave up for want of a cluster, and is started again after a while.
+      this.#outputs.push(() => String(error));
       setTimeout(() => void this.keep(), 1_000);
     }
   }

@@ -88,13 +88,13 @@ export interface OperatorProcess extends Running {
 /**
  * Settings of every operator here, so that what is waited for comes soon: what a lost call, a silent holder and a poll cost in
  * earnest is proved on the virtual clock, with the real numbers. The horizon and the polls are less than a tenth of the defaults. The
- * deadline is a fifth and the lease a third: a tenth would give a read one second and a holder one second without a renewal, which three
- * control planes on two busy cores do not always keep, and a call or a lease would be lost that no test has broken.
+ * deadline is a fifth: a tenth would give a read one second, which three control planes on two busy cores do not always keep, and a
+ * call would be lost that no test has broken. There is no lease, so that only the test ends an operator.
  */
 const brisk: Readonly<Record<string, string>> = {
   '--call-deadline-seconds': '6',
   '--horizon-seconds': '2',
-  '--lease-seconds': '5',
+  '--leader-elect': 'off',
   '--poll-seconds': '2',
 };
 
@@ -103,14 +103,25 @@ export function brisklyWith(flags: readonly string[]): readonly string[] {
   return [...Object.entries(brisk).flatMap((pair) => (flags.includes(pair[0]) ? [] : pair)), ...flags];
 }
 
-/** For an operator whose lease is not what a test is about, so that a slow machine does not end it. */
-export const withoutLease = ['--leader-elect', 'off'];
+/** With a lease that ends sooner than by default, and that a busy machine still renews in time: whoever loses it ends. */
+export const withLease = ['--leader-elect', 'on', '--lease-seconds', '10'];
 
 /**
  * Starts `apphosting run` at a post; it has begun to listen when this returns. Its end fails the test when it asked for anything
- * that its permissions do not have.
+ * that its permissions do not have, or when it had ended by itself.
  */
 export async function startOperator(post: Post, ...args: readonly string[]): Promise<OperatorProcess> {
+  const operator = await startMortal(post, ...args);
+  const end = async () => {
+    await operator.end();
+    const said = operator.gaveUp();
+    if (said !== undefined) throw new Error(`the operator ended by itself:\n${said.slice(-4_000)}`);
+  };
+  return { ...operator, end };
+}
+
+/** The same for an operator that may end by itself. */
+export async function startMortal(post: Post, ...args: readonly string[]): Promise<OperatorProcess> {
   const running = startProgram([
     'run',
     '--kubeconfig',

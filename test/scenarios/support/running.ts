@@ -12,6 +12,8 @@ export interface Running {
   /** Its exit code once it has ended; null when a signal ended it. */
   readonly ended: Promise<number | null>;
   readonly signal: (signal: NodeJS.Signals) => void;
+  /** What it had printed when it ended although nobody had sent it a signal; undefined while it has not. */
+  readonly gaveUp: () => string | undefined;
   /** Ends it, whatever state it is in. */
   readonly end: () => Promise<void>;
 }
@@ -23,16 +25,26 @@ export function startProgram(args: readonly string[]): Running {
   const child = spawn(process.execPath, [program, ...args], { env: rest, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += String(chunk)));
-  const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  let isSignalled = false;
+  let gaveUp: string | undefined;
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => {
+    if (!isSignalled) gaveUp = printed;
+    return code ?? null;
+  });
+  const signal = (which: NodeJS.Signals) => {
+    isSignalled = true;
+    child.kill(which);
+  };
   return {
     pid: child.pid ?? 0,
     output: () => printed,
     ended,
-    signal: (signal) => void child.kill(signal),
+    signal,
+    gaveUp: () => gaveUp,
     end: async () => {
-      child.kill('SIGCONT');
-      child.kill('SIGTERM');
-      if ((await within(10_000, ended)) === undefined) child.kill('SIGKILL');
+      signal('SIGCONT');
+      signal('SIGTERM');
+      if ((await within(10_000, ended)) === undefined) signal('SIGKILL');
       await ended;
     },
   };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { startHostingService, type HostingService } from './hosting-service.ts';
 import { connect, sharedKubernetes, type Api } from './kubernetes.ts';
-import { aPost, startOperator, withoutLease, type OperatorProcess } from './operator-process.ts';
+import { aPost, startOperator, type OperatorProcess } from './operator-process.ts';
 import { spoilingProxy, type SpoilingProxy } from './spoiling-proxy.ts';
 import { Tenant } from './tenant.ts';
 
@@ -29,7 +29,7 @@ export function aSpoiledStage(scope: 'cluster-wide' | 'namespaced', ...flags: re
     const proxy = await spoilingProxy(service.url);
     const start = async () => {
       const watched = scope === 'namespaced' ? ['--namespace', post.namespace] : [];
-      operator = await startOperator(post, ...watched, ...flags, ...withoutLease);
+      operator = await startOperator(post, ...watched, ...flags);
     };
     const kill = async () => {
       operator.signal('SIGKILL');

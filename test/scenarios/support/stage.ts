@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { type Api, connect, sharedKubernetes } from './kubernetes.ts';
-import { aPost, startOperator, withoutLease, type OperatorProcess, type Post } from './operator-process.ts';
+import { aPost, startOperator, type OperatorProcess, type Post } from './operator-process.ts';
 import type { SharedKubernetes } from './shared-control-plane.ts';
 import { Team } from './team.ts';
 
@@ -23,7 +23,7 @@ export function aStage(): Stage {
   let operator: OperatorProcess;
   beforeAll(async () => {
     own = await aPost(plane, api, 'cluster-wide');
-    operator = await startOperator(own, ...withoutLease);
+    operator = await startOperator(own);
   });
   afterAll(async () => {
     await Promise.all(teams.map((team) => team.leave()));
