@@ -109,7 +109,7 @@ export class Credential {
     }
     try {
       const seen = await transport(request, passage);
-      this.#learn(seen, turn.at);
+      this.#learn(seen, turn.at, finding);
       this.#metrics.count('apphosting_service_requests_total', { endpoint: request.endpoint, outcome: answerOf(seen) });
       this.#metrics.observe(
         'apphosting_service_request_seconds',
@@ -131,7 +131,7 @@ export class Credential {
     return true;
   }
 
-  #learn(seen: Seen, grantedAt: number): void {
+  #learn(seen: Seen, grantedAt: number, finding: boolean): void {
     if (seen.was !== 'answer') return;
     if (seen.status === 429 || seen.status === 425) {
       this.budget.throttle(seen.retryAfterMs, grantedAt);
@@ -144,9 +144,12 @@ export class Credential {
       if (this.#unauthorized !== undefined) this.#settle(undefined);
       return;
     }
+    const known = this.#unauthorized;
+    // Of the requests that were under way together only the first is news.
+    if (known !== undefined && !finding) return;
     const now = this.#clock.monotonic();
-    const pauseMs = Math.min((this.#unauthorized?.pauseMs ?? firstTryMs / 2) * 2, longestTryMs);
-    this.#settle({ since: this.#unauthorized?.since ?? now, pauseMs, nextTryAt: now + pauseMs });
+    const pauseMs = known === undefined ? firstTryMs : Math.min(known.pauseMs * 2, longestTryMs);
+    this.#settle({ since: known?.since ?? now, pauseMs, nextTryAt: now + pauseMs });
   }
 
   #settle(next: Unauthorized | undefined): void {

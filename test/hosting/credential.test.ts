@@ -5,6 +5,11 @@ import { appsOf } from '../../src/hosting/requests.ts';
 import { collector, steadyEntropy } from './support/around.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
+function answered(status: number, retryAfterMs?: number): Seen {
+  const read = { body: {}, readable: true, empty: false, saysNo: false, digest: '' };
+  return { was: 'answer', status, retryAfterMs, ...read, dateMs: undefined, message: `${status}` };
+}
+
 function opened() {
   const clock = new VirtualClock();
   const { metrics, lines } = collector();
@@ -16,10 +21,7 @@ function opened() {
     credential.exchange(
       () => {
         sent += 1;
-        const { status, retryAfterMs } = service;
-        const read = { body: {}, readable: true, empty: false, saysNo: false, digest: '' };
-        const rest = { ...read, dateMs: undefined, message: `${status}` };
-        return Promise.resolve({ was: 'answer', status, retryAfterMs, ...rest });
+        return Promise.resolve(answered(service.status, service.retryAfterMs));
       },
       appsOf('acc').first,
       { urgency: 'edit' },
@@ -71,6 +73,22 @@ describe('a credential', () => {
 
     expect((await Promise.all(asked)).map(({ was }) => was)).toEqual(['answer', ...Array(9).fill('heldBack')]);
     expect(sent()).toBe(1);
+  });
+
+  it('is tried again 2 s after it was refused, however many requests were under way together', async () => {
+    const clock = new VirtualClock();
+    const credential = new Credential(clock, steadyEntropy(), collector().metrics);
+    credential.budget.join({ requestsPerSecond: 100, concurrency: 100 });
+    const answers = Array.from({ length: 20 }, () => Promise.withResolvers<Seen>());
+    const asked = answers.map(({ promise }) =>
+      credential.exchange(() => promise, appsOf('acc').first, { urgency: 'edit' }),
+    );
+    await clock.advance(0);
+
+    for (const { resolve } of answers) resolve(answered(401));
+    await Promise.all(asked);
+
+    expect(credential.heldUntil()).toBe(clock.monotonic() + 2000);
   });
 
   it('is tried at once after its Secret was read again', async () => {

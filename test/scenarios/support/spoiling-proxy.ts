@@ -127,10 +127,6 @@ export interface SpoilingProxy {
   readonly url: string;
   /** The way in which a request is spoiled, or its name; undefined lets it pass. */
   spoil: (method: string, path: string, body: string) => string | Spoil | undefined;
-  /** The most requests that were being spoiled at the same time. */
-  mostAtOnce: number;
-  /** How often each way was taken. */
-  readonly taken: Map<string, number>;
   /** The requests that followed a redirect. */
   readonly trapped: string[];
   close(): Promise<void>;
@@ -145,8 +141,6 @@ export async function spoilingProxy(serviceUrl: string): Promise<SpoilingProxy> 
     trapped.push(`${incoming.method} ${incoming.url}`);
     response.end('{}');
   });
-  const taken = new Map<string, number>();
-  let spoiling = 0;
   const forwarded = async (incoming: IncomingMessage, body: Buffer): Promise<Reply> => {
     const { host: _host, connection: _connection, ...headers } = incoming.headers;
     const answer = await request(`${serviceUrl}${incoming.url}`, {
@@ -172,13 +166,8 @@ export async function spoilingProxy(serviceUrl: string): Promise<SpoilingProxy> 
         );
         return;
       }
-      if (typeof way === 'string') taken.set(way, (taken.get(way) ?? 0) + 1);
       const { socket } = incoming;
-      spoiling += 1;
-      proxy.mostAtOnce = Math.max(proxy.mostAtOnce, spoiling);
-      spoil({ forward, socket, trapUrl: urlOf(trap) })
-        .catch(() => socket.destroy())
-        .finally(() => (spoiling -= 1));
+      spoil({ forward, socket, trapUrl: urlOf(trap) }).catch(() => socket.destroy());
     });
   });
   for (const one of [server, trap]) {
@@ -193,8 +182,6 @@ export async function spoilingProxy(serviceUrl: string): Promise<SpoilingProxy> 
   const proxy: SpoilingProxy = {
     url: urlOf(server),
     spoil: () => undefined,
-    mostAtOnce: 0,
-    taken,
     trapped,
     close: async () => {
       for (const socket of sockets) socket.destroy();
