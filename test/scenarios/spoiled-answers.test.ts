@@ -42,8 +42,8 @@ function everythingAtOnce(): SpoilingProxy['spoil'] {
       const name = names[Number(nth) % names.length] ?? '';
       return async (spoiling) => {
         await together.promise;
-        await spoils[name]?.(spoiling);
         ways.add(name);
+        await spoils[name]?.(spoiling);
       };
     }
     if (met.size < count / 2) return undefined;
