@@ -104,7 +104,7 @@ export class OutgoingCall {
       return await this.#withinBudget();
     } finally {
       if (names !== undefined) parts.locks.end(names, stored.key, parts.clock.monotonic());
-      if (journal !== undefined || resumes === true) parts.openCreates.unreserve(stored.key);
+      if (journal !== undefined || resumes === true) parts.openCreates.unreserve(stored);
     }
   }
 
@@ -322,7 +322,7 @@ export async function begin(context: ReconcileContext, pass: Pass, intent: Inten
     const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
     return isEntered ? { is: 'on' } : { is: 'overtaken' };
   } finally {
-    parts.openCreates.unreserve(stored.key);
+    parts.openCreates.unreserve(stored);
   }
 }
 
@@ -344,7 +344,7 @@ async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said
   };
   const { create } = entry;
   if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
-  context.parts.openCreates.reserve(context.stored.key, entry);
+  context.parts.openCreates.reserve(context.stored, entry);
   context.remember({ journal: entry });
   sayFirst(context, pass, said);
   return context.write();

@@ -311,7 +311,7 @@ export class ReconcileContext implements ReadableContext {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);
     if (isHeldByUs(stored.object)) {
-      if (stays === undefined) parts.openCreates.forget(stored.key);
+      if (stays === undefined) parts.openCreates.forget(stored);
       const released = await parts.writer.release(stored.object);
       if (released.is === 'conflict') return { is: 'overtaken' };
     }
