@@ -13,7 +13,7 @@
 import { retryPauseMs, isoSeconds, isoSecondsUp } from '../base/time.ts';
 import type { ReconcileContext } from './context/context.ts';
 import { publishCall, conclude } from './context/report.ts';
-import { requestDigest } from './context/build-pass.ts';
+import { buildPass, noResources } from './context/build-pass.ts';
 import type { Pass } from './kind/contract/pass.ts';
 import type {
   Call,
@@ -25,9 +25,19 @@ import type {
   Verdict,
   Refusal,
 } from './kind/contract/step.ts';
-import { backedOff, failed, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from './objects/in-process.ts';
+import {
+  backedOff,
+  failed,
+  isSeenTooEarly,
+  RecordingView,
+  refused,
+  wentWell,
+  corrected,
+  writtenTo,
+} from './objects/in-process.ts';
 import { annotations } from './kind/contract/define.ts';
-import type { KubeObject, Outcome, Service } from './ports.ts';
+import type { KubeObject, Outcome, Request, Service } from './ports.ts';
+import type { Json } from '../base/json.ts';
 
 /** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
 const answerPart = 1 / 3;
@@ -208,8 +218,19 @@ export class OutgoingCall {
     const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'waited too long in the queue';
-    if (this.#call.confirm !== 'live' || this.#context.stillWants(this.#pass, this.#call)) return undefined;
+    if (this.#call.confirm !== 'live' || this.#isStillWanted()) return undefined;
     return 'the state that it was decided on has changed';
+  }
+
+  /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
+  #isStillWanted(): boolean {
+    const { session, inProcess, parts, stored } = this.#context;
+    if (session === undefined) return false;
+    const view = new RecordingView(session.service, inProcess.forced?.since);
+    const now = buildPass(this.#context, view, { account: parts.accounts.view(session), ...noResources });
+    const { notes, askedAt, journalSeen, secret, configMap, referred, print } = this.#pass;
+    const step = stored.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
+    return step.is === 'call' && requestDigest(print, step.call.request) === this.#digest;
   }
 
   /** Removes the journal entry of a call that was not sent. */
@@ -238,7 +259,7 @@ export class OutgoingCall {
     const call = this.#call;
     const now = context.parts.clock.monotonic();
     const { generation } = this.#pass.subject;
-    publishCall(context, call, outcome);
+    publishCall(context.parts, context.object, call, outcome, (text) => context.redacted(text));
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
     const meaning = interpretOutcome(call, told, context.memory, context.parts.clock.wall(), before);
     if (meaning.is === 'done') {
@@ -308,6 +329,11 @@ export class OutgoingCall {
     const { memory } = this.#context;
     return Object.fromEntries(names.map((name) => [name, memory[name]]));
   }
+}
+
+/** The fingerprint by which the same request is recognised. */
+function requestDigest(print: (value: Json) => string, { path, body }: Request): string {
+  return print([path, body ?? null]);
 }
 
 /** Writes a journal entry without sending anything: the next step looks again, and then resumes it. */

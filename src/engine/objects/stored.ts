@@ -8,7 +8,7 @@
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
-import type { KubeObject, ObjectMeta } from '../ports.ts';
+import { finalizer, type KubeObject, type ObjectMeta } from '../ports.ts';
 import { CommonStatus, InternalStatus } from '../kind/schema/status.ts';
 import type { Condition, JournalEntry, Memory, Showing } from '../kind/contract/step.ts';
 import { z } from 'zod';
@@ -387,6 +387,11 @@ export function standingOf(stored: Stored | undefined): Standing | undefined {
 /** The condition Ready among those of a status. */
 export function readyIn(conditions: readonly Condition[]): Condition | undefined {
   return conditions.find(({ type }) => type === 'Ready');
+}
+
+/** True while our finalizer is on. */
+export function isHeldByUs({ metadata }: KubeObject): boolean {
+  return metadata.finalizers?.includes(finalizer) === true;
 }
 
 /** The value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
