@@ -257,11 +257,12 @@ export class OutgoingCall {
     const context = this.#context;
     const { inProcess } = context;
     const call = this.#call;
-    const now = context.parts.clock.monotonic();
+    const { clock } = context.parts;
+    const now = clock.monotonic();
     const { generation } = this.#pass.subject;
     publishCall(context.parts, context.object, call, outcome, (text) => context.redacted(text));
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
-    const meaning = interpretOutcome(call, told, context.memory, context.parts.clock.wall(), before);
+    const meaning = interpretOutcome(call, told, context.memory, { monotonic: now, wall: clock.wall() }, before);
     if (meaning.is === 'done') {
       wentWell(inProcess);
       inProcess.askedAt = undefined;
@@ -426,6 +427,12 @@ type Interpretation =
       readonly retry: 'backoff' | 'looking' | 'asSaid';
     };
 
+/** When an answer came, on both clocks of the process. */
+interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
 /**
  * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
  * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
@@ -435,23 +442,23 @@ function interpretOutcome(
   call: Call,
   answered: Outcome,
   memory: Memory,
-  wallMs: number,
+  answeredAt: Moment,
   before: Partial<Memory> = {},
 ): Interpretation {
   const outcome = understood(call, answered);
   const judge = call.resumes === true ? resumed : judged;
-  const interpretation = judge(call, outcome, memory, wallMs);
+  const interpretation = judge(call, outcome, memory, answeredAt);
   if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
   if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
   const { verdict } = interpretation;
   return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
 }
 
-function judged(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
+function judged(call: Call, outcome: Outcome, memory: Memory, answeredAt: Moment): Interpretation {
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
-  const own = call.refused?.(outcome);
+  const own = call.refused?.(outcome, answeredAt.monotonic);
   if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall')) {
     return { ...saidNo(call, outcome.message, memory), ...(own !== undefined && { refused: own }) };
   }
@@ -463,7 +470,7 @@ function judged(call: Call, outcome: Outcome, memory: Memory, wallMs: number): I
       retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
     };
   }
-  return interpretRefusal(call, outcome, wallMs);
+  return interpretRefusal(call, outcome, answeredAt.wall);
 }
 
 /** Reads an answer with a success status whose body says no as a refusal. */
@@ -477,7 +484,7 @@ function understood(call: Call, outcome: Outcome): Outcome {
  * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
  * after a refusal the kind reads once more, and when nothing was sent the entry stays.
  */
-function resumed(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
+function resumed(call: Call, outcome: Outcome, memory: Memory, { wall: wallMs }: Moment): Interpretation {
   const kept = { journal: memory.journal };
   switch (outcome.is) {
     case 'committed':
