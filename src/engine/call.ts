@@ -13,7 +13,7 @@
 import { retryPauseMs, isoSeconds, isoSecondsUp } from '../base/time.ts';
 import type { ReconcileContext } from './context/context.ts';
 import { publishCall, conclude } from './context/report.ts';
-import { requestDigest } from './context/build-pass.ts';
+import { buildPass, noResources } from './context/build-pass.ts';
 import type { Pass } from './kind/contract/pass.ts';
 import type {
   Call,
@@ -25,9 +25,19 @@ import type {
   Verdict,
   Refusal,
 } from './kind/contract/step.ts';
-import { backedOff, failed, isSeenTooEarly, refused, wentWell, corrected, writtenTo } from './objects/in-process.ts';
+import {
+  backedOff,
+  failed,
+  isSeenTooEarly,
+  RecordingView,
+  refused,
+  wentWell,
+  corrected,
+  writtenTo,
+} from './objects/in-process.ts';
 import { annotations } from './kind/contract/define.ts';
-import type { KubeObject, Outcome, Service } from './ports.ts';
+import type { KubeObject, Outcome, Request, Service } from './ports.ts';
+import type { Json } from '../base/json.ts';
 
 /** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
 const answerPart = 1 / 3;
@@ -104,7 +114,7 @@ export class OutgoingCall {
       return await this.#withinBudget();
     } finally {
       if (names !== undefined) parts.locks.end(names, stored.key, parts.clock.monotonic());
-      if (journal !== undefined || resumes === true) parts.openCreates.unreserve(stored.key);
+      if (journal !== undefined || resumes === true) parts.openCreates.unreserve(stored);
     }
   }
 
@@ -208,8 +218,19 @@ export class OutgoingCall {
     const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'waited too long in the queue';
-    if (this.#call.confirm !== 'live' || this.#context.stillWants(this.#pass, this.#call)) return undefined;
+    if (this.#call.confirm !== 'live' || this.#isStillWanted()) return undefined;
     return 'the state that it was decided on has changed';
+  }
+
+  /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
+  #isStillWanted(): boolean {
+    const { session, inProcess, parts, stored } = this.#context;
+    if (session === undefined) return false;
+    const view = new RecordingView(session.service, inProcess.forced?.since);
+    const now = buildPass(this.#context, view, { account: parts.accounts.view(session), ...noResources });
+    const { notes, askedAt, journalSeen, secret, configMap, referred, print } = this.#pass;
+    const step = stored.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
+    return step.is === 'call' && requestDigest(print, step.call.request) === this.#digest;
   }
 
   /** Removes the journal entry of a call that was not sent. */
@@ -236,11 +257,12 @@ export class OutgoingCall {
     const context = this.#context;
     const { inProcess } = context;
     const call = this.#call;
-    const now = context.parts.clock.monotonic();
+    const { clock } = context.parts;
+    const now = clock.monotonic();
     const { generation } = this.#pass.subject;
-    publishCall(context, call, outcome);
+    publishCall(context.parts, context.object, call, outcome, (text) => context.redacted(text));
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
-    const meaning = interpretOutcome(call, told, context.memory, context.parts.clock.wall(), before);
+    const meaning = interpretOutcome(call, told, context.memory, { monotonic: now, wall: clock.wall() }, before);
     if (meaning.is === 'done') {
       wentWell(inProcess);
       inProcess.askedAt = undefined;
@@ -310,6 +332,11 @@ export class OutgoingCall {
   }
 }
 
+/** The fingerprint by which the same request is recognised. */
+function requestDigest(print: (value: Json) => string, { path, body }: Request): string {
+  return print([path, body ?? null]);
+}
+
 /** Writes a journal entry without sending anything: the next step looks again, and then resumes it. */
 export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
@@ -322,7 +349,7 @@ export async function begin(context: ReconcileContext, pass: Pass, intent: Inten
     const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
     return isEntered ? { is: 'on' } : { is: 'overtaken' };
   } finally {
-    parts.openCreates.unreserve(stored.key);
+    parts.openCreates.unreserve(stored);
   }
 }
 
@@ -344,7 +371,7 @@ async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said
   };
   const { create } = entry;
   if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
-  context.parts.openCreates.reserve(context.stored.key, entry);
+  context.parts.openCreates.reserve(context.stored, entry);
   context.remember({ journal: entry });
   sayFirst(context, pass, said);
   return context.write();
@@ -400,6 +427,12 @@ type Interpretation =
       readonly retry: 'backoff' | 'looking' | 'asSaid';
     };
 
+/** When an answer came, on both clocks of the process. */
+interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
 /**
  * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
  * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
@@ -409,23 +442,23 @@ function interpretOutcome(
   call: Call,
   answered: Outcome,
   memory: Memory,
-  wallMs: number,
+  answeredAt: Moment,
   before: Partial<Memory> = {},
 ): Interpretation {
   const outcome = understood(call, answered);
   const judge = call.resumes === true ? resumed : judged;
-  const interpretation = judge(call, outcome, memory, wallMs);
+  const interpretation = judge(call, outcome, memory, answeredAt);
   if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
   if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
   const { verdict } = interpretation;
   return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
 }
 
-function judged(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
+function judged(call: Call, outcome: Outcome, memory: Memory, answeredAt: Moment): Interpretation {
   if (outcome.is === 'committed') return committed(call, outcome.body, memory);
   if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
   if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
-  const own = call.refused?.(outcome);
+  const own = call.refused?.(outcome, answeredAt.monotonic);
   if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall')) {
     return { ...saidNo(call, outcome.message, memory), ...(own !== undefined && { refused: own }) };
   }
@@ -437,7 +470,7 @@ function judged(call: Call, outcome: Outcome, memory: Memory, wallMs: number): I
       retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
     };
   }
-  return interpretRefusal(call, outcome, wallMs);
+  return interpretRefusal(call, outcome, answeredAt.wall);
 }
 
 /** Reads an answer with a success status whose body says no as a refusal. */
@@ -451,7 +484,7 @@ function understood(call: Call, outcome: Outcome): Outcome {
  * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
  * after a refusal the kind reads once more, and when nothing was sent the entry stays.
  */
-function resumed(call: Call, outcome: Outcome, memory: Memory, wallMs: number): Interpretation {
+function resumed(call: Call, outcome: Outcome, memory: Memory, { wall: wallMs }: Moment): Interpretation {
   const kept = { journal: memory.journal };
   switch (outcome.is) {
     case 'committed':

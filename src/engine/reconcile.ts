@@ -4,8 +4,8 @@
  * An object that is paused, released, invalid or lacks something ends with a condition; all others go on to the loop of
  * steps.
  */
-import { ReconcileContext } from './context/context.ts';
-import { isLost, blind, letGo, publishRetained, arrivesUntil, isOpen, paused } from './context/report.ts';
+import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
+import { blind, letGo, publishRetained, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
 import {
   buildPass,
@@ -15,7 +15,6 @@ import {
   isObserving,
   noResources,
   usersOf,
-  type LivePass,
   type Resources,
 } from './context/build-pass.ts';
 import type { Verdict, Step } from './kind/contract/step.ts';
@@ -114,7 +113,7 @@ export class Reconciler {
   /** Reports what an object lacks, and goes on resolving a call in doubt. */
   async #holdUp(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
-    if (!isLost(context)) {
+    if (!context.isLost) {
       const patience = this.#patienceMs(context, verdict);
       return patience > 0 ? { is: 'quiet', againInMs: patience } : context.conclude(verdict);
     }
@@ -175,7 +174,7 @@ export class Reconciler {
    */
   async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
     const { stored, inProcess } = context;
-    const resources = isLost(context) ? await gatherPresent(stored, this.#parts) : undefined;
+    const resources = context.isLost ? await gatherPresent(stored, this.#parts) : undefined;
     if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
     const { service } = resources.session;
     const account = this.#parts.accounts.view(resources.session);
@@ -220,7 +219,7 @@ function withoutProblems(view: View): View {
 
 /** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
 function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
-  const isNewAttempt = isLost(context) && call.journal?.create !== undefined && call.resumes !== true;
+  const isNewAttempt = context.isLost && call.journal?.create !== undefined && call.resumes !== true;
   if (isNewAttempt) context.remember({ journal: undefined });
 }
 
@@ -391,7 +390,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const message =
     doubt === undefined
       ? waiting
-      : `a call was sent and its answer was lost, so that it may still arrive until ${arrivesUntil(context, doubt)}; waiting for a read of the service that shows its effect`;
+      : `a call was sent and its answer was lost, so that it may still arrive until ${context.arrivesUntil(doubt)}; waiting for a read of the service that shows its effect`;
   const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
   return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
 }

@@ -1,12 +1,12 @@
 /**
- * The one writer of our objects: their status and our finalizer. It also says in which form a large object is kept in memory.
+ * The one writer of our objects: their status and our finalizer.
  *
  * Guarantees: a write carries uid and resourceVersion, so it never lands on a form of the object that the writer did not see,
  * nor on a recreated namesake; what is there already is not written; every call ends in time; an answer that is committed is written
  * until it stands there, whatever happens in between, unless it is not ours to write any more.
  */
 import { type Clock, type Entropy, Backoff } from '../base/time.ts';
-import { sameJson, isRecord } from '../base/json.ts';
+import { sameJson } from '../base/json.ts';
 import {
   type KubeApi,
   KubeError,
@@ -46,8 +46,7 @@ export class KubeObjectWriter implements ObjectWriter {
     const { api, clock, resourceOf } = this.#options;
     const { namespace, name } = object.metadata;
     const read = api.get(resourceOf(object), namespace, name);
-    const live = await within(clock, answerMs, read, `reading ${name}`);
-    return live && withinSize(live);
+    return within(clock, answerMs, read, `reading ${name}`);
   }
 
   writeStatus(object: KubeObject, status: object): Promise<Written> {
@@ -124,7 +123,7 @@ export class KubeObjectWriter implements ObjectWriter {
     if (!sameJson(now.status, status)) {
       log.warn({ kind, namespace, name }, 'bug: the API server kept something else than the status that was written');
     }
-    return withinSize(now);
+    return now;
   }
 
   /** The whole array at once, on exactly the form of the object that was seen. */
@@ -142,7 +141,7 @@ export class KubeObjectWriter implements ObjectWriter {
       { op: 'add', path: '/metadata/finalizers', value: finalizers },
     ];
     const sent = api.patch(resourceOf(object), namespace, name, operations);
-    return withinSize(await within(clock, answerMs, sent, `writing the finalizers of ${name}`));
+    return within(clock, answerMs, sent, `writing the finalizers of ${name}`);
   }
 }
 
@@ -155,34 +154,4 @@ async function written(write: Promise<KubeObject>): Promise<Written> {
     if (error instanceof KubeError && error.reason === 'notFound') return { is: 'gone' };
     throw error;
   }
-}
-
-/** How many characters of text a spec may have: a hundred times an ordinary one. */
-export const mostSpecSize = 512 * 1024;
-
-/**
- * The object as it is kept. Whoever may write a resource could fill the operator's memory with a few hundred of 1.4 MB: a
- * spec that is larger than `mostSpecSize` is dropped, all but its account, with a sentence for the status of that object.
- */
-export function withinSize(object: KubeObject): KubeObject {
-  const { spec } = object;
-  if (leftOf(mostSpecSize, spec) >= 0) return object;
-  const accountRef = isRecord(spec) ? spec['accountRef'] : undefined;
-  return {
-    ...object,
-    spec: accountRef === undefined ? {} : { accountRef },
-    tooLarge: `spec: is larger than ${mostSpecSize / 1024} kB, which is more than the operator reads; make it smaller`,
-  };
-}
-
-/** What is left of a budget of characters; negative as soon as it is used up. */
-function leftOf(budget: number, value: unknown): number {
-  if (typeof value === 'string') return budget - value.length;
-  if (typeof value !== 'object' || value === null) return budget - 1;
-  let left = budget;
-  for (const [key, part] of Object.entries(value)) {
-    left = leftOf(left - key.length, part);
-    if (left < 0) return left;
-  }
-  return left;
 }

@@ -76,3 +76,20 @@ describe('a change of what no read shows, overtaken by a newer one', () => {
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
   });
 });
+
+describe('a change that arrives after a list was read, and whose answer is lost', () => {
+  it('is looked for by a list that began after that, and not sent again', async () => {
+    const world = await aWorld();
+    world.account({ pollSeconds: 10 });
+    world.apply('ContactPoint', 'on-call', { name: 'first', ...mail('first@example.com') });
+    await world.run(60_000);
+    await world.control('POST', '/faults', { match: { method: 'PATCH', count: 1 }, effect: { delayMs: 25_000 } });
+    world.interference = ({ method }) => (method === 'PATCH' ? 'loseAnswer' : undefined);
+
+    world.apply('ContactPoint', 'on-call', { name: 'second', ...mail('first@example.com') });
+    await world.run(300_000);
+
+    expect(world.sent.filter(({ method }) => method === 'PATCH')).toHaveLength(1);
+    expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
+  });
+});

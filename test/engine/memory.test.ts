@@ -10,7 +10,7 @@ const journal = {
   startedAt: '2026-01-01T00:00:00Z',
   deadlineSeconds: 30,
   digest: 'k:1',
-  payload: 'x'.repeat(40_000),
+  payload: 'x'.repeat(32_768),
 };
 
 const lists = {

@@ -275,7 +275,7 @@ describe('an environment', () => {
       }),
     );
 
-    expect(call.refused?.({ is: 'refused', status: 400, message: 'current', body: undefined })).toMatchObject({
+    expect(call.refused?.({ is: 'refused', status: 400, message: 'current', body: undefined }, 0)).toMatchObject({
       is: 'stall',
       reason: 'RollbackRefused',
     });
@@ -290,7 +290,7 @@ describe('an environment', () => {
       }),
     );
 
-    expect(call.refused?.({ is: 'refused', status: 400, message: 'never', body: undefined })).toMatchObject({
+    expect(call.refused?.({ is: 'refused', status: 400, message: 'never', body: undefined }, 0)).toMatchObject({
       reason: 'NeverDeployed',
     });
   });

@@ -455,7 +455,7 @@ describe('the access of a member', () => {
     };
 
     it('is tried without what nobody finds, after another look a poll later', () => {
-      const refused = callIn(settledStep(memberAccess, options)).refused?.({ is: 'notFound', message: 'no such' });
+      const refused = callIn(settledStep(memberAccess, options)).refused?.({ is: 'notFound', message: 'no such' }, 0);
       const notes = refused?.note ?? {};
       const [soon, later] = [1_000, 80_000].map((begunAt) =>
         settledStep(memberAccess, {

@@ -3,11 +3,13 @@ import type { Resource } from '../../src/engine/ports.ts';
 import { openKube } from '../../src/kube/client/client.ts';
 import { configMapResource } from '../../src/kube/material.ts';
 import { Reflector, type ReflectorOptions } from '../../src/kube/reflector.ts';
-import { mostSpecSize, withinSize } from '../../src/kube/object-writer.ts';
+import { parseObject } from '../../src/kube/client/parse.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy, tokenCredentials } from '../support/real-time.ts';
 import { things } from './example.ts';
 import { pagingServer } from './paging-server.ts';
+
+const mostSpecSize = 512 * 1024;
 
 function object(at: number, metadata: object, spec?: object): object {
   return {
@@ -52,7 +54,7 @@ describe('a list of large objects', () => {
       object(50, {}, { size: 1 }),
     ]);
 
-    const { reflector } = reflect(url, things, { keep: withinSize });
+    const { reflector } = reflect(url, things);
     await reflector.synced;
 
     expect([...reflector.values()]).toHaveLength(51);
@@ -94,12 +96,7 @@ describe('a list of large objects', () => {
 
 describe('the size of a spec', () => {
   const size = (spec: unknown): boolean =>
-    withinSize({
-      apiVersion: 'v1',
-      kind: 'Thing',
-      metadata: { name: 'a', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
-      spec,
-    }).tooLarge === undefined;
+    parseObject({ apiVersion: 'v1', kind: 'Thing', ...object(1, {}), spec }, 'reading a Thing').tooLarge === undefined;
 
   it.for([
     ['nothing', undefined, true],

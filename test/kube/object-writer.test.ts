@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { KubeError, type KubeObject, type KubeReason, type ObjectWriter } from '../../src/engine/ports.ts';
-import { mostSpecSize, withinSize, KubeObjectWriter } from '../../src/kube/object-writer.ts';
+import { KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { sameJson } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory-cluster.ts';
@@ -186,18 +186,6 @@ describe('what is asked of Kubernetes about an object', () => {
     await clock.advance(60_000);
 
     expect(await Promise.race([ended, Promise.resolve('nothing')])).toBe('unavailable');
-  });
-
-  it.each(asked)('is answered without a spec that is too large to be kept: %s', async (_what, ask) => {
-    const { writer, admin } = await scene();
-    const made = await admin.create(things, 'a', thing('large', { text: 'x'.repeat(mostSpecSize) }));
-    if (_what === 'taking the finalizer off') await writer.hold(made);
-    const live = withinSize(present(await admin.get(things, 'a', 'large')));
-
-    const answer = JSON.stringify(await ask(writer, live));
-
-    expect(answer.length).toBeLessThan(2_000);
-    expect(answer).toContain('is larger than');
   });
 });
 

@@ -100,7 +100,9 @@ export class ClusterInMemory {
     this.#store(resource, before, { ...before, metadata: { ...metadata, generation, deletionTimestamp: this.#now() } });
   }
 
-  #replace(resource: Resource, before: KubeObject, { metadata: wanted, ...body }: GivenObject): KubeObject {
+  #replace(resource: Resource, before: KubeObject, given: GivenObject): KubeObject {
+    // No field of Kubernetes: it was read with a spec that was too large.
+    const { metadata: wanted, tooLarge: _read, ...body } = given;
     const { uid, creationTimestamp, deletionTimestamp, generation = 0, namespace, name } = before.metadata;
     const { finalizers = [], ...metadata } = wanted;
     const next = {

@@ -13,7 +13,7 @@ import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource }
 import { EventPublisher } from '../../kube/events.ts';
 import { complaintsOf, type Watched, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
-import { KubeObjectWriter, withinSize } from '../../kube/object-writer.ts';
+import { KubeObjectWriter } from '../../kube/object-writer.ts';
 
 export interface OperatorOptions {
   readonly kinds: readonly AnyKind[];
@@ -110,7 +110,6 @@ export function createOperator(options: OperatorOptions) {
         ...around,
         ...scope,
         resource: resourceOf(kind),
-        keep: withinSize,
         ...(options.selector !== undefined && { labelSelector: options.selector }),
         onEvent: (event) => engine.observe(event),
         onRewind: rewound,

@@ -2,7 +2,7 @@
  * Builds the pass, everything that a kind decides on: the object, the resources that it needs, and those that it has to do
  * with.
  */
-import { isRecord, type Json, type Secret } from '../../base/json.ts';
+import { isRecord, type Secret } from '../../base/json.ts';
 import {
   type AnyKind,
   type MaterialNeed,
@@ -11,24 +11,31 @@ import {
   annotations,
 } from '../kind/contract/define.ts';
 import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
-import { tie, storedInWords, type ObjectIndex, type Stored, inWords, goesFirst, readyIn } from '../objects/stored.ts';
-import { contested, markOf, seenJournal, writtenTo, type RecordingView } from '../objects/in-process.ts';
+import {
+  isHeldByUs,
+  tie,
+  storedInWords,
+  type ObjectIndex,
+  type Stored,
+  inWords,
+  goesFirst,
+  readyIn,
+} from '../objects/stored.ts';
+import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf, type AccountParts } from '../account/gate.ts';
-import type { EngineParts, ReadableContext } from './parts.ts';
+import type { ReconcileContext } from './context.ts';
+import type { EngineParts } from './parts.ts';
 import type { Closed, Accounts, Session } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import { finalizer, type KubeObject, type Service } from '../ports.ts';
+import type { Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 
 /** The resources of an object, with its account as kinds see it. */
 type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
 
-/** A pass that records what is read of the service. */
-export type LivePass = Pass & { readonly view: RecordingView };
-
 /** The pass for the context as it stands now. */
 export function buildPass<Seen extends View>(
-  context: ReadableContext,
+  context: ReconcileContext,
   view: Seen,
   given: Given,
 ): Pass & { readonly view: Seen } {
@@ -76,12 +83,6 @@ export function buildPass<Seen extends View>(
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };
-}
-
-/** The pass of a moment ago with current data, to ask the kind the same question again. */
-export function passAgain(now: Pass, before: Pass): Pass {
-  const { notes, askedAt, journalSeen, secret, configMap, referred } = before;
-  return { ...now, notes, askedAt, journalSeen, secret, configMap, referred };
 }
 
 /** True when nothing may be written to the service for this object: the account or its own spec says so. */
@@ -288,19 +289,6 @@ function subjectOf(stored: Stored): Subject {
   };
 }
 
-/** True while our finalizer is on. */
-export function isHeldByUs({ metadata }: KubeObject): boolean {
-  return metadata.finalizers?.includes(finalizer) === true;
-}
-
-/** The fingerprint by which the same request is recognised. */
-export function requestDigest(
-  print: (value: Json) => string,
-  request: { readonly path: string; readonly body?: Json },
-): string {
-  return print([request.path, request.body ?? null]);
-}
-
 // ---- relations between resources -------------------------------------------------------------------------------
 //
 // Relations between resources: who owns an id, who refers to whom, and who uses an account.
@@ -397,8 +385,7 @@ function referrersOf(parts: AccountParts, stored: Stored, kind: string): ReturnT
 export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
   const named = objects.tiedBy(tie.account(stored.key)).flatMap((key) => objects.get(key) ?? []);
   const users = named.filter(
-    ({ object: { metadata } }) =>
-      metadata.finalizers?.includes(finalizer) === true || accounts.allows(stored, metadata.namespace ?? ''),
+    ({ object }) => isHeldByUs(object) || accounts.allows(stored, object.metadata.namespace ?? ''),
   );
   return { count: users.length, first: users.slice(0, 3).map((user) => storedInWords(user)) };
 }

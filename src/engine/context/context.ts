@@ -7,9 +7,18 @@
 import { sameJson } from '../../base/json.ts';
 import type { Session, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
-import type { Call, Memory, Showing, Verdict } from '../kind/contract/step.ts';
-import { conceded, resolved, writtenTo, type InProcess, RecordingView } from '../objects/in-process.ts';
+import type { Call, JournalEntry, Memory, Showing, Verdict } from '../kind/contract/step.ts';
+import type { Reason } from '../kind/contract/reasons.ts';
 import {
+  conceded,
+  resolved,
+  seenJournal,
+  writtenTo,
+  type InProcess,
+  type RecordingView,
+} from '../objects/in-process.ts';
+import {
+  isHeldByUs,
   reconcileToken,
   type Stored,
   parseStatus,
@@ -21,7 +30,6 @@ import type { KubeObject, Read, Service } from '../ports.ts';
 import type { Ended } from '../queue.ts';
 import {
   conclude,
-  withDoubt,
   staying,
   withWayOut,
   announce,
@@ -31,16 +39,21 @@ import {
   publishRetained,
   sameHeadline,
 } from './report.ts';
-import { buildPass, isHeldByUs, noResources, passAgain, requestDigest, type LivePass } from './build-pass.ts';
-import type { EngineParts, ReadableContext } from './parts.ts';
+import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
 /** News of no consequence wait at most this long for their turn to be written. */
 const newsWaitMs = 120_000;
 
+/** Verdicts with these reasons speak of the lost call themselves. */
+const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
+
+/** A pass that records what is read of the service. */
+export type LivePass = Pass & { readonly view: RecordingView };
+
 /** What one reconcile knows and has concluded so far, and the writes of its status and finalizer. */
-export class ReconcileContext implements ReadableContext {
+export class ReconcileContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
   /** The object in the newest form that this process has seen or written. */
@@ -112,16 +125,16 @@ export class ReconcileContext implements ReadableContext {
     return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
   }
 
-  /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
-  stillWants(pass: Pass, call: Call): boolean {
-    const { session } = this;
-    if (session === undefined) return false;
-    const view = new RecordingView(session.service, this.inProcess.forced?.since);
-    const now = buildPass(this, view, { account: this.parts.accounts.view(session), ...noResources });
-    const step = this.stored.kind.step(passAgain(now, pass));
-    return (
-      step.is === 'call' && requestDigest(pass.print, step.call.request) === requestDigest(pass.print, call.request)
-    );
+  /** True while others must wait until it is known what a lost call of this object did. */
+  get isLost(): boolean {
+    return this.stored.kind.life === 'long' && this.status.damaged === undefined && isOpen(this.memory);
+  }
+
+  /** Until when a journalled call may still arrive, as text for messages. */
+  arrivesUntil(journal: JournalEntry): string {
+    const { clock, settings } = this.parts;
+    const seen = seenJournal(this.inProcess, journal, { monotonic: clock.monotonic(), wall: clock.wall() });
+    return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
   }
 
   /**
@@ -199,7 +212,7 @@ export class ReconcileContext implements ReadableContext {
    * stays.
    */
   async conclude(verdict: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
-    const explained = withWayOut(this.stored, this.memory, withDoubt(this, verdict));
+    const explained = withWayOut(this.stored, this.memory, this.#withDoubt(verdict));
     const { memory } = this;
     const current = pass && {
       ...pass,
@@ -258,6 +271,18 @@ export class ReconcileContext implements ReadableContext {
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
   }
 
+  /** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
+  #withDoubt(verdict: Verdict): Verdict {
+    const { journal } = this.memory;
+    if (verdict.is === 'ready' || speaking.has(verdict.reason) || !this.isLost || journal === undefined) return verdict;
+    // A call with a requestId may be sent again as it is: the service recognises it.
+    if (journal.requestId !== undefined) return verdict;
+    const { operation, startedAt } = journal;
+    const until = this.arrivesUntil(journal);
+    const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before its effect is known`;
+    return { ...verdict, message: `${verdict.message}; ${doubt}` };
+  }
+
   /** True when all that is new is what the service shows of an object, and others of its account have more to do. */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
@@ -311,13 +336,18 @@ export class ReconcileContext implements ReadableContext {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);
     if (isHeldByUs(stored.object)) {
-      if (stays === undefined) parts.openCreates.forget(stored.key);
+      if (stays === undefined) parts.openCreates.forget(stored);
       const released = await parts.writer.release(stored.object);
       if (released.is === 'conflict') return { is: 'overtaken' };
     }
     if (stored.kind.life === 'account') await parts.accounts.forget(stored.key);
     return { is: 'gone' };
   }
+}
+
+/** True while a create has no id yet, or a change that is recognised by its trace has not shown one. */
+export function isOpen({ id, journal }: Memory): boolean {
+  return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }
 
 /** Restores the journal entry of a create of this process when somebody wiped the status or restored an older one. */

@@ -1,8 +1,7 @@
 import type { AccountParts } from '../account/gate.ts';
-import type { Stored, StoredStatus } from '../objects/stored.ts';
-import type { Verdict, Memory } from '../kind/contract/step.ts';
-import type { Service, KubeObject } from '../ports.ts';
-import type { InProcess } from '../objects/in-process.ts';
+import type { Stored } from '../objects/stored.ts';
+import type { Verdict } from '../kind/contract/step.ts';
+import type { Service } from '../ports.ts';
 import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 
 /** The parts of the engine that are shared by all reconciles. */
@@ -23,15 +22,4 @@ export interface EngineParts extends AccountParts {
   isCrowded(account: string): boolean;
   /** Waits for the service without keeping a worker. */
   away<T>(wait: () => Promise<T>): Promise<T>;
-}
-
-/** What can be read of the context of a reconcile. */
-export interface ReadableContext {
-  readonly parts: EngineParts;
-  readonly inProcess: InProcess;
-  readonly stored: Stored;
-  readonly status: StoredStatus;
-  readonly object: KubeObject;
-  readonly memory: Memory;
-  redacted<Value>(value: Value): Value;
 }

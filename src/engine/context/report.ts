@@ -1,26 +1,15 @@
 /**
- * Tells people about an object: events, log lines and metrics, its conditions, and what a message says of a call in doubt or
- * of a deletion that is held up.
+ * Tells people about an object: events, log lines and metrics, its conditions, and what a message says of a deletion that is
+ * held up.
  */
 import { sameJson } from '../../base/json.ts';
-import type {
-  Call,
-  Condition,
-  OwnCondition,
-  Told,
-  Verdict,
-  JournalEntry,
-  Memory,
-  Step,
-} from '../kind/contract/step.ts';
+import type { Call, Condition, OwnCondition, Told, Verdict, Memory, Step } from '../kind/contract/step.ts';
 import { type AnyKind, annotations } from '../kind/contract/define.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import { storedInWords, type Stored, readyIn } from '../objects/stored.ts';
+import { isHeldByUs, storedInWords, type Stored, readyIn } from '../objects/stored.ts';
 import type { KubeObject, Outcome } from '../ports.ts';
-import type { EngineParts, ReadableContext } from './parts.ts';
-import { seenJournal } from '../objects/in-process.ts';
+import type { EngineParts } from './parts.ts';
 import type { View } from '../kind/contract/pass.ts';
-import { isHeldByUs } from './build-pass.ts';
 import { isoSeconds } from '../../base/time.ts';
 
 /** Reasons of waiting that deserve a Warning event. */
@@ -54,30 +43,38 @@ const doneReasons = {
   read: 'Read',
 } as const;
 
-/** Publishes a call to the service, once. */
-export function publishCall(context: ReadableContext, call: Call, outcome: Outcome): void {
-  const { parts, object } = context;
+/** Publishes a call to the service, once; `shown` is a text as people may read it. */
+export function publishCall(
+  { events, log, metrics }: EngineParts,
+  object: KubeObject,
+  call: Call,
+  outcome: Outcome,
+  shown: (text: string) => string,
+): void {
   const { kind, metadata } = object;
   const { endpoint, effect } = call.request;
-  parts.metrics.count('apphosting_calls_total', { kind, endpoint, outcome: outcome.is });
+  const tell = (type: 'Normal' | 'Warning', { reason, note }: Told): void =>
+    events.record({ regarding: object, type, reason, action: reason, note: shown(note) });
+  metrics.count('apphosting_calls_total', { kind, endpoint, outcome: outcome.is });
   // A call that was not carried out is logged at debug level only: status gives its reason.
   const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
-  parts.log[isNews ? 'info' : 'debug'](
+  log[isNews ? 'info' : 'debug'](
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint, outcome: outcome.is },
     call.words,
   );
-  if (call.warns !== undefined) tell(context, 'Warning', call.warns);
+  if (call.warns !== undefined) tell('Warning', call.warns);
   if (outcome.is !== 'committed') return;
   const told = call.tells?.(outcome.body);
-  if (told !== undefined) tell(context, 'Normal', told);
+  if (told !== undefined) tell('Normal', told);
   const reason = doneReasons[effect];
-  const note = `done: ${call.words}`;
-  parts.events.record({ regarding: object, type: 'Normal', reason, action: reason, note, isRoutine: true });
-}
-
-function tell(context: ReadableContext, type: 'Normal' | 'Warning', { reason, note }: Told): void {
-  const { parts, object } = context;
-  parts.events.record({ regarding: object, type, reason, action: reason, note: context.redacted(note) });
+  events.record({
+    regarding: object,
+    type: 'Normal',
+    reason,
+    action: reason,
+    note: `done: ${call.words}`,
+    isRoutine: true,
+  });
 }
 
 /** Publishes what stays in the service after a resource is deleted. */
@@ -88,43 +85,6 @@ export function publishRetained(
 ): void {
   log.warn({ object: storedInWords(stored) }, note);
   events.record({ regarding: stored.object, type: 'Warning', reason: 'Retained', action: 'Release', note });
-}
-
-// ---- calls in doubt --------------------------------------------------------------------------------------------
-//
-// Calls in doubt: which objects have one, and what status says about it.
-
-/** True while others must wait until it is known what a lost call of this object did. */
-export function isLost({ stored, status }: Pick<ReadableContext, 'stored' | 'status'>): boolean {
-  return stored.kind.life === 'long' && status.damaged === undefined && isOpen(status.memory);
-}
-
-/** True while a create has no id yet, or a change that is recognised by its trace has not shown one. */
-export function isOpen({ id, journal }: Memory): boolean {
-  return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
-}
-
-/** Verdicts with these reasons speak of the lost call themselves. */
-const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
-
-/** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
-export function withDoubt(context: ReadableContext, verdict: Verdict): Verdict {
-  const { journal } = context.memory;
-  if (verdict.is === 'ready' || speaking.has(verdict.reason) || !isLost(context) || journal === undefined)
-    return verdict;
-  // A call with a requestId may be sent again as it is: the service recognises it.
-  if (journal.requestId !== undefined) return verdict;
-  const { operation, startedAt } = journal;
-  const until = arrivesUntil(context, journal);
-  const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before its effect is known`;
-  return { ...verdict, message: `${verdict.message}; ${doubt}` };
-}
-
-/** Until when a journalled call may still arrive, as text for messages. */
-export function arrivesUntil({ parts, inProcess }: ReadableContext, journal: JournalEntry): string {
-  const { clock, settings } = parts;
-  const seen = seenJournal(inProcess, journal, { monotonic: clock.monotonic(), wall: clock.wall() });
-  return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
 }
 
 // ---- deletions that are held up --------------------------------------------------------------------------------

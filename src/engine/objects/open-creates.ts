@@ -17,10 +17,10 @@ export class OpenCreates {
   readonly #objects: ObjectIndex;
   readonly #clock: Clock;
   readonly #horizonMs: number;
-  readonly #reserved = new Map<string, Reserved>();
-  /** The keys of `#reserved` by their tie, so that a question costs the same however many there are. */
-  readonly #byTie = new Map<string, Set<string>>();
-  readonly #buried = new Set<Buried>();
+  /** The newest creation of each object, by uid. It stays for a horizon after its call, for lists may not show its result yet. */
+  readonly #creations = new Map<string, Creation>();
+  /** The same by what is created, so that a question costs the same however many there are. */
+  readonly #byTarget = new Map<string, Set<Creation>>();
 
   constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {
     this.#objects = objects;
@@ -28,81 +28,68 @@ export class OpenCreates {
     this.#horizonMs = horizonMs;
   }
 
-  /** Takes the right to create. It lasts until the call has ended, and is remembered for a horizon after that. */
-  reserve(key: string, { endpoint, accountId, create }: JournalEntry): void {
-    if (create === undefined) return;
+  /** Takes the right to create, until the call has ended. */
+  reserve(stored: Stored, journal: JournalEntry): void {
     this.#prune();
-    this.forget(key);
-    const wanted = tie.create(create.collection, create.name);
-    this.#reserved.set(key, { tie: wanted, where: placeOf({ endpoint, accountId }), overAt: undefined });
-    this.#byTie.set(wanted, (this.#byTie.get(wanted) ?? new Set()).add(key));
+    this.#note(stored, journal, Number.POSITIVE_INFINITY);
   }
 
-  /** Ends the reservation: from now on the journal shows what is still open. */
-  unreserve(key: string): void {
-    const reserved = this.#reserved.get(key);
-    if (reserved !== undefined) this.#reserved.set(key, { ...reserved, overAt: this.#clock.monotonic() });
+  /** The call has ended: from now on the journal shows what is still open. */
+  unreserve({ object: { metadata } }: Stored): void {
+    const creation = this.#creations.get(metadata.uid);
+    if (creation?.until === Number.POSITIVE_INFINITY) creation.until = this.#clock.monotonic() + this.#horizonMs;
   }
 
   /** Forgets an object whose creation is gone from the service as well. */
-  forget(key: string): void {
-    const wanted = this.#reserved.get(key)?.tie;
-    if (wanted === undefined) return;
-    this.#reserved.delete(key);
-    const keys = this.#byTie.get(wanted);
-    if (keys?.delete(key) === true && keys.size === 0) this.#byTie.delete(wanted);
+  forget({ object: { metadata } }: Stored): void {
+    const creation = this.#creations.get(metadata.uid);
+    if (creation === undefined) return;
+    this.#creations.delete(metadata.uid);
+    const alike = this.#byTarget.get(creation.target);
+    if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
   }
 
-  /**
-   * An object is gone: its name stays reserved until a create in doubt can no longer arrive, and until the result of a
-   * recent create shows in every list.
-   */
+  /** An object is gone: a create in its journal may still arrive. */
   bury(stored: Stored): void {
     const { journal } = stored.status.memory;
-    const words = storedInWords(stored);
-    const reserved = this.#reserved.get(stored.key);
-    const now = this.#clock.monotonic();
-    if (reserved !== undefined)
-      this.#buried.add({ ...reserved, words, until: (reserved.overAt ?? now) + this.#horizonMs });
-    this.forget(stored.key);
-    if (journal?.create === undefined) return;
-    const until = now + journal.deadlineSeconds * 1_000 + this.#horizonMs;
-    const { collection, name } = journal.create;
-    this.#buried.add({ tie: tie.create(collection, name), where: placeOf(journal), words, until });
+    if (journal === undefined) return;
+    const lateMs = journal.deadlineSeconds * 1_000 + this.#horizonMs;
+    this.#note(stored, journal, this.#clock.monotonic() + lateMs);
   }
 
   /** Names another object with an open creation of this name, in this process or in a journal; undefined when there is none. */
-  other(stored: Stored, where: Place, collection: string, name: string): string | undefined {
+  other(stored: Stored, place: Place, collection: string, name: string): string | undefined {
     const wanted = tie.create(collection, name);
-    const place = placeOf(where);
-    for (const buried of this.#buried) {
-      if (buried.until <= this.#clock.monotonic()) this.#buried.delete(buried);
-      else if (buried.tie === wanted && buried.where === place) {
-        return `${buried.words}, which is gone,`;
-      }
-    }
-    for (const key of this.#byTie.get(wanted) ?? []) {
-      const reserved = this.#reserved.get(key);
-      if (key === stored.key || reserved?.where !== place) continue;
-      const holder = this.#objects.get(key);
-      if (holder === undefined) this.forget(key);
-      else if (reserved.overAt === undefined) return usualHolder;
+    for (const { stored: holder, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
+      const { uid } = holder.object.metadata;
+      if (uid === stored.object.metadata.uid) continue;
+      if (until === Number.POSITIVE_INFINITY) return usualHolder;
+      const isGone = this.#objects.get(holder.key)?.object.metadata.uid !== uid;
+      if (isGone && until > this.#clock.monotonic()) return `${storedInWords(holder)}, which is gone,`;
     }
     for (const key of this.#objects.tiedBy(wanted)) {
       const holder = this.#objects.get(key);
       const journal = holder?.status.memory.journal;
       if (holder === undefined || journal === undefined || key === stored.key) continue;
-      if (placeOf(journal) === place) return heldBy(holder);
+      if (targetOf(journal, wanted) === targetOf(place, wanted)) return heldBy(holder);
     }
     return undefined;
   }
 
+  #note(stored: Stored, { endpoint, accountId, create }: JournalEntry, until: number): void {
+    if (create === undefined) return;
+    this.forget(stored);
+    const target = targetOf({ endpoint, accountId }, tie.create(create.collection, create.name));
+    const creation = { stored, target, until };
+    this.#creations.set(stored.object.metadata.uid, creation);
+    this.#byTarget.set(target, (this.#byTarget.get(target) ?? new Set()).add(creation));
+  }
+
   /** Forgets creations that ended so long ago that every list shows their result. The oldest come first. */
   #prune(): void {
-    const now = this.#clock.monotonic();
-    for (const [key, { overAt }] of this.#reserved) {
-      if (overAt === undefined || overAt + this.#horizonMs > now) return;
-      this.forget(key);
+    for (const { stored, until } of this.#creations.values()) {
+      if (until > this.#clock.monotonic()) return;
+      this.forget(stored);
     }
   }
 }
@@ -116,18 +103,11 @@ function heldBy(holder: Stored): string {
   return isUsual ? usualHolder : `${storedInWords(holder)}, which says ${reason},`;
 }
 
-interface Reserved {
-  readonly tie: string;
-  readonly where: string;
-  /** When the call had ended; undefined while it is under way. */
-  readonly overAt: number | undefined;
-}
-
-interface Buried {
-  readonly tie: string;
-  readonly where: string;
-  readonly words: string;
-  readonly until: number;
+interface Creation {
+  readonly stored: Stored;
+  readonly target: string;
+  /** Until when it may still arrive, or not show in a list yet; infinite while the call is under way. */
+  until: number;
 }
 
 interface Place {
@@ -135,8 +115,9 @@ interface Place {
   readonly accountId: string;
 }
 
-function placeOf({ endpoint, accountId }: Place): string {
-  return `${endpoint}|${accountId}`;
+/** What is created: a name in a collection of one account of the service. */
+function targetOf({ endpoint, accountId }: Place, wanted: string): string {
+  return `${endpoint}|${accountId}|${wanted}`;
 }
 
 // ---- exclusive locks -------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
-import type { KubeObject, ObjectMeta } from '../ports.ts';
-import { CommonStatus } from '../kind/schema/status.ts';
+import { finalizer, type KubeObject, type ObjectMeta } from '../ports.ts';
+import { CommonStatus, InternalStatus } from '../kind/schema/status.ts';
 import type { Condition, JournalEntry, Memory, Showing } from '../kind/contract/step.ts';
 import { z } from 'zod';
 
@@ -262,60 +262,21 @@ function referredBy({ needs, object }: Stored): readonly string[] {
 //
 // The status of an object: parsed as Kubernetes has it, and rendered so that the API server takes it.
 
-const JournalFields = z.object({
-  operation: z.string(),
-  attempt: z.int().min(1),
-  endpoint: z.string(),
-  accountId: z.string(),
-  startedAt: z.string(),
-  deadlineSeconds: z.number().positive(),
-  digest: z.string(),
-  create: z
-    .object({
-      collection: z.string(),
-      name: z.string(),
-      excluded: z.array(z.string()),
-      serviceTime: z.string().exactOptional(),
-    })
-    .optional(),
-  conflicted: z.string().optional(),
-  before: z.string().optional(),
-  requestId: z.string().optional(),
-  payload: z.string().optional(),
-});
-
 /** An entry that lacks what the next step needs counts as unreadable. */
-const Journal = JournalFields.refine(
-  ({ startedAt, operation, create }) =>
-    !Number.isNaN(Date.parse(startedAt)) && (operation !== 'create' || create !== undefined),
-);
+const Journal = InternalStatus.journal.refine((entry) => entry === undefined || isUsable(entry));
+
+function isUsable(entry: NonNullable<z.output<typeof InternalStatus.journal>>): boolean {
+  const isTimed = !Number.isNaN(Date.parse(entry.startedAt)) && entry.deadlineSeconds > 0;
+  return isTimed && entry.attempt > 0 && (entry.operation !== 'create' || entry.create !== undefined);
+}
 
 const Common = z.object({
-  observedGeneration: z.number().optional().catch(undefined),
-  conditions: z
-    .array(
-      z.object({
-        type: z.string(),
-        status: z.enum(['True', 'False', 'Unknown']),
-        reason: z.string(),
-        message: z.string(),
-        observedGeneration: z.number().catch(-1),
-        lastTransitionTime: z.string(),
-      }),
-    )
-    .catch([]),
-  lastHandledReconcileAt: z.string().optional().catch(undefined),
-  ownership: z.enum(['Created', 'Adopted', 'Presumed']).optional().catch(undefined),
-  binding: z.object({ endpoint: z.string(), accountId: z.string() }).optional().catch(undefined),
-  journal: Journal.optional(),
-  applied: z
-    .object({
-      generation: z.number(),
-      prints: z.record(z.string(), z.string()).default({}),
-      unshown: z.literal(true).optional().catch(undefined),
-    })
-    .optional()
-    .catch(undefined),
+  externalId: z.string().min(1).optional().catch(undefined),
+  conditions: CommonStatus.shape.conditions.catch(undefined),
+  lastHandledReconcileAt: CommonStatus.shape.lastHandledReconcileAt.catch(undefined),
+  ownership: InternalStatus.ownership.catch(undefined),
+  binding: InternalStatus.binding.catch(undefined),
+  applied: InternalStatus.applied.catch(undefined),
 });
 
 /** A status as it was parsed: what the engine keeps in it, and what a new status is compared with. */
@@ -330,22 +291,21 @@ export interface StoredStatus {
 /** Parses a status. Unreadable parts count as absent, except the journal. */
 export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   const fields = flat(status);
-  const parsed = Common.safeParse(fields);
-  const common = parsed.success ? parsed.data : Common.parse({ ...fields, journal: undefined });
-  const id = fields['externalId'];
+  const { externalId: id, ownership, binding, applied, conditions = [], lastHandledReconcileAt } = Common.parse(fields);
+  const journal = Journal.safeParse(fields['journal']);
   const facts = kind.facts.safeParse(fields);
   return {
     memory: {
-      id: typeof id === 'string' && id !== '' ? id : undefined,
-      ownership: common.ownership,
-      binding: common.binding,
-      journal: parsed.data?.journal && (definedIn(parsed.data.journal) as unknown as JournalEntry),
-      applied: common.applied,
+      id,
+      ownership,
+      binding,
+      journal: journal.data && (definedIn(journal.data) as JournalEntry),
+      applied: applied as Memory['applied'],
       facts: facts.success ? facts.data : {},
     },
-    conditions: common.conditions,
-    lastHandledReconcileAt: common.lastHandledReconcileAt,
-    damaged: parsed.success ? undefined : fields['journal'],
+    conditions: conditions.map((one) => ({ ...one, observedGeneration: one.observedGeneration ?? -1 })),
+    lastHandledReconcileAt,
+    damaged: journal.success ? undefined : fields['journal'],
   };
 }
 
@@ -427,6 +387,11 @@ export function standingOf(stored: Stored | undefined): Standing | undefined {
 /** The condition Ready among those of a status. */
 export function readyIn(conditions: readonly Condition[]): Condition | undefined {
   return conditions.find(({ type }) => type === 'Ready');
+}
+
+/** True while our finalizer is on. */
+export function isHeldByUs({ metadata }: KubeObject): boolean {
+  return metadata.finalizers?.includes(finalizer) === true;
 }
 
 /** The value of `apphosting.dev/reconcile-at`, cut to what fits into status. */

@@ -182,10 +182,10 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       alone: [appEnvId],
       committed: (body) => (way === 'start' ? started(pass, body) : {}),
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
-      refused: (refusal) => {
+      refused: (refusal, answeredAt) => {
         if (refusal.is === 'inDoubt') {
           const message = `${way} environment "${item.name}": the answer was lost; its effect is read before it is sent again`;
-          const note = { ...pass.notes, lookSince: pass.monotonicMs + 1 };
+          const note = { ...pass.notes, lookSince: answeredAt };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }
         const never = way === 'start' && memory.facts.deploy === undefined;

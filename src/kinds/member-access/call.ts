@@ -76,10 +76,9 @@ export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined
 /** Read the list right before writing it, because the service adds to it by itself. */
 function stale(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const read = readAccess(pass);
-  const since = Math.max(pass.askedAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(read, pass.spec.externalId);
-  return seen === undefined || seen.snapshot.begunAt < since
-    ? { ...readOf(pass, read, since), note: pass.notes }
+  return seen === undefined || seen.snapshot.begunAt < pass.askedAt
+    ? { ...readOf(pass, read, pass.askedAt), note: pass.notes }
     : undefined;
 }
 
@@ -109,7 +108,6 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
       reason: 'InDoubt',
       message: `${words}; its effect is read before it is sent again`,
       retryInMs: 2_000,
-      note: { ...pass.notes, lookSince: pass.monotonicMs + 1 },
       remember: { journal: undefined },
     };
   }

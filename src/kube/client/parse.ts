@@ -20,7 +20,10 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** Reads one object, with the metadata that the engine uses. Items of typed lists have no apiVersion and kind, so the list's are used. */
+/**
+ * Reads one object, with the metadata that the engine uses and a spec that is not too large. Items of typed lists have no
+ * apiVersion and kind, so the list's are used.
+ */
 export function parseObject(value: unknown, what: string, list?: { apiVersion: string; kind: string }): KubeObject {
   if (!isRecord(value)) throw new GarbledError(`${what}: the answer is not an object`);
   const apiVersion = textOf(value, 'apiVersion') ?? list?.apiVersion;
@@ -29,7 +32,37 @@ export function parseObject(value: unknown, what: string, list?: { apiVersion: s
   if (apiVersion === undefined || kind === undefined || metadata === undefined) {
     throw new GarbledError(`${what}: the answer is not a Kubernetes object`);
   }
-  return { ...value, apiVersion, kind, metadata };
+  return withinSize({ ...value, apiVersion, kind, metadata });
+}
+
+/** How many characters of text a spec may have: a hundred times an ordinary one. */
+const mostSpecSize = 512 * 1024;
+
+/**
+ * The object as it is kept in memory. Whoever may write a resource could fill the operator's memory with a few hundred of 1.4 MB: a
+ * spec that is larger than `mostSpecSize` is dropped, all but its account, with a sentence for the status of that object.
+ */
+function withinSize(object: KubeObject): KubeObject {
+  const { spec } = object;
+  if (leftOf(mostSpecSize, spec) >= 0) return object;
+  const accountRef = isRecord(spec) ? spec['accountRef'] : undefined;
+  return {
+    ...object,
+    spec: accountRef === undefined ? {} : { accountRef },
+    tooLarge: `spec: is larger than ${mostSpecSize / 1024} kB, which is more than the operator reads; make it smaller`,
+  };
+}
+
+/** What is left of a budget of characters; negative as soon as it is used up. */
+function leftOf(budget: number, value: unknown): number {
+  if (typeof value === 'string') return budget - value.length;
+  if (typeof value !== 'object' || value === null) return budget - 1;
+  let left = budget;
+  for (const [key, part] of Object.entries(value)) {
+    left = leftOf(left - key.length, part);
+    if (left < 0) return left;
+  }
+  return left;
 }
 
 /** Reads one page of a list. */

@@ -117,8 +117,8 @@ export interface Call<Facts = unknown> {
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
   /** What to remember of a success; undefined when the answer cannot be parsed, which leaves a creation in doubt. */
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
-  /** Notes for the step after it. */
-  readonly note?: (atMs: number) => Notes;
+  /** Notes for the step after it; `answeredAt` is when the answer came (monotonic). */
+  readonly note?: (answeredAt: number) => Notes;
   /** A warning that is published with the call, however it ends. */
   readonly warns?: Told;
   /** An event that is made from the answer. */
@@ -129,8 +129,8 @@ export interface Call<Facts = unknown> {
   readonly saidNo?: (body: unknown) => string | undefined;
   /** A list that may show why the service rejects the call, and the reason in words once it does. */
   readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
-  /** Turns an answer that says no into a step, where the general reading is not enough. */
-  readonly refused?: (outcome: Refusal) => Verdict<Facts> | undefined;
+  /** Turns an answer that says no into a verdict, where the general reading is not enough. */
+  readonly refused?: (outcome: Refusal, answeredAt: number) => Verdict<Facts> | undefined;
 }
 
 /** An answer by which the call was not carried out. */

@@ -101,7 +101,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       urgency: 'edit',
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
-      refused: (refusal) => denied(plan, pass, words, refusal),
+      refused: (refusal, answeredAt) => denied(plan, pass, words, refusal, answeredAt),
       meanwhile: {
         applied: begun(pass.memory.applied, Object.keys(prints), {
           prints,

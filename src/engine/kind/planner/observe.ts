@@ -176,7 +176,13 @@ export function lookAfterDenial(
 }
 
 /** The verdict on a refusal before the named objects were checked; undefined when the refusal stands as it is. */
-export function denied(plan: ObjectPlan, pass: Pass, words: string, refusal: Refusal): Verdict | undefined {
+export function denied(
+  plan: ObjectPlan,
+  pass: Pass,
+  words: string,
+  refusal: Refusal,
+  deniedAt: number,
+): Verdict | undefined {
   const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
   const message = `${words}: ${refusal.message}`;
@@ -186,7 +192,7 @@ export function denied(plan: ObjectPlan, pass: Pass, words: string, refusal: Ref
     reason: 'ObjectMissing',
     message: `${message}; looking what is gone`,
     retryInMs: 1,
-    note: { ...pass.notes, deniedAt: pass.monotonicMs + 1 },
+    note: { ...pass.notes, deniedAt },
   };
 }
 

@@ -208,15 +208,15 @@ function correct(
       // A call that is one of several is looked for with the last of them.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
-      refused: (refusal) =>
+      refused: (refusal, answeredAt) =>
         refusal.is !== 'inDoubt'
-          ? denied(plan, pass, words, refusal)
+          ? denied(plan, pass, words, refusal, answeredAt)
           : {
               is: 'wait',
               reason: 'InDoubt',
               message: `${words}: ${refusal.message}; its effect is read before it is sent again`,
               retryInMs: 2_000,
-              note: { ...pass.notes, doubtAt: pass.monotonicMs + 1 },
+              note: { ...pass.notes, doubtAt: answeredAt },
             },
       committed: (body) => ({
         applied: first === undefined ? whole(plan, pass, difference, Object.keys(now)) : part(pass, difference, first),
