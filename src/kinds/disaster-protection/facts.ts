@@ -12,7 +12,7 @@ import type {
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
 import type { ProtectionPass } from './binding.ts';
-import { modeShown, storageShown } from './settings.ts';
+import { seconds, settingsShown } from './settings.ts';
 import { pointsShown } from './points.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
@@ -28,29 +28,9 @@ export interface Shown {
 
 const longestList = 20;
 
-/** Converts to the unit of status, rounded down. */
-function wholeSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
-}
-
-function settingsFacts(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
-  return (
-    settings && {
-      destinationRegion: settings.destinationRegion,
-      protectionMode: modeShown(settings.mode),
-      storage: storageShown(settings.storageCredentialId),
-      snapshotIntervalSeconds: wholeSeconds(settings.snapshotIntervalMs),
-      validationIntervalSeconds: wholeSeconds(settings.validationIntervalMs),
-      rpoTargetSeconds: wholeSeconds(settings.rpoTargetMs),
-      rtoTargetSeconds: wholeSeconds(settings.rtoTargetMs),
-      sameRegionAcknowledged: settings.sameRegionAcknowledged,
-    }
-  );
-}
-
 /** Suggestions that name no storage suggest none. */
 function suggested(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
-  const { storage, ...others } = settingsFacts(settings) ?? {};
+  const { storage, ...others } = settingsShown(settings ?? {});
   return stated({ ...others, storage: settings?.storageCredentialId === undefined ? undefined : storage });
 }
 
@@ -197,13 +177,13 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
     configurationGeneration: configuration.generation,
     enrollment: before.enrollment,
     firstReadyTime: before.firstReadyTime,
-    settings: settingsFacts(configuration.settings),
+    settings: configuration.settings && settingsShown(configuration.settings),
     readiness: stated({
       state: readiness?.state,
       reason: readiness?.reason,
       warnings: readiness && [...readiness.warnings],
       cutoffTime: readiness?.cutoffAt,
-      recoveryPointAgeSeconds: wholeSeconds(configuration.recoveryPointAgeMs),
+      recoveryPointAgeSeconds: seconds(configuration.recoveryPointAgeMs),
     }),
     standby: stated({
       ...standby,
