@@ -2,8 +2,7 @@
 import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type Fields } from '../../engine/kind/planner/plan.ts';
-import { definedOf } from '../../engine/kind/planner/compare.ts';
-import { isRecord, Secret } from '../../base/json.ts';
+import { definedIn, isRecord, Secret, type JsonObject } from '../../base/json.ts';
 import type { Read } from '../../engine/ports.ts';
 import {
   contactPointsOf,
@@ -88,8 +87,8 @@ function fieldsOf(config: Fields): Fields {
 }
 
 /** The config among fields, as a body takes it; undefined when none of it is there. */
-export function configAmong(fields: Fields): ReturnType<typeof definedOf> | undefined {
-  const rows = Object.entries(definedOf(fields)).filter(([field]) => field.startsWith(prefix));
+export function configAmong(fields: Fields): JsonObject | undefined {
+  const rows = Object.entries(definedIn(fields)).filter(([field]) => field.startsWith(prefix));
   if (rows.length === 0) return undefined;
   return Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value]));
 }
