@@ -5,7 +5,7 @@
  * steps.
  */
 import { ReconcileContext } from './context/context.ts';
-import { isLost, blind, letGo, publishRetained, arrivesUntil, isOpen, paused } from './context/report.ts';
+import { isLost, blind, releasedWithoutCall, publishRetained, arrivesUntil, isOpen, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
 import {
   buildPass,
@@ -59,7 +59,7 @@ export class Reconciler {
       context.inProcess.looks = false;
       return this.#pause(context);
     }
-    const released = letGo(stored, context.memory, () => dependentsOf(this.#parts, stored));
+    const released = releasedWithoutCall(stored, context.memory, () => dependentsOf(this.#parts, stored));
     if (released !== undefined) return context.release(released.stays);
     if (spec.is === 'broken') throw spec.cause;
     if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });
