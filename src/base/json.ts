@@ -51,15 +51,20 @@ export function recordsIn(value: unknown, key: string): readonly Readonly<Record
   return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];
 }
 
+/** An object of any names, or of these, without the fields that are undefined. */
+type Defined<Row> = string extends keyof Row
+  ? { [Field in keyof Row]: Exclude<Row[Field], undefined> }
+  : { [Field in keyof Row]?: Exclude<Row[Field], undefined> };
+
 /** The same object without the fields that are undefined. */
-export function definedIn<Row extends object>(row: Row): { [Field in keyof Row]?: Exclude<Row[Field], undefined> } {
+export function definedIn<Row extends object>(row: Row): Defined<Row> {
   const rows = Object.entries(row).filter(([, value]) => value !== undefined);
   // Only undefined fields are left out, and those may be.
-  return Object.fromEntries(rows) as { [Field in keyof Row]?: Exclude<Row[Field], undefined> };
+  return Object.fromEntries(rows) as Defined<Row>;
 }
 
 /** The same, or undefined when no field is defined. */
-export function stated<Row extends object>(row: Row): ReturnType<typeof definedIn<Row>> | undefined {
+export function stated<Row extends object>(row: Row): Defined<Row> | undefined {
   const rows = definedIn(row);
   return Object.keys(rows).length === 0 ? undefined : rows;
 }

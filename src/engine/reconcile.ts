@@ -5,7 +5,7 @@
  * steps.
  */
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
-import { blind, letGo, publishRetained, paused } from './context/report.ts';
+import { blind, releasedWithoutCall, publishRetained, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
 import {
   buildPass,
@@ -58,7 +58,7 @@ export class Reconciler {
       context.inProcess.looks = false;
       return this.#pause(context);
     }
-    const released = letGo(stored, context.memory, () => dependentsOf(this.#parts, stored));
+    const released = releasedWithoutCall(stored, context.memory, () => dependentsOf(this.#parts, stored));
     if (released !== undefined) return context.release(released.stays);
     if (spec.is === 'broken') throw spec.cause;
     if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });

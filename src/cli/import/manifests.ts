@@ -1,8 +1,9 @@
 /** Turns the objects of an account into resources: references instead of ids, no defaults, no secrets. */
-import { Secret } from '../../base/json.ts';
+import { definedIn, Secret } from '../../base/json.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
 import { settingsOf, type ways } from '../../kinds/contact-point/schema.ts';
 import type { DisasterProtectionSpec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
+import { settingsShown } from '../../kinds/disaster-protection/settings.ts';
 import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
 import { aggregations, inSpec, operators, thresholds, type MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
 import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
@@ -182,7 +183,7 @@ const alertFields = [
 function alertSpec(alert: AlertContent, name: string) {
   const { metric, threshold, aggregation = 'mean', queryRange = '10m' } = alert;
   return {
-    ...stated({
+    ...definedIn({
       name: unless(alert.name, name),
       description: unless(alert.description?.replace(mark, ''), ''),
       metric,
@@ -218,7 +219,7 @@ function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, nam
   const preset = app.dockerPreset ?? record.dockerPreset ?? 'CUSTOM';
   const source = record.useImage === true ? undefined : sourceOf(app, record);
   const fields = { name: unless(app.name, name), preset: unless(preset, 'CUSTOM'), port: record.port, source };
-  return { ...stated(fields), externalId: app.appId };
+  return { ...definedIn(fields), externalId: app.appId };
 }
 
 function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): HostedAppSpec['source'] {
@@ -231,7 +232,7 @@ function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): H
   const isOwnDockerfile = record.customDockerfileContentInUse !== true && dockerfilePath !== '';
   return {
     ...(git === undefined ? { cliDeployment: true } : { git }),
-    ...stated({
+    ...definedIn({
       contextDir: unless(contextDir, './'),
       builder: unless(builder, 'DOCKER'),
       dockerfilePath: isOwnDockerfile ? unless(dockerfilePath, 'Dockerfile') : undefined,
@@ -306,32 +307,20 @@ function protectionSpec({
   warmDestination,
   plannedDestination,
 }: ProtectionContent): Omit<ProtectionSpec, 'environmentRef'> {
-  const seconds = (milliseconds: number | undefined) =>
-    milliseconds === undefined || milliseconds % 1_000 !== 0 ? undefined : milliseconds / 1_000;
-  const { storageCredentialId: credentialId, mode, sameRegionAcknowledged } = settings ?? {};
-  const named =
-    credentialId === null ? ({ source: 'Platform' } as const) : { source: 'Credential' as const, credentialId };
+  const whole = (seconds: number | undefined) => (Number.isInteger(seconds) ? seconds : undefined);
+  const { storage, protectionMode: mode, sameRegionAcknowledged, ...shown } = settingsShown(settings ?? {});
   const { envName, appName, createNewApp } = warmDestination ?? plannedDestination ?? {};
   const isNew = createNewApp === true && appName !== undefined;
   const target = envName && { environmentName: envName, ...(isNew && { createNewApp, appName }) };
-  return stated({
-    destinationRegion: settings?.destinationRegion,
-    protectionMode:
-      mode === undefined ? undefined : mode.toLowerCase() === 'warm' ? ('Warm' as const) : ('Cold' as const),
-    storage: credentialId === undefined ? undefined : named,
-    snapshotIntervalSeconds: seconds(settings?.snapshotIntervalMs),
-    validationIntervalSeconds: seconds(settings?.validationIntervalMs),
-    rpoTargetSeconds: seconds(settings?.rpoTargetMs),
-    rtoTargetSeconds: seconds(settings?.rtoTargetMs),
+  return definedIn({
+    destinationRegion: shown.destinationRegion,
+    protectionMode: mode === undefined ? undefined : mode === 'Warm' ? ('Warm' as const) : ('Cold' as const),
+    storage: storage.source === 'Inherited' ? undefined : storage,
+    snapshotIntervalSeconds: whole(shown.snapshotIntervalSeconds),
+    validationIntervalSeconds: whole(shown.validationIntervalSeconds),
+    rpoTargetSeconds: whole(shown.rpoTargetSeconds),
+    rtoTargetSeconds: whole(shown.rtoTargetSeconds),
     acknowledgements: sameRegionAcknowledged === true ? ['SameRegion' as const] : undefined,
     target: target || undefined,
   });
-}
-
-/** The same without what is undefined. */
-function stated<Shape extends object>(
-  shape: Shape,
-): { readonly [Name in keyof Shape]?: Exclude<Shape[Name], undefined> } {
-  const rows = Object.entries(shape).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(rows) as { readonly [Name in keyof Shape]?: Exclude<Shape[Name], undefined> };
 }

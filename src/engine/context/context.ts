@@ -1,7 +1,7 @@
 /**
  * The context of one reconcile: the stored object, what this process remembers of it, and the status being built.
  *
- * Guarantees: status is written only when it differs, with uid and resourceVersion; a new id is written until it is in
+ * Guarantees: status is written only when it differs in more than moving fields, with uid and resourceVersion; a new id is written until it is in
  * status; a create that this process has begun stays known even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
@@ -146,7 +146,7 @@ export class ReconcileContext {
     const render = (object: KubeObject) =>
       this.#render(object, this.status, listsOf(showing ?? object.status), wouldDo);
     const status = render(this.object);
-    if (sameJson(status, this.object.status)) {
+    if (sameJson(status, this.object.status, kind.moving)) {
       this.hasUnwritten = false;
       return true;
     }

@@ -114,7 +114,7 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
  * The release of a deleted object that needs no call to the service: an unused account, or `on-delete: Retain`. Undefined
  * for all others.
  */
-export function letGo(
+export function releasedWithoutCall(
   { object, kind }: Stored,
   memory: Memory,
   users: () => { readonly count: number },

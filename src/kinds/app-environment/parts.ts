@@ -6,7 +6,7 @@
  * without sending it has a mark of its own. A field of a call in doubt counts as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
-import { begun, definedOf, doubted, notDone, stateOfHidden } from '../../engine/kind/planner/compare.ts';
+import { begun, doubted, notDone, stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn } from '../../engine/kind/schema/schema.ts';
 import type { StartupConfig } from '../../hosting/requests.ts';
@@ -48,7 +48,7 @@ export function deployValue({ deploy }: AppEnvironmentSpec): Json {
 /** Everything that travels with a deployment, by its place in the spec. */
 export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
   const { env = [], functionConfig = {}, startupConfig } = pass.spec;
-  return definedOf({
+  return definedIn({
     ...Object.fromEntries(env.map((variable) => [`env.${variable.name}`, valueOf(variable, pass)])),
     ...Object.fromEntries(Object.entries(functionConfig).map(([name, value]) => [`functionConfig.${name}`, value])),
     ...(startupConfig && { startupConfig: startupOf(startupConfig) }),

@@ -2,8 +2,7 @@
 import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type Fields } from '../../engine/kind/planner/plan.ts';
-import { definedOf } from '../../engine/kind/planner/compare.ts';
-import { Secret } from '../../base/json.ts';
+import { definedIn, isRecord, Secret, type JsonObject } from '../../base/json.ts';
 import type { Read } from '../../engine/ports.ts';
 import {
   contactPointsOf,
@@ -36,17 +35,16 @@ export function typeOf(spec: ContactPointSpec): ContactPointType {
   return types[wayOf(spec)];
 }
 
-/** The settings that may come from elsewhere, by their place in the spec. */
-function valuesOf(spec: ContactPointSpec): readonly (readonly [field: string, valued: Valued])[] {
-  const values = {
-    'webhook.url': spec.webhook?.url,
-    'webhook.password': spec.webhook?.password,
-    'chatA.webhookUrl': spec.chatA?.webhookUrl,
-    'chatB.webhookUrl': spec.chatB?.webhookUrl,
-    'chatC.webhookUrl': spec.chatC?.webhookUrl,
-    'incident.integrationKey': spec.incident?.integrationKey,
-  };
-  return Object.entries(values).flatMap(([field, valued]) => (valued === undefined ? [] : [[field, valued] as const]));
+type Setting = string | readonly string[] | Valued | undefined;
+
+/** The settings of its way to deliver, as the spec gives them: by the names that the service has for them, too. */
+function settingsIn(spec: ContactPointSpec): readonly [name: string, setting: Setting][] {
+  return Object.entries<Setting>(spec[wayOf(spec)] ?? {});
+}
+
+/** True for a setting that says where its value comes from. */
+function isValued(setting: Setting): setting is Valued {
+  return isRecord(setting);
 }
 
 /** The keys of Secrets and ConfigMaps that the settings come from, and the fields that name them. */
@@ -54,26 +52,18 @@ export function materialOf(spec: ContactPointSpec): {
   readonly secrets: readonly MaterialNeed[];
   readonly configMaps: readonly MaterialNeed[];
 } {
-  return needsOf(valuesOf(spec));
+  const way = wayOf(spec);
+  return needsOf(settingsIn(spec).flatMap(([name, given]) => (isValued(given) ? [[`${way}.${name}`, given]] : [])));
 }
 
-/** The settings as the service names them, secrets looked up; no address and no key ends with the line end of a file. */
+/** The settings, secrets looked up; no address and no key ends with the line end of a file. */
 export function configOf(pass: ContactPointPass): Fields {
-  const { spec } = pass;
-  const from = (valued: Valued | undefined) => valued && valueOf(valued, pass);
-  const chat = spec.chatA ?? spec.chatB ?? spec.chatC;
-  return {
-    addresses: spec.email?.addresses,
-    url: trimmed(from(spec.webhook?.url)),
-    httpMethod: spec.webhook?.httpMethod,
-    username: spec.webhook?.username,
-    password: from(spec.webhook?.password),
-    webhookUrl: trimmed(from(chat?.webhookUrl)),
-    channel: spec.chatA?.channel,
-    mentionUsers: spec.chatA?.mentionUsers,
-    integrationKey: trimmed(from(spec.incident?.integrationKey)),
-    severity: spec.incident?.severity,
+  const valueIn = (name: string, setting: Setting) => {
+    if (!isValued(setting)) return setting;
+    const value = valueOf(setting, pass);
+    return name === 'password' ? value : trimmed(value);
   };
+  return fieldsOf(Object.fromEntries(settingsIn(pass.spec).map(([name, setting]) => [name, valueIn(name, setting)])));
 }
 
 function trimmed(value: string | Secret | undefined): string | Secret | undefined {
@@ -91,13 +81,14 @@ export function isConfig(field: string): boolean {
   return field.startsWith(prefix);
 }
 
-export function configFields(config: Fields): Fields {
+/** A config as the plan compares it, field by field. */
+function fieldsOf(config: Fields): Fields {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
 /** The config among fields, as a body takes it; undefined when none of it is there. */
-export function configAmong(fields: Fields): ReturnType<typeof definedOf> | undefined {
-  const rows = Object.entries(definedOf(fields)).filter(([field]) => field.startsWith(prefix));
+export function configAmong(fields: Fields): JsonObject | undefined {
+  const rows = Object.entries(definedIn(fields)).filter(([field]) => field.startsWith(prefix));
   if (rows.length === 0) return undefined;
   return Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value]));
 }
@@ -119,5 +110,5 @@ export function shownConfig(pass: ContactPointPass): Fields {
   const read = view.one(readConfig(pass, memory.id), memory.id);
   if (read?.item?.config === undefined) return {};
   const isOlder = wrote !== undefined && read.snapshot.begunAt < wrote.at;
-  return { ...configFields(read.item.config), ...(isOlder && wrote.fields) };
+  return { ...fieldsOf(read.item.config), ...(isOlder && wrote.fields) };
 }

@@ -16,7 +16,6 @@ import {
 } from '../../hosting/requests.ts';
 import {
   configAmong,
-  configFields,
   configOf,
   interfaceWords,
   isConfig,
@@ -85,7 +84,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   desired: (pass) => ({
     name: plan.name(pass),
     type: typeOf(pass.spec),
-    ...configFields(configOf(pass)),
+    ...configOf(pass),
   }),
   observed: (item, pass) => ({ name: item.name, type: item.type, ...shownConfig(pass) }),
   hidden: (field, pass) => isConfig(field) && !isRevealed(field, pass),

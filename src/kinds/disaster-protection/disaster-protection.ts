@@ -260,6 +260,7 @@ export const disasterProtection = defineKind<DisasterProtectionSpec, DisasterPro
   needs: ({ environmentRef }) => ({ references: needOf('AppEnvironment', environmentRef, 'environmentRef') }),
   always,
   fleeting,
+  moving: ['recoveryPointAgeSeconds', 'lastApplySeconds', 'lastApplyBytes', 'observedTime'],
   step,
   show,
 });

@@ -1,6 +1,5 @@
 /** Fills the status of a protection: everything that the service discloses, and nothing else. */
-import { definedIn, sameJson, stated } from '../../base/json.ts';
-import { fit } from '../../engine/kind/schema/schema.ts';
+import { definedIn, stated } from '../../base/json.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
   ConfigurationItem,
@@ -13,9 +12,9 @@ import type {
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
 import type { ProtectionPass } from './binding.ts';
-import { modeShown, storageShown } from './settings.ts';
+import { seconds, settingsShown } from './settings.ts';
 import { pointsShown } from './points.ts';
-import { DisasterProtectionFacts } from './schema.ts';
+import type { DisasterProtectionFacts } from './schema.ts';
 
 /** The reads that the status of a protection is made from. */
 export interface Shown {
@@ -29,29 +28,9 @@ export interface Shown {
 
 const longestList = 20;
 
-/** Converts to the unit of status, rounded down. */
-function wholeSeconds(milliseconds: number | undefined): number | undefined {
-  return milliseconds === undefined ? undefined : Math.floor(milliseconds / 1_000);
-}
-
-function settingsFacts(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
-  return (
-    settings && {
-      destinationRegion: settings.destinationRegion,
-      protectionMode: modeShown(settings.mode),
-      storage: storageShown(settings.storageCredentialId),
-      snapshotIntervalSeconds: wholeSeconds(settings.snapshotIntervalMs),
-      validationIntervalSeconds: wholeSeconds(settings.validationIntervalMs),
-      rpoTargetSeconds: wholeSeconds(settings.rpoTargetMs),
-      rtoTargetSeconds: wholeSeconds(settings.rtoTargetMs),
-      sameRegionAcknowledged: settings.sameRegionAcknowledged,
-    }
-  );
-}
-
 /** Suggestions that name no storage suggest none. */
 function suggested(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
-  const { storage, ...others } = settingsFacts(settings) ?? {};
+  const { storage, ...others } = settingsShown(settings ?? {});
   return stated({ ...others, storage: settings?.storageCredentialId === undefined ? undefined : storage });
 }
 
@@ -61,11 +40,8 @@ function destinationFacts(shown: DestinationNames | undefined): DisasterProtecti
 
 type OperationFacts = NonNullable<DisasterProtectionFacts['operations']>[number];
 
-function operationFacts(
-  { operationId, kind, phase, outcome, failedSteps, startedAt, endedAt, cutoffAt, validationCleanup }: DrOperation,
-  before: OperationFacts | undefined,
-  requestId: string | undefined,
-): OperationFacts {
+function operationFacts(operation: DrOperation, requestId: string | undefined): OperationFacts {
+  const { operationId, kind, phase, outcome, failedSteps, startedAt, endedAt, cutoffAt } = operation;
   return definedIn({
     operationId,
     kind,
@@ -76,7 +52,7 @@ function operationFacts(
     endedTime: endedAt,
     cutoffTime: cutoffAt,
     requestId,
-    validationCleanup: cleanupFacts(validationCleanup, before?.validationCleanup),
+    validationCleanup: cleanupFacts(operation),
   });
 }
 
@@ -105,11 +81,7 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Dis
   const named = [...(active === undefined || recorded ? [] : [active]), ...configuration.activities].filter(
     ({ operationId }) => operationId !== undefined,
   );
-  const shown = named.map((operation) => {
-    const { operationId } = operation;
-    const row = before.find((one) => one.operationId === operationId);
-    return operationFacts(operation, row, requests.get(operationId));
-  });
+  const shown = named.map((operation) => operationFacts(operation, requests.get(operation.operationId)));
   const ids = new Set(shown.map(({ operationId }) => operationId));
   const forgotten = before.filter(({ operationId }) => operationId !== undefined && !ids.has(operationId));
   const all = withoutIds([...shown, ...forgotten], configuration);
@@ -128,7 +100,7 @@ function withoutIds(known: readonly OperationFacts[], { activities, activeOperat
         !isShown && isEntryOf(row, entry) && !(isOver && row.operationId === activeOperation?.operationId),
     );
     const found = rows[of]?.row;
-    const row = { ...found, ...operationFacts(entry, found, found?.requestId) };
+    const row = { ...found, ...operationFacts(entry, found?.requestId) };
     if (found !== undefined) rows[of] = { row, isShown: true };
     else if (Object.keys(row).length > 0) rows.push({ row, isShown: true });
   }
@@ -195,28 +167,23 @@ export function resultFacts(shown: ConfigurationItem['activationResult']): Disas
   return stated({ ...result, targetEnvironmentId: targetAppEnvId, cutoffTime, completedTime });
 }
 
-/** Values that change all the time; they are written only together with another change. */
-const moving = ['recoveryPointAgeSeconds', 'lastApplySeconds', 'lastApplyBytes'];
-
 /** The status of a protection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterProtectionFacts {
   const { configuration, source, points, environmentId } = shown;
   const { readiness, standby, standbyPace } = configuration;
   const { facts: before } = pass.memory;
-  const recoveryPoints =
-    points === undefined ? before.recoveryPoints : pointsShown(points.items.values(), configuration);
-  const facts: DisasterProtectionFacts = {
+  return {
     environmentId,
     configurationGeneration: configuration.generation,
     enrollment: before.enrollment,
     firstReadyTime: before.firstReadyTime,
-    settings: settingsFacts(configuration.settings),
+    settings: configuration.settings && settingsShown(configuration.settings),
     readiness: stated({
       state: readiness?.state,
       reason: readiness?.reason,
       warnings: readiness && [...readiness.warnings],
       cutoffTime: readiness?.cutoffAt,
-      recoveryPointAgeSeconds: wholeSeconds(configuration.recoveryPointAgeMs),
+      recoveryPointAgeSeconds: seconds(configuration.recoveryPointAgeMs),
     }),
     standby: stated({
       ...standby,
@@ -236,23 +203,18 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       nextValidationTime: configuration.nextValidationAt,
       nextSnapshotTime: configuration.nextSnapshotAt,
     }),
-    recoveryPoints,
+    recoveryPoints: points === undefined ? before.recoveryPoints : pointsShown(points.items.values(), configuration),
     operations: operations(pass, configuration),
     source: sourceFacts(source) ?? before.source,
     pendingCleanup: configuration.pendingCleanup,
   };
-  const isSame = sameJson(fit(DisasterProtectionFacts, facts).value, before, moving);
-  // Status lists only the first points, and their total.
-  return isSame ? { ...before, recoveryPoints } : facts;
 }
 
 /** The operation that the service works on, with our request that began it. */
 function activeFacts(
-  { activeOperation, operations: rows = [] }: DisasterProtectionFacts,
+  { operations: rows = [] }: DisasterProtectionFacts,
   active: DrOperation | undefined,
 ): DisasterProtectionFacts['activeOperation'] {
-  if (active === undefined) return undefined;
-  const row = rows.find(({ operationId }) => operationId === active.operationId);
-  const known = activeOperation?.operationId === active.operationId ? activeOperation : row;
-  return operationFacts(active, known, row?.requestId);
+  const row = rows.find(({ operationId }) => operationId === active?.operationId);
+  return active && operationFacts(active, row?.requestId);
 }

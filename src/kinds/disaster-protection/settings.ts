@@ -18,15 +18,15 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * perSecond;
 }
 
-/** Converts to the unit of the spec, keeping a fraction that the spec cannot express. */
-function exactSeconds(milliseconds: number | undefined): number | undefined {
+/** Converts to the unit of specs and statuses, keeping a fraction that they cannot express. */
+export function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
 
 type Storage = NonNullable<DisasterProtectionSpec['storage']>;
 
 /** The storage by the three words of the spec: the interface tells left out, null and an id apart. */
-export function storageShown(credentialId: string | null | undefined): Storage {
+function storageShown(credentialId: string | null | undefined): Storage {
   if (credentialId === undefined) return { source: 'Inherited' };
   return credentialId === null ? { source: 'Platform' } : { source: 'Credential', credentialId };
 }
@@ -35,8 +35,22 @@ export function storageShown(credentialId: string | null | undefined): Storage {
 const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
 
 /** A mode as a spec has it; any other word as the service has it. */
-export function modeShown(mode: string | undefined): string | undefined {
+function modeShown(mode: string | undefined): string | undefined {
   return mode && (modes[mode.toLowerCase()] ?? mode);
+}
+
+/** Settings of the service by the names and in the units of a spec. */
+export function settingsShown(settings: Partial<ProtectionSettings>) {
+  return {
+    destinationRegion: settings.destinationRegion,
+    protectionMode: modeShown(settings.mode),
+    storage: storageShown(settings.storageCredentialId),
+    snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
+    validationIntervalSeconds: seconds(settings.validationIntervalMs),
+    rpoTargetSeconds: seconds(settings.rpoTargetMs),
+    rtoTargetSeconds: seconds(settings.rtoTargetMs),
+    sameRegionAcknowledged: settings.sameRegionAcknowledged,
+  };
 }
 
 function inWords({ source, credentialId = '' }: Storage): string {
@@ -89,18 +103,11 @@ type Names = Partial<DestinationNames>;
 /** The settings as the service shows them; a field that it does not show is absent. `wanted` are the names that are asked for. */
 function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
-  const { sameRegionAcknowledged } = settings ?? {};
+  const { storage, sameRegionAcknowledged, ...plain } = settingsShown(settings ?? {});
   return {
-    ...(settings !== undefined && {
-      destinationRegion: settings.destinationRegion,
-      protectionMode: modeShown(settings.mode),
-      storage: inWords(storageShown(settings.storageCredentialId)),
-      snapshotIntervalSeconds: exactSeconds(settings.snapshotIntervalMs),
-      validationIntervalSeconds: exactSeconds(settings.validationIntervalMs),
-      rpoTargetSeconds: exactSeconds(settings.rpoTargetMs),
-      rtoTargetSeconds: exactSeconds(settings.rtoTargetMs),
-      acknowledgements: sameRegionAcknowledged === undefined ? undefined : sameRegionAcknowledged ? ['SameRegion'] : [],
-    }),
+    ...plain,
+    storage: settings && inWords(storage),
+    acknowledgements: sameRegionAcknowledged === undefined ? undefined : sameRegionAcknowledged ? ['SameRegion'] : [],
     target: destination && namesInSpec(namedAlike(destination, wanted)),
   };
 }

@@ -8,8 +8,9 @@
  * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-what-shows-to-differ and
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
  */
+import { definedIn } from '../../base/json.ts';
 import { type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
-import { only, definedOf } from '../../engine/kind/planner/compare.ts';
+import { only } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
@@ -101,7 +102,7 @@ export function applyPending(pass: AppPass, id: string): Step<HostedAppFacts> | 
     return { is: 'again', remember: { facts: withPending(memory.facts, left) } };
   }
   if (memory.facts.takenOverGeneration === subject.generation) return noLongerInDoubt(memory.facts);
-  const wanted = definedOf(desired(pass));
+  const wanted = definedIn(desired(pass));
   const waiting = only(wanted, pending);
   const again = { ...waiting, ...goesAlong(waiting, pass) };
   if (Object.keys(again).length === 0) {
@@ -232,5 +233,5 @@ function callsOf(unseen: Fields, pass: AppPass): number {
 }
 
 function digestOf(unseen: Fields, pass: AppPass): string {
-  return pass.print(definedOf(unseen));
+  return pass.print(definedIn(unseen));
 }

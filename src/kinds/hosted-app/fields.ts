@@ -1,7 +1,6 @@
 /** The fields of a HostedApp: as the spec wants them, as the service shows them, and their names in its bodies. */
-import type { Json } from '../../base/json.ts';
+import { definedIn, type Json } from '../../base/json.ts';
 import { type Fields } from '../../engine/kind/planner/plan.ts';
-import { definedOf } from '../../engine/kind/planner/compare.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
 import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
@@ -172,7 +171,7 @@ export function converts(changed: Fields, pass: AppPass): boolean {
 
 /** Unchanged fields that must go into the same request as a change: without them the service sets a default. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
-  return definedOf({
+  return definedIn({
     ...(changed['useImage'] === true && imageAlong(pass)),
     ...(changed['preset'] === 'CUSTOM' && !converts(changed, pass) && dockerfile(pass)),
   });
@@ -240,7 +239,7 @@ function isShownField(field: string): field is keyof typeof shownAs {
 
 /** These fields as a body of the service names them. */
 export function bodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, Json>> {
-  const rows = Object.entries(definedOf(fields)).flatMap(([field, value]) => {
+  const rows = Object.entries(definedIn(fields)).flatMap(([field, value]) => {
     const name = bodyNames[field];
     return name === undefined ? [] : [[name, value] as const];
   });
@@ -249,6 +248,6 @@ export function bodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, J
 }
 
 function jobConfig(spec: HostedAppSpec): Readonly<Record<string, Json>> {
-  const rows = Object.entries(definedOf(jobFields(spec)));
+  const rows = Object.entries(definedIn(jobFields(spec)));
   return Object.fromEntries(rows.map(([field, value]) => [field.replace(/^jobConfig\.(concurrency\.)?/, ''), value]));
 }

@@ -1,7 +1,8 @@
+import { definedIn } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
-import { definedOf, textIn } from '../../engine/kind/planner/compare.ts';
+import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
@@ -83,7 +84,7 @@ function typeOf(pass: AppPass): string {
 
 /** Fields that only creation takes and that the service never shows. */
 function creationOnly(spec: HostedAppSpec): readonly string[] {
-  const fields = Object.keys(definedOf(atCreation(spec))).map((name) => creationWords[name] ?? name);
+  const fields = Object.keys(definedIn(atCreation(spec))).map((name) => creationWords[name] ?? name);
   return fields.filter((field) => field.startsWith('atCreation.'));
 }
 
@@ -144,7 +145,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
         accountId: pass.account.accountId,
         name: textIn(fields, 'name'),
         ...bodyOf(fields, pass),
-        ...definedOf(atCreation(pass.spec)),
+        ...definedIn(atCreation(pass.spec)),
       }),
     idOfCreated: createdAppId,
     update: (appId, changed, pass) =>

@@ -1,5 +1,4 @@
 import { isoSecondsUp } from '../../base/time.ts';
-import { sameJson } from '../../base/json.ts';
 import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
@@ -29,9 +28,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.memory.applied?.generation === generation) {
     return { is: 'ready', message: `the credential opens account ${accountId} at ${endpoint}` };
   }
-  // Keep volatile values until the next change of the spec, or status would be written all the time.
-  const { intervals: _intervals, budget: _budget, ...facts } = pass.memory.facts;
-  return { is: 'again', remember: { applied: { generation, prints: {} }, facts } };
+  return { is: 'again', remember: { applied: { generation, prints: {} } } };
 }
 
 /** Stalls or waits when the apps of the account cannot be read; throttling alone only slows it down. */
@@ -89,19 +86,17 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
 }
 
 /** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
-function accountFacts({ account, view, memory, usage }: AccountPass): HostingAccountFacts {
+function accountFacts({ account, view, usage }: AccountPass): HostingAccountFacts {
   const { counts = [], orphans = [] } = usage?.() ?? {};
-  const lasting: HostingAccountFacts = {
+  return {
     endpoint: account.endpoint,
     catalog: catalogOf(view, account.accountId),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
     lastHandledAcceptMissing: account.acceptedMissing,
+    intervals: intervalsOf(account),
+    budget: budgetOf(account),
   };
-  const { intervals, budget, ...before } = memory.facts;
-  // These counts change often, so they are written only together with another change.
-  if (intervals !== undefined && sameJson(before, lasting)) return { ...lasting, intervals, budget };
-  return { ...lasting, intervals: intervalsOf(account), budget: budgetOf(account) };
 }
 
 function budgetOf({ budget }: AccountPass['account']): HostingAccountFacts['budget'] {
@@ -126,6 +121,7 @@ export const accountDecisions = {
     ),
   }),
   always: ['Throttled', 'TokenLimited'],
+  moving: ['intervals', 'budget'],
   step: accountStep,
   show: (pass: AccountPass): Showing<HostingAccountFacts> => ({
     facts: accountFacts(pass),

@@ -205,8 +205,7 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
   const configuration = shownConfiguration(pass, configurationIdOf(pass));
   const operation = configuration && ownOperation(pass, configuration);
   const { phase, startedAt = facts.startedTime, failedSteps = facts.failedSteps } = operation ?? {};
-  const validationCleanup =
-    cleanupFacts(operation?.validationCleanup, facts.validationCleanup) ?? facts.validationCleanup;
+  const validationCleanup = (operation && cleanupFacts(operation)) ?? facts.validationCleanup;
   return atStage({ ...facts, startedTime: startedAt, failedSteps, validationCleanup }, phase, pass.wallMs);
 }
 
@@ -291,4 +290,5 @@ export const recoveryValidation = defineRequest(plan, {
   // The protection waits for validations in doubt, because an edit would end them.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Scheduled'],
+  moving: ['observedTime'],
 });

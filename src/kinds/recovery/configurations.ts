@@ -130,15 +130,10 @@ export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOper
   return Date.parse(endedAt ?? '') <= began || Date.parse(startedAt ?? '') < began;
 }
 
-/** The clean-up after a validation for status, without the time of the service's last check, which changes all the time. */
-export function cleanupFacts(
-  now: DrOperation['validationCleanup'],
-  before: ValidationCleanup | undefined,
-): ValidationCleanup | undefined {
-  if (now === undefined) return undefined;
-  const { observedAt: observedTime, retentionPending, retentionUntil } = now;
-  const isSame = before?.retentionPending === retentionPending && before?.retentionUntil === retentionUntil;
-  return before !== undefined && isSame ? before : { observedTime, retentionUntil, retentionPending };
+/** The clean-up after a validation for status. */
+export function cleanupFacts({ validationCleanup: shown }: DrOperation): ValidationCleanup | undefined {
+  const { observedAt: observedTime, ...rest } = shown ?? {};
+  return shown && { observedTime, ...rest };
 }
 
 /** Clean-up that is under way, and not only a disk that is kept for its time. */

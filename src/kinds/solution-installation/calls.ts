@@ -4,9 +4,8 @@
  * Why: docs/design/deployments.md#solutions
  */
 import { growingMs } from '../../base/time.ts';
-import type { Json } from '../../base/json.ts';
+import { definedIn, type Json } from '../../base/json.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
-import { definedOf } from '../../engine/kind/planner/compare.ts';
 import { sightLost, takingOver, readOf } from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
@@ -39,7 +38,7 @@ type Inputs = Readonly<Record<string, Json>>;
 /** The inputs as they are now, those from Secrets looked up. */
 export function inputsOf(pass: SolutionPass): Inputs {
   const rows = (pass.spec.inputs ?? []).map((input) => [input.name, valueOf(input, pass)] as const);
-  return definedOf(Object.fromEntries(rows));
+  return definedIn(Object.fromEntries(rows));
 }
 
 /** Everything that is sent to the service, by its path in the spec. */
@@ -135,7 +134,7 @@ function installed(
   if (result === undefined) return undefined;
   const id = result.installationId ?? memory.id;
   const bound = id === undefined ? { journal: undefined } : boundTo(pass, id, memory.ownership ?? 'Created');
-  const told = result.components.map(({ appEnvId, ...rest }) => definedOf({ ...rest, environmentId: appEnvId }));
+  const told = result.components.map(({ appEnvId, ...rest }) => definedIn({ ...rest, environmentId: appEnvId }));
   const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
   // The answer proves nothing about an image that was not sent, or that only some components got.

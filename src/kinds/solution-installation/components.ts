@@ -4,10 +4,10 @@
  * The interface neither lists installations nor states how their apps are named, so any app of a fitting name counts as a
  * component unless another resource made it.
  */
+import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
 import { lookTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
-import { definedOf } from '../../engine/kind/planner/compare.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
@@ -45,7 +45,7 @@ export function merged(known: readonly Component[], told: readonly Component[]):
     told.some((other) => one.name !== undefined && other.name === one.name && !isSame(one, other));
   const kept = known
     .filter((one) => !isReplaced(one))
-    .map((one) => ({ ...one, ...definedOf(told.find((other) => isSame(one, other)) ?? {}) }));
+    .map((one) => ({ ...one, ...definedIn(told.find((other) => isSame(one, other)) ?? {}) }));
   return [...kept, ...told.filter((other) => !known.some((one) => isSame(one, other)))];
 }
 
@@ -76,7 +76,7 @@ function completedOne(pass: SolutionPass, component: Component, taken: ReadonlyS
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   const name = component.name ?? nameOf(pass, appId, taken);
-  return definedOf({ ...component, name, appId, environmentId });
+  return definedIn({ ...component, name, appId, environmentId });
 }
 
 function onlyEnvironment({ view, account }: SolutionPass, appId: string): string | undefined {

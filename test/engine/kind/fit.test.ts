@@ -20,6 +20,10 @@ describe('fit', () => {
     expect(fit(Facts, value)).toEqual({ value, cut: [] });
   });
 
+  it('rounds a whole number down', () => {
+    expect(fit(Facts, { count: 3.9 })).toEqual({ value: { count: 3 }, cut: [] });
+  });
+
   it('cuts texts and numbers, and says which lists lost entries', () => {
     const row = { words: ['long', 'b', 'c'] };
 

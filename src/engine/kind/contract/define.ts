@@ -67,6 +67,8 @@ export interface KindDefinition<Spec, Facts> {
   readonly spec: z.ZodType<Spec>;
   /** The kind's own fields of status; all optional. */
   readonly facts: z.ZodType<Facts>;
+  /** Fields of the facts, at any depth, that change all the time: they are written only together with another change. */
+  readonly moving?: readonly string[];
   /** Those of the facts that only the operator reads: they stand under `status.internal`. */
   readonly internal?: readonly string[];
   /** The interface's name of the id in `status.externalId`; undefined where no object of the service stands for it alone. */

@@ -3,7 +3,7 @@
  *
  * The operator's key makes the fingerprints of values, and the marks by which the objects that we created are recognised.
  */
-import { sameJson, type Json, canonicalJson, Secret } from '../../../base/json.ts';
+import { definedIn, sameJson, type Json, canonicalJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import type { Drift, Memory, Call } from '../contract/step.ts';
@@ -31,14 +31,6 @@ export interface Difference {
 export function textIn(fields: Fields, field: string): string {
   const value = fields[field];
   return typeof value === 'string' ? value : '';
-}
-
-/** Fields without those that are not stated. */
-export function definedOf(fields: Fields): Readonly<Record<string, Exclude<Fields[string], undefined>>> {
-  const rows = Object.entries(fields).flatMap(([field, value]) =>
-    value === undefined ? [] : [[field, value] as const],
-  );
-  return Object.fromEntries(rows);
 }
 
 /** Whether two values are the same, looking into secrets. */
@@ -386,7 +378,7 @@ export function asFound(plan: ObjectPlan, pass: Pass, { differing }: Pick<Differ
   const isReported = plan.lifecycle(pass.spec).drift === 'Report';
   const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
   const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
-  const rows = Object.entries(definedOf(plan.desired(pass))).filter(([field]) => {
+  const rows = Object.entries(definedIn(plan.desired(pass))).filter(([field]) => {
     return isHidden(field) ? isAlike : isReported;
   });
   if (!isReported && rows.length === 0) return undefined;

@@ -5,7 +5,8 @@
  * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
  * one open create per name and collection.
  */
-import { isSameName, rememberedAs, begun, keyOf, sameField, definedOf } from './compare.ts';
+import { definedIn } from '../../../base/json.ts';
+import { isSameName, rememberedAs, begun, keyOf, sameField } from './compare.ts';
 import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
 import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
 import { type Fields, type ObjectPlan } from './plan.ts';
@@ -85,7 +86,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
   const words = `create ${plan.noun} "${intent.name}"`;
-  const stated = definedOf(fields);
+  const stated = definedIn(fields);
   const shownFields = Object.entries(stated).filter(([field]) => plan.hidden?.(field, pass) !== true);
   const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
   const prints = Object.fromEntries(remembered.map(([field, value]) => [field, pass.print(value)]));
@@ -111,7 +112,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       },
       wrote: (body) => ({
         ...Object.fromEntries(shownFields),
-        ...definedOf(plan.requests.shownByCreated?.(body) ?? {}),
+        ...definedIn(plan.requests.shownByCreated?.(body) ?? {}),
       }),
       committed: (body) => {
         const id = plan.requests.idOfCreated(body);

@@ -20,7 +20,7 @@ const longestBlockedRetryMs = 600_000;
 /** The next step of a deletion. */
 export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   const { journal, id } = pass.memory;
-  const kept = retained(plan, pass);
+  const kept = whyItStays(plan, pass);
   if (kept !== undefined) return { is: 'release', ...(kept !== '' && { stays: kept }) };
   if (journal?.create !== undefined) return resolveCreate(plan, pass, journal, journal.create);
   if (id === undefined) return forgetUnbound(plan, pass);
@@ -28,10 +28,10 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
 }
 
 /** Why the object in the service stays, if it does. */
-function retained(plan: ObjectPlan, pass: Pass): string | undefined {
+function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
-  // It was not there when the reconcile began, but may have come with the answer to a status write.
+  // `releasedWithoutCall` saw none when the reconcile began; it may have come with the answer to a status write since.
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;

@@ -416,8 +416,8 @@ interface Node {
 const nodes = new WeakMap<z.ZodType, Node>();
 
 /**
- * Cuts a value to its schema: texts and lists lose their end, numbers go to the nearest bound, unknown fields and invalid
- * times are dropped.
+ * Cuts a value to its schema: texts and lists lose their end, whole numbers their fraction, numbers go to the nearest bound,
+ * unknown fields and invalid times are dropped.
  */
 export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value> {
   let node = nodes.get(schema);
@@ -431,10 +431,14 @@ export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value
 
 function within(node: Node, value: unknown, path: string, cut: Cut[]): unknown {
   if (typeof value === 'string') return shortened(value, node.maxLength);
-  if (typeof value === 'number') return Math.min(Math.max(value, node.minimum ?? value), node.maximum ?? value);
+  if (typeof value === 'number') return bounded(node, node.type === 'integer' ? Math.floor(value) : value);
   if (Array.isArray(value)) return list(node, value, path, cut);
   if (typeof value === 'object' && value !== null) return object(node, value, path, cut);
   return value;
+}
+
+function bounded({ minimum, maximum }: Node, value: number): number {
+  return Math.min(Math.max(value, minimum ?? value), maximum ?? value);
 }
 
 // As the API server reads times: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
