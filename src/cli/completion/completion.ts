@@ -141,7 +141,10 @@ async function resourcesFor(
   const settings = { ...parsed.settings, requestTimeout: 1 };
   const read = async ({ api, namespace }: OpenCluster) => readObjects(api, settings.namespace ?? namespace, [kind]);
   const { objects } = await inCluster(settings, given, read).catch(() => ({ objects: [] }));
-  return objects.map(({ metadata }) => [only === undefined ? `${word}/${metadata.name}` : metadata.name, '']);
+  return objects.map(({ object: { metadata } }) => [
+    only === undefined ? `${word}/${metadata.name}` : metadata.name,
+    '',
+  ]);
 }
 
 function firstLine(text: string): string {

@@ -1,9 +1,9 @@
 /** `apphosting inventory` and `apphosting catalog`: what is in an account of the service, and what it offers. */
 import { output, type CommandLine, type Flags } from '../../config.ts';
-import { isRecord, recordsIn } from '../../base/json.ts';
-import { keyOfObject } from '../../engine/objects/stored.ts';
-import type { KubeObject } from '../../engine/ports.ts';
+import { recordsIn } from '../../base/json.ts';
+import type { Parsed } from '../../engine/objects/stored.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
+import { solutionInstallation } from '../../kinds/solution-installation/solution-installation.ts';
 import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
@@ -87,17 +87,15 @@ async function managersIn({
   const { objects, problems } = await readObjects(api, undefined);
   // What a solution has made is its own, unless a resource of its own is bound to it.
   const order = objects.toSorted((a, b) => Number(isSolution(b)) - Number(isSolution(a)));
-  const rows = order.flatMap((object) => {
-    const { status } = object;
-    const made = recordsIn(status, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
-    const ids = [...made, isRecord(status) ? status['externalId'] : undefined];
-    return ids.flatMap((id) => (typeof id === 'string' ? [[id, keyOfObject(object)] as const] : []));
+  const rows = order.flatMap(({ key, status: { memory } }) => {
+    const made = recordsIn(memory.facts, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
+    return [...made, memory.id].flatMap((id) => (typeof id === 'string' ? [[id, key] as const] : []));
   });
   return { byId: new Map(rows), problems };
 }
 
-function isSolution({ kind }: KubeObject): boolean {
-  return kind === 'SolutionInstallation';
+function isSolution({ kind }: Parsed): boolean {
+  return kind === solutionInstallation;
 }
 
 /** Runs `apphosting catalog`. */

@@ -13,7 +13,7 @@ import {
 } from '../account/flags.ts';
 import { credentialInSpec, operatorNamespaceFlag } from '../account/in-cluster.ts';
 import type { AccountReader } from '../account/reader.ts';
-import { readObjects } from '../cluster/objects.ts';
+import { keyInWords, readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { loadDocuments } from '../documents/load.ts';
 import { command, type Called, type Trouble } from '../frame.ts';
@@ -125,7 +125,7 @@ async function liveActors(
     reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
   const objects = reads.flatMap((read) => read.objects);
   return {
-    actors: objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(liveActor),
+    actors: objects.filter(({ object }) => object.metadata.deletionTimestamp === undefined).map(liveActor),
     problems: reads.flatMap((read) => read.problems.map((problem) => `the cluster: ${problem}`)),
   };
 }
@@ -137,7 +137,7 @@ async function openReaders(
   actors: readonly Actor[],
 ): Promise<{ readonly readers: readonly AccountReader[] } | Trouble> {
   const { snapshot, operatorNamespace } = settings;
-  const inDocuments = actors.filter(({ kind }) => kind.endsWith('HostingAccount'));
+  const inDocuments = actors.filter(({ kind }) => kind.life === 'account');
   const ids = [...new Set(inDocuments.map(({ spec }) => String(spec['externalId'])))];
   const accountId = settings.accountId ?? (ids.length === 1 ? ids[0] : undefined);
   if (snapshot !== undefined || isNamedByFlags(settings)) {
@@ -150,10 +150,10 @@ async function openReaders(
   if (cluster === undefined)
     return { trouble: `name the account with ${byFlags}, or give --snapshot or --context`, isUsage: true };
   const readers: AccountReader[] = [];
-  for (const { kind, namespace, name, spec } of inDocuments) {
+  for (const { key, namespace, spec } of inDocuments) {
     if (readers.some((reader) => reader.accountId === spec['externalId'])) continue;
-    const credential = await credentialInSpec(cluster.api, { kind, namespace, operatorNamespace }, spec);
-    if ('trouble' in credential) return { trouble: `${kind}/${name}: ${credential.trouble}` };
+    const credential = await credentialInSpec(cluster.api, namespace || operatorNamespace, spec);
+    if ('trouble' in credential) return { trouble: `${keyInWords(key)}: ${credential.trouble}` };
     const reader = openWith(credential, settings);
     if ('trouble' in reader) return reader;
     readers.push(reader);

@@ -35,7 +35,7 @@ export const why = command(whyCommand, async ({ settings, operands: [word], spea
     const { objects, problems } = await readObjects(cluster.api, namespace);
     for (const problem of problems) warn(problem);
     const meant = objects.filter(
-      ({ kind, metadata }) => target === undefined || (kind === target.kind.kind && metadata.name === target.name),
+      ({ kind, object }) => target === undefined || (kind === target.kind && object.metadata.name === target.name),
     );
     if (target !== undefined && meant.length === 0) {
       if (problems.length > 0) return exitCodes.unknown;
