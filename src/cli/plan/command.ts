@@ -17,7 +17,7 @@ import { keyInWords, readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { loadDocuments } from '../documents/load.ts';
 import { command, type Called, type Trouble } from '../frame.ts';
-import { asData, exitCodes, paintFor } from '../output.ts';
+import { exitCodes, paintFor } from '../output.ts';
 import { makePlan } from './make-plan.ts';
 import type { PlanAction, Plan } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
@@ -87,7 +87,7 @@ type PlanSettings = Settings<(typeof planCommand)['flags']>;
 type Planned = Called<(typeof planCommand)['flags']>;
 
 /** Runs `apphosting plan`. */
-export const plan = command(planCommand, ({ settings, operands: [path = ''], speaks }: Planned, given?: OpenCluster) =>
+export const plan = command(planCommand, ({ settings, operands: [path = ''] }: Planned, given?: OpenCluster) =>
   inClusterIfNamed(settings, given, async (cluster) => {
     const namespace = settings.namespace ?? cluster?.namespace ?? 'default';
     const wanted = sortDocuments(await loadDocuments(path), namespace);
@@ -97,7 +97,7 @@ export const plan = command(planCommand, ({ settings, operands: [path = ''], spe
     const opened = await openReaders(settings, cluster, [...wanted.scene.actors, ...(live?.actors ?? [])]);
     if ('trouble' in opened) return opened;
     try {
-      const made = await makePlan({
+      const data = await makePlan({
         ...settings,
         name: settings.name ?? (path === '-' ? 'standard input' : basename(resolve(path))),
         from: path,
@@ -106,8 +106,7 @@ export const plan = command(planCommand, ({ settings, operands: [path = ''], spe
         live,
         readers: opened.readers,
       });
-      speaks.out(printed(made, settings));
-      return exitCodeOf(made, settings);
+      return { data, text: textOf(data, settings), code: exitCodeOf(data, settings) };
     } finally {
       await Promise.all(opened.readers.map((reader) => reader.close()));
     }
@@ -161,10 +160,9 @@ async function openReaders(
   return { readers };
 }
 
-function printed(made: Plan, settings: PlanSettings): string {
-  const { output, maxChars, color } = settings;
+function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {
   if (output === 'markdown') return planAsMarkdown(made, maxChars);
-  return asData(output, made) ?? planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
+  return planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
 }
 
 const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {
