@@ -1,17 +1,10 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { text, wholeNumber, type CommandLine, type Flags } from '../config.ts';
+import type { Answer } from './frame.ts';
 import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
-import {
-  aboutProtection,
-  ageOf,
-  cautionsOn,
-  protectionFlags,
-  type CommandResult,
-  type Point,
-  type ProtectionView,
-} from './protection.ts';
+import { aboutProtection, ageOf, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
 
 /** The flags of `apphosting activate`. */
 export const activateCommand = {
@@ -66,7 +59,7 @@ export interface PointChoice {
 }
 
 /** The manifest that activates one point, or why there is none. */
-export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): CommandResult {
+export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): Answer {
   const point = pointOf(protection, choice.point);
   if (typeof point === 'string') return { trouble: point };
   const target = targetOf(protection, choice);

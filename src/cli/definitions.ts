@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { isRecord } from '../base/json.ts';
 import { ownNameKey } from '../engine/kind/schema/schema.ts';
-import { identities } from '../kinds/identities.ts';
 import { nearest } from '../kinds/shared/nearest.ts';
+import { kindOf } from './cluster/objects.ts';
 
 type Path = readonly (string | number)[];
 
@@ -21,7 +21,7 @@ export function pathInWords(path: Path): string {
 
 /** What the API server would refuse of an object of ours when it is created; empty where it would take it. */
 export function flawsOf(kind: string, object: Readonly<Record<string, unknown>>): readonly Flaw[] {
-  const schema = identities.find((one) => one.kind === kind)?.spec;
+  const schema = kindOf(kind)?.spec;
   if (schema === undefined) return [{ path: ['kind'], message: `apphosting.dev/v1alpha1 has no kind ${kind}` }];
   const { apiVersion: _apiVersion, kind: _kind, metadata, spec, status: _status, ...others } = object;
   const strangers = Object.keys(others).map((name) => unknownField([name], ['metadata', 'spec']));

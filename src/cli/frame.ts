@@ -1,6 +1,6 @@
-/** How every command begins and ends: flags, help, one line on what keeps it from its work, and the exit code. */
+/** How every command begins and ends: flags, help, its answer in the form that was asked for, what is wrong, and the exit code. */
 import { parseFlags, program, wordOf, type CommandLine, type Flags, type Settings } from '../config.ts';
-import { exitCodes, type Speaks, standard } from './output.ts';
+import { asData, exitCodes, type Speaks, standard } from './output.ts';
 
 /** A problem that ends a command: the line, and whether other flags would help. */
 export interface Trouble {
@@ -8,12 +8,26 @@ export interface Trouble {
   readonly isUsage?: boolean;
 }
 
+/** What a command comes to: it is printed in this order. */
+export interface Answer extends Partial<Trouble> {
+  /** What could not be told: with any the command ends with 1, whatever else it found. */
+  readonly problems?: readonly string[];
+  /** The result for programs, as `-o json` and `-o yaml` print it. */
+  readonly data?: unknown;
+  /** The result for people, and in every other form. */
+  readonly text?: string;
+  /** A line beside the result. */
+  readonly note?: string;
+  /** The exit code where nothing is wrong; 0 unless given. */
+  readonly code?: number;
+}
+
 /** What a command is called with, and where it speaks. */
 export interface Called<F extends Flags> {
   readonly settings: Settings<F>;
   readonly operands: readonly string[];
   readonly speaks: Speaks;
-  /** Says a line beside the result. */
+  /** Says a line beside the result, at once. */
   readonly warn: (line: string) => void;
 }
 
@@ -24,10 +38,10 @@ export type Command<Extra extends readonly unknown[] = []> = (
   ...extra: Extra
 ) => Promise<number>;
 
-/** A command: `work` ends with an exit code, or with what kept it from its work. */
+/** A command: `work` ends with its answer, or with an exit code where all is said. */
 export function command<F extends Flags, Extra extends readonly unknown[] = []>(
   line: CommandLine<F>,
-  work: (called: Called<F>, ...extra: Extra) => Promise<number | Trouble>,
+  work: (called: Called<F>, ...extra: Extra) => Promise<number | Answer>,
 ): Command<Extra> {
   const name = `${program} ${wordOf(line)}`;
   return async (args, speaks = standard, ...extra) => {
@@ -44,9 +58,15 @@ export function command<F extends Flags, Extra extends readonly unknown[] = []>(
     const warn = (text: string) => speaks.err(`${name}: ${text}\n`);
     try {
       const ended = await work({ settings, operands, speaks, warn }, ...extra);
-      if (typeof ended === 'number') return ended;
-      warn(ended.isUsage === true ? `${ended.trouble}; ${name} --help lists the options` : ended.trouble);
-      return ended.isUsage === true ? exitCodes.usage : exitCodes.unknown;
+      const answer: Answer = typeof ended === 'number' ? { code: ended } : ended;
+      const { problems = [], data, text = '', note, trouble, isUsage, code } = answer;
+      for (const problem of problems) warn(problem);
+      const { output } = settings as { readonly output?: unknown };
+      speaks.out((data === undefined ? undefined : asData(output, data)) ?? text);
+      if (note !== undefined) warn(note);
+      if (trouble !== undefined) warn(isUsage === true ? `${trouble}; ${name} --help lists the options` : trouble);
+      if (isUsage === true) return exitCodes.usage;
+      return trouble === undefined && problems.length === 0 ? (code ?? exitCodes.fine) : exitCodes.unknown;
     } catch (error) {
       warn(error instanceof Error ? error.message : String(error));
       return exitCodes.unknown;

@@ -47,14 +47,9 @@ export function paintFor(wish: ColourWish, stream: { readonly isTTY?: boolean })
 }
 
 /** A value for programs in the form of `-o`; undefined for a form that is for people. */
-export function asData(output: string, value: unknown): string | undefined {
-  if (output === 'json') return asJson(value);
+export function asData(output: unknown, value: unknown): string | undefined {
+  if (output === 'json') return `${JSON.stringify(value, null, 2)}\n`;
   return output === 'yaml' ? stringify(value) : undefined;
-}
-
-/** A value for programs, as JSON. */
-export function asJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }
 
 /** Rows as columns of text; the last column is free. */

@@ -1,15 +1,8 @@
 import { z } from 'zod';
 import { output, wholeNumber, type CommandLine, type Flags, type Settings } from '../config.ts';
-import { asData, columns } from './output.ts';
-import {
-  aboutProtection,
-  ageOf,
-  cautionsOn,
-  protectionFlags,
-  type CommandResult,
-  type Point,
-  type ProtectionView,
-} from './protection.ts';
+import type { Answer } from './frame.ts';
+import { columns } from './output.ts';
+import { aboutProtection, ageOf, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
 
 /** The flags of `apphosting points`. */
 export const pointsCommand = {
@@ -47,25 +40,25 @@ export const points = aboutProtection(pointsCommand, listing);
 
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
-/** Prints the points of a protection. */
-export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): CommandResult {
+/** The points of a protection. */
+export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): Answer {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
   const listed = asked.slice(0, limit);
   const { configurationId, stale } = protection;
-  const whole = {
+  const data = {
     configurationId,
     source: stale === undefined ? 'Service' : 'Status',
     total: asked.length,
     points: listed,
   };
-  const doubt = stale && {
-    note: `the service could not be asked (${stale.why}); these are the points in status`,
-    isUnsure: stale.asked,
-  };
-  const table = () => tableOf(protection, { listed, total: asked.length }, nowMs);
-  const names = listed.map(({ pointId }) => `${pointId}\n`).join('');
-  return { text: output === 'name' ? names : (asData(output, whole) ?? table()), ...doubt };
+  const text =
+    output === 'name'
+      ? listed.map(({ pointId }) => `${pointId}\n`).join('')
+      : tableOf(protection, { listed, total: asked.length }, nowMs);
+  if (stale === undefined) return { data, text };
+  const doubt = `the service could not be asked (${stale.why}); these are the points in status`;
+  return { data, text, ...(stale.asked ? { trouble: doubt } : { note: doubt }) };
 }
 
 /** The points as a table, newest first. */

@@ -10,10 +10,9 @@ import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster
 import type { AccountReader } from './account/reader.ts';
 import { conditionOf, targetIn } from './cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
-import { command, type Called, type Command, type Trouble } from './frame.ts';
+import { command, type Answer, type Called, type Command, type Trouble } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
 import { resourceOf } from './operator/operator.ts';
-import { exitCodes } from './output.ts';
 
 /** A protection as the commands need it. */
 export interface ProtectionView {
@@ -30,36 +29,24 @@ export interface ProtectionView {
   readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
 
-/** The output of a command, or why there is none. `note` goes to stderr, and `isUnsure` makes the command end with 1. */
-export type CommandResult = { readonly text: string; readonly note?: string; readonly isUnsure?: boolean } | Trouble;
-
 /** One recovery point, as status lists it. */
 export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
 /** The flags of a command about a protection. */
 export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag };
 
-/** A command about one protection: prints its text, or a line on why there is none. */
+/** A command about one protection. */
 export function aboutProtection<F extends typeof protectionFlags & Flags>(
   line: CommandLine<F>,
-  textOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => CommandResult,
+  answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => Answer,
 ): Command<[given?: OpenCluster]> {
-  return command({ ...line, operands: { least: 1, most: 1 } }, (called: Called<F>, given?: OpenCluster) => {
-    const {
-      settings,
-      operands: [word = ''],
-    } = called;
+  const whole = { ...line, operands: { least: 1, most: 1 } };
+  return command(whole, async ({ settings, operands: [word = ''] }: Called<F>, given?: OpenCluster) => {
     const target = targetIn(word, 'DisasterProtection');
-    if (target === undefined)
-      return Promise.resolve({ trouble: `"${word}" is not a DisasterProtection`, isUsage: true });
+    if (target === undefined) return { trouble: `"${word}" is not a DisasterProtection`, isUsage: true };
     return inCluster(settings, given, async (cluster) => {
       const protection = await readProtection(cluster, target.name, settings);
-      if ('trouble' in protection) return protection;
-      const result = textOf(protection, settings, Date.now());
-      if ('trouble' in result) return result;
-      called.speaks.out(result.text);
-      if (result.note !== undefined) called.warn(result.note);
-      return result.isUnsure === true ? exitCodes.unknown : exitCodes.fine;
+      return 'trouble' in protection ? protection : answerOf(protection, settings, Date.now());
     });
   });
 }

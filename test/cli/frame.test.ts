@@ -6,6 +6,7 @@ import { catalog, inventory } from '../../src/cli/day-two/inventory.ts';
 import { steering } from '../../src/cli/day-two/steer.ts';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { command, type Command } from '../../src/cli/frame.ts';
+import { output } from '../../src/config.ts';
 import { importAccount } from '../../src/cli/import/command.ts';
 import { plan } from '../../src/cli/plan/command.ts';
 import { points } from '../../src/cli/points.ts';
@@ -65,5 +66,26 @@ describe('every command', () => {
     const call = command({ name: 'try', summary: '', flags: { it: { help: '', schema: z.boolean() } } }, work);
 
     expect(await ran(call, [])).toEqual({ out: '', ...ended });
+  });
+
+  it.each([
+    ['the result is printed, and 0', {}, { code: 0, err: '' }],
+    ['a remark stands beside it', { note: 'old' }, { code: 0, err: 'apphosting try: old\n' }],
+    ['findings have a code of their own', { code: 2 }, { code: 2, err: '' }],
+    [
+      'what could not be told is a line each, and 1 in any case',
+      { problems: ['no list', 'no item'], code: 2 },
+      { code: 1, err: 'apphosting try: no list\napphosting try: no item\n' },
+    ],
+    ['what ends it early is told after the result, and 1', { trouble: 'no' }, { code: 1, err: 'apphosting try: no\n' }],
+  ])('gives its answer in one way: %s', async (_what, more, ended) => {
+    const flags = { output: output(['text', 'json', 'yaml']) };
+    const call = command({ name: 'try', summary: '', flags }, () =>
+      Promise.resolve({ data: { is: true }, text: 'it is\n', ...more }),
+    );
+
+    expect(await ran(call, [])).toEqual({ out: 'it is\n', ...ended });
+    expect(await ran(call, ['-o', 'json'])).toEqual({ out: '{\n  "is": true\n}\n', ...ended });
+    expect(await ran(call, ['-o', 'yaml'])).toEqual({ out: 'is: true\n', ...ended });
   });
 });

@@ -48,36 +48,44 @@ export async function credentialOfAccount(
   place: AccountPlace,
 ): Promise<GivenCredential | Trouble> {
   const { kind, namespace, name } = place;
-  const found = kind.endsWith('HostingAccount') ? kindNamed(kind) : undefined;
-  if (found === undefined) return { trouble: `${kind} is no kind of account`, isUsage: true };
+  const found = kindNamed(kind);
+  if (found?.life !== 'account') return { trouble: `${kind} is no kind of account`, isUsage: true };
   const at = found.scope === 'Cluster' ? undefined : namespace;
   const title = at === undefined ? `${kind} ${name}` : `${kind} ${at}/${name}`;
   const read = await reading(title, () => api.get(resourceOf(found), at, name));
-  const credential = 'trouble' in read ? read : await credentialInSpec(api, place, read.object.spec);
+  const credential =
+    'trouble' in read ? read : await credentialInSpec(api, at ?? place.operatorNamespace, read.object.spec);
   return 'trouble' in credential ? credential : { ...credential, of: { kind, name } };
 }
 
-/** The credential that the spec of an account names, which may stand in a document alone. */
+/** The credential that the spec of an account names, which may stand in a document alone; its Secret is in this namespace. */
 export async function credentialInSpec(
   api: Pick<KubeApi, 'get'>,
-  { kind, namespace, operatorNamespace }: Omit<AccountPlace, 'name'>,
+  namespace: string,
   spec: unknown,
 ): Promise<GivenCredential | Trouble> {
-  const { externalId: accountId, credentialsRef } = isRecord(spec) ? spec : {};
-  const name = isRecord(credentialsRef) ? String(credentialsRef['name']) : '';
-  const where = kind === 'ClusterHostingAccount' ? operatorNamespace : namespace;
-  const title = `Secret ${where}/${name}`;
-  const read = await reading(title, () => api.get(secretResource, where, name));
+  const accountId = isRecord(spec) ? spec['externalId'] : undefined;
+  const name = secretNameIn(spec);
+  const title = `Secret ${namespace}/${name}`;
+  const read = await reading(title, () => api.get(secretResource, namespace, name));
   if ('trouble' in read) return read;
-  const data = isRecord(read.object['data']) ? read.object['data'] : {};
-  const valueOf = (key: string) =>
-    Buffer.from(typeof data[key] === 'string' ? data[key] : '', 'base64')
-      .toString()
-      .trim();
-  const [baseUrl, token, caBundle] = ['baseUrl', 'token', 'caBundle'].map(valueOf);
+  const [baseUrl, token, caBundle] = ['baseUrl', 'token', 'caBundle'].map((key) => secretText(read.object, key));
   if (!baseUrl || !token || typeof accountId !== 'string')
     return { trouble: `${title} does not hold baseUrl and token; give ${byFlags}` };
   return { accountId, baseUrl, source: `baseUrl of ${title}`, token: new Secret(token), ...(caBundle && { caBundle }) };
+}
+
+/** The name of the Secret that the spec of an account names. */
+export function secretNameIn(spec: unknown): string {
+  const ref = isRecord(spec) ? spec['credentialsRef'] : undefined;
+  return isRecord(ref) ? String(ref['name']) : '';
+}
+
+/** A text of a Secret, without the white space around it; empty where there is none. */
+export function secretText(secret: KubeObject | undefined, key: string): string {
+  const data = secret?.['data'];
+  const encoded = isRecord(data) ? data[key] : undefined;
+  return typeof encoded === 'string' ? Buffer.from(encoded, 'base64').toString().trim() : '';
 }
 
 async function reading(

@@ -1,7 +1,7 @@
 /** All objects of our kinds, read once and used for every question. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
-import { keyOf, partsOfKey } from '../../engine/objects/stored.ts';
+import { parseStored, partsOfKey, type Parsed } from '../../engine/objects/stored.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { resourceOf } from '../operator/operator.ts';
@@ -9,13 +9,10 @@ import { listAll } from './open.ts';
 
 /** What was read, and what could not be. */
 export interface ObjectsRead {
-  readonly objects: readonly KubeObject[];
+  readonly objects: readonly Parsed[];
   /** One sentence each: `may not list metricalerts.apphosting.dev in team-a`. */
   readonly problems: readonly string[];
 }
-
-/** The fields of a condition that commands print. */
-export type ShownCondition = ReturnType<typeof conditionsOf>[number];
 
 /** Reads every object of our kinds in a namespace, or in all. */
 export async function readObjects(
@@ -23,15 +20,20 @@ export async function readObjects(
   namespace: string | undefined,
   wanted: readonly AnyKind[] = kinds,
 ): Promise<ObjectsRead> {
-  const objects: KubeObject[] = [];
+  const objects: Parsed[] = [];
   const problems: string[] = [];
   for (const kind of wanted) {
     const place = kind.scope === 'Cluster' ? undefined : namespace;
     const list = await listAll(api, resourceOf(kind), place);
     if ('problem' in list) problems.push(`${list.problem}${place === undefined ? '' : ` in namespace ${place}`}`);
-    else objects.push(...list);
+    else objects.push(...list.map((object) => parseStored(kind, object)));
   }
   return { objects, problems };
+}
+
+/** The kind of this name. */
+export function kindOf(name: string): AnyKind | undefined {
+  return kinds.find(({ kind }) => kind === name);
 }
 
 /** The kind that people mean by a word: its name, its plural or a short name, in any case. */
@@ -53,49 +55,25 @@ export function keyInWords(key: string): string {
   return `${kind}/${name}`;
 }
 
-/** The conditions of an object. */
-export function conditionsOf({ status }: Pick<KubeObject, 'status'>) {
-  const text = (value: unknown) => (typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '');
-  return recordsIn(status, 'conditions').map((condition) => ({
-    type: text(condition['type']),
-    status: text(condition['status']),
-    reason: text(condition['reason']),
-    message: text(condition['message']),
-    since: text(condition['lastTransitionTime']) || undefined,
-  }));
+/** A text as a terminal may show it: without control characters. */
+export function printable(value: unknown): string {
+  return typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '';
 }
 
-/** A condition of an object by its type. */
-export function conditionOf(object: Pick<KubeObject, 'status'>, type: string): ShownCondition | undefined {
-  return conditionsOf(object).find((condition) => condition.type === type);
+/** A condition by its type, as commands print it; of an object, or of its parsed status. */
+export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string) {
+  const found = recordsIn(status, 'conditions').find((condition) => condition['type'] === type);
+  return (
+    found && {
+      status: printable(found['status']),
+      reason: printable(found['reason']),
+      message: printable(found['message']),
+      since: printable(found['lastTransitionTime']) || undefined,
+    }
+  );
 }
 
 /** True if status is about the newest generation of the spec. */
 export function isCurrent({ metadata, status }: KubeObject): boolean {
   return isRecord(status) && status['observedGeneration'] === metadata.generation;
-}
-
-/** An object by what its spec says and where it stands. */
-interface Placed {
-  readonly kind: string;
-  readonly namespace?: string | undefined;
-  readonly spec?: unknown;
-}
-
-/** The key of the account that an object belongs to; undefined for an account. */
-export function accountKeyOf({ kind, namespace = '', spec }: Placed): string | undefined {
-  if (kind.endsWith('HostingAccount')) return undefined;
-  const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
-  const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
-  const isShared = ref['kind'] === 'ClusterHostingAccount';
-  return isShared ? keyOf('ClusterHostingAccount', '', name) : keyOf('HostingAccount', namespace, name);
-}
-
-/** The keys of the resources that an object's spec refers to. */
-export function referencesOf({ kind, metadata, spec }: KubeObject): readonly string[] {
-  const found = kinds.find((one) => one.kind === kind);
-  const parsed = found?.spec.safeParse(spec);
-  if (found === undefined || parsed?.success !== true) return [];
-  const { references = [] } = found.needs(parsed.data);
-  return references.map((need) => keyOf(need.kind, metadata.namespace, need.name));
 }

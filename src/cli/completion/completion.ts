@@ -51,21 +51,19 @@ exec kubectl apphosting __complete "$@"
 `;
 
 /** Runs `apphosting completion`. */
-export const completion = command(completionCommand, ({ settings, operands: [shell = ''], speaks }) => {
+export const completion = command(completionCommand, async ({ settings, operands: [shell = ''] }) => {
   if (settings.install) {
     const folder = settings.folder ?? join(homedir(), '.local', 'bin');
     const path = join(folder, 'kubectl_complete-apphosting');
     mkdirSync(folder, { recursive: true });
     writeFileSync(path, forKubectl);
     chmodSync(path, 0o755);
-    speaks.out(`${path}\n`);
-    return Promise.resolve(exitCodes.fine);
+    return { text: `${path}\n` };
   }
-  const script = scripts[shell];
-  if (script === undefined)
-    return Promise.resolve({ trouble: 'name a shell: bash, zsh or fish; or give --install', isUsage: true });
-  speaks.out(script);
-  return Promise.resolve(exitCodes.fine);
+  const text = scripts[shell];
+  return text === undefined
+    ? { trouble: 'name a shell: bash, zsh or fish; or give --install', isUsage: true }
+    : { text };
 });
 
 /** Runs what the scripts call: the words so far, the last of them still being typed. */
@@ -141,7 +139,10 @@ async function resourcesFor(
   const settings = { ...parsed.settings, requestTimeout: 1 };
   const read = async ({ api, namespace }: OpenCluster) => readObjects(api, settings.namespace ?? namespace, [kind]);
   const { objects } = await inCluster(settings, given, read).catch(() => ({ objects: [] }));
-  return objects.map(({ metadata }) => [only === undefined ? `${word}/${metadata.name}` : metadata.name, '']);
+  return objects.map(({ object: { metadata } }) => [
+    only === undefined ? `${word}/${metadata.name}` : metadata.name,
+    '',
+  ]);
 }
 
 function firstLine(text: string): string {

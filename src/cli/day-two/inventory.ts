@@ -1,16 +1,16 @@
 /** `apphosting inventory` and `apphosting catalog`: what is in an account of the service, and what it offers. */
 import { output, type CommandLine, type Flags } from '../../config.ts';
-import { isRecord, recordsIn } from '../../base/json.ts';
-import { keyOfObject } from '../../engine/objects/stored.ts';
-import type { KubeObject } from '../../engine/ports.ts';
+import { recordsIn } from '../../base/json.ts';
+import type { Parsed } from '../../engine/objects/stored.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
+import { solutionInstallation } from '../../kinds/solution-installation/solution-installation.ts';
 import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { readAccount, readWhole } from '../import/read-account.ts';
-import { asJson, columns, exitCodes } from '../output.ts';
+import { columns } from '../output.ts';
 
 const flags = { ...accountFlags, ...clusterAccountFlags, output: output(['text', 'json']) };
 const notes = ['Exit codes: 0 fine, 1 something could not be read, 64 usage.'];
@@ -43,7 +43,7 @@ interface Thing {
 }
 
 /** Runs `apphosting inventory`. */
-export const inventory = command(inventoryCommand, ({ settings, speaks, warn }, given?: OpenCluster) =>
+export const inventory = command(inventoryCommand, ({ settings }, given?: OpenCluster) =>
   inClusterIfNamed(settings, given, async (cluster) =>
     withAccount(await credentialFor(settings, cluster), settings, async (reader) => {
       const managers = cluster === undefined ? undefined : await managersIn(cluster);
@@ -62,20 +62,18 @@ export const inventory = command(inventoryCommand, ({ settings, speaks, warn }, 
         ),
       ];
       const rank = ({ managedBy: by, type, name, id }: Thing) => `${by === undefined ? 0 : 1} ${type} ${name} ${id}`;
-      const sorted = things.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+      const data = things.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
       const gaps = content.gaps.map(({ what, message }) => `${what}: ${message}`);
       const problems = [...gaps, ...(managers?.problems ?? [])];
-      for (const problem of problems) warn(problem);
       const manager = (one: Thing) => one.managedBy ?? (managers === undefined ? '?' : '-');
-      const rows = sorted.map((one) => [one.type, one.id, one.name, one.in ?? '', manager(one)]);
-      const unmanaged = sorted.filter((one) => one.managedBy === undefined).length;
+      const rows = data.map((one) => [one.type, one.id, one.name, one.in ?? '', manager(one)]);
+      const unmanaged = data.filter((one) => one.managedBy === undefined).length;
       const tail =
         managers === undefined
           ? 'no cluster was read: --context says which resources manage them'
-          : `${unmanaged} of ${sorted.length}${problems.length > 0 ? ' that could be read' : ''} are managed by no resource`;
+          : `${unmanaged} of ${data.length}${problems.length > 0 ? ' that could be read' : ''} are managed by no resource`;
       const table = columns([['TYPE', 'ID', 'NAME', 'IN', 'MANAGED BY'], ...rows]);
-      speaks.out(settings.output === 'json' ? asJson(sorted) : `${[...table, '', tail].join('\n')}\n`);
-      return problems.length > 0 ? exitCodes.unknown : exitCodes.fine;
+      return { problems, data, text: `${[...table, '', tail].join('\n')}\n` };
     }),
   ),
 );
@@ -87,21 +85,19 @@ async function managersIn({
   const { objects, problems } = await readObjects(api, undefined);
   // What a solution has made is its own, unless a resource of its own is bound to it.
   const order = objects.toSorted((a, b) => Number(isSolution(b)) - Number(isSolution(a)));
-  const rows = order.flatMap((object) => {
-    const { status } = object;
-    const made = recordsIn(status, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
-    const ids = [...made, isRecord(status) ? status['externalId'] : undefined];
-    return ids.flatMap((id) => (typeof id === 'string' ? [[id, keyOfObject(object)] as const] : []));
+  const rows = order.flatMap(({ key, status: { memory } }) => {
+    const made = recordsIn(memory.facts, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
+    return [...made, memory.id].flatMap((id) => (typeof id === 'string' ? [[id, key] as const] : []));
   });
   return { byId: new Map(rows), problems };
 }
 
-function isSolution({ kind }: KubeObject): boolean {
-  return kind === 'SolutionInstallation';
+function isSolution({ kind }: Parsed): boolean {
+  return kind === solutionInstallation;
 }
 
 /** Runs `apphosting catalog`. */
-export const catalog = command(catalogCommand, ({ settings, speaks, warn }, given?: OpenCluster) =>
+export const catalog = command(catalogCommand, ({ settings }, given?: OpenCluster) =>
   inClusterIfNamed(settings, given, async (cluster) =>
     withAccount(await credentialFor(settings, cluster), settings, async (reader) => {
       const [apps, databases, solutions] = await Promise.all([
@@ -110,26 +106,24 @@ export const catalog = command(catalogCommand, ({ settings, speaks, warn }, give
         readWhole(reader, solutionsOf(reader.accountId)),
       ]);
       const problems = [apps, databases, solutions].flatMap((found) => ('message' in found ? [found.message] : []));
-      for (const problem of problems) warn(problem);
       const itemsOf = <Item>(found: { readonly items: readonly Item[] } | { readonly message: string }) =>
         'items' in found ? found.items : [];
-      const offer = { appPresets: itemsOf(apps), databasePresets: itemsOf(databases), solutions: itemsOf(solutions) };
-      const preset = (type: string) => (one: (typeof offer.appPresets)[number]) => {
+      const data = { appPresets: itemsOf(apps), databasePresets: itemsOf(databases), solutions: itemsOf(solutions) };
+      const preset = (type: string) => (one: (typeof data.appPresets)[number]) => {
         const others = one.versions.filter((version) => version !== one.defaultVersion);
         const first = one.defaultVersion === undefined ? [] : [`${one.defaultVersion} (default)`];
         return [type, one.name, [...first, ...others].join(', ')];
       };
       const rows = [
-        ...offer.appPresets.map(preset('app')),
-        ...offer.databasePresets.map(preset('database')),
-        ...offer.solutions.map(({ solutionSlug, components, requiredInputs }) => {
+        ...data.appPresets.map(preset('app')),
+        ...data.databasePresets.map(preset('database')),
+        ...data.solutions.map(({ solutionSlug, components, requiredInputs }) => {
           const needs = requiredInputs.length === 0 ? '' : `; needs ${requiredInputs.join(', ')}`;
           return ['solution', solutionSlug, `${components.map(({ name }) => name).join(', ')}${needs}`];
         }),
       ];
       const table = columns([['TYPE', 'NAME', 'VERSIONS OR COMPONENTS'], ...rows]);
-      speaks.out(settings.output === 'json' ? asJson(offer) : `${table.join('\n')}\n`);
-      return problems.length === 0 ? exitCodes.fine : exitCodes.unknown;
+      return { problems, data, text: `${table.join('\n')}\n` };
     }),
   ),
 );

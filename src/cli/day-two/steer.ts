@@ -7,7 +7,7 @@ import { annotations } from '../../engine/kind/contract/define.ts';
 import { askedBy } from '../../kinds/app-environment/parts.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
-import { command, type Trouble } from '../frame.ts';
+import { command, type Answer } from '../frame.ts';
 import { realTime, type Waiting } from '../machine.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { exitCodes } from '../output.ts';
@@ -121,7 +121,7 @@ export function steering(name: Steering) {
       { settings, operands: [word = ''], speaks, warn },
       given?: OpenCluster,
       waiting: Waiting = realTime,
-    ): Promise<number | Trouble> => {
+    ): Promise<Answer> => {
       const target = targetIn(word, way.kind);
       if (target === undefined) {
         const wanted = way.kind === undefined ? 'KIND/NAME of a kind of apphosting.dev' : 'an AppEnvironment';
@@ -138,15 +138,13 @@ export function steering(name: Steering) {
         const owner = way.inGit === undefined ? undefined : gitOwnerOf(object);
         if (owner !== undefined) {
           warn(`${owner.tool} (${owner.name}) owns ${title} and would undo this; change it in Git:`);
-          speaks.out(`${way.inGit ?? ''}\n`);
-          return exitCodes.gate;
+          return { text: `${way.inGit ?? ''}\n`, code: exitCodes.gate };
         }
         const at = new Date(waiting.nowMs()).toISOString();
         const operations = way.operations(object, at);
         if (settings.dryRun) {
           const lines = operations.map((one) => `${title}: ${JSON.stringify(one)}\n`);
-          speaks.out(lines.join('') || `${title}: nothing to change\n`);
-          return exitCodes.fine;
+          return { text: lines.join('') || `${title}: nothing to change\n` };
         }
         try {
           if (operations.length > 0) await api.patch(resource, namespace, target.name, operations);
@@ -156,14 +154,12 @@ export function steering(name: Steering) {
             error.reason === 'forbidden' ? `may not patch ${resource.plural}.${resource.group}` : error.message;
           return { trouble: `${title}: ${why}` };
         }
-        speaks.out(`${title}: ${name} asked for\n`);
-        if (!settings.wait) return exitCodes.fine;
+        const text = `${title}: ${name} asked for\n`;
+        if (!settings.wait) return { text };
+        speaks.out(text);
         const isTakenUp = (one: KubeObject) => way.isTakenUp(one, at);
         const task = { find, title, isTakenUp, isPause: name === 'pause', before: messageOf(object) };
-        const ended = await waited(task, settings.timeout, waiting);
-        if (ended.code === exitCodes.fine) speaks.out(`${ended.line}\n`);
-        else warn(ended.line);
-        return ended.code;
+        return waited(task, settings.timeout, waiting);
       });
     },
   );
@@ -188,27 +184,23 @@ async function waited(
   { find, title, isTakenUp, isPause, before }: Waited,
   timeoutSeconds: number,
   { nowMs, pause }: Waiting,
-): Promise<{ readonly code: number; readonly line: string }> {
+): Promise<Answer> {
   const until = nowMs() + timeoutSeconds * 1_000;
   let last = 'nothing has been said of it yet';
   for (;;) {
     const object = await find();
-    if (object === undefined) return { code: exitCodes.unknown, line: `${title} is gone` };
+    if (object === undefined) return { trouble: `${title} is gone` };
     const [ready, stalled] = [conditionOf(object, 'Ready'), messageOf(object)];
     if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
     const isDone = isTakenUp(object);
     // The conditions of a paused object stay as they were.
-    if (isDone && isPause) return { code: exitCodes.fine, line: `${title}: paused` };
-    if (isDone && isCurrent(object) && ready?.status === 'True')
-      return { code: exitCodes.fine, line: `${title}: ${ready.reason}` };
+    if (isDone && isPause) return { text: `${title}: paused\n` };
+    if (isDone && isCurrent(object) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
     // A call that the service refuses is not acknowledged: the resource stalls with words of its own.
     if (stalled !== undefined && isCurrent(object) && (isDone || stalled !== before))
-      return { code: exitCodes.found, line: `${title} is stalled: ${last}` };
+      return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
     if (nowMs() >= until)
-      return {
-        code: exitCodes.unknown,
-        line: `${title} is not ${isPause ? 'paused' : 'Ready'} after ${timeoutSeconds} s: ${last}`,
-      };
+      return { trouble: `${title} is not ${isPause ? 'paused' : 'Ready'} after ${timeoutSeconds} s: ${last}` };
     await pause(1_000);
   }
 }

@@ -1,22 +1,19 @@
 /** A file for a bug report: a list of fields that may be in it, and nothing besides. */
 import { isRecord, recordsIn } from '../../base/json.ts';
-import type { KubeObject } from '../../engine/ports.ts';
-import { conditionsOf } from '../cluster/objects.ts';
+import type { Parsed } from '../../engine/objects/stored.ts';
 import type { CheckFinding } from './checks.ts';
 
 /** The bundle as text: what was found, and of each resource its kind, name, conditions, drift and the call that is open. */
 export function bundleOf(
   findings: readonly CheckFinding[],
-  objects: readonly KubeObject[],
+  objects: readonly Parsed[],
   about: { readonly version: string; readonly server: string; readonly at: string },
 ): string {
-  const resources = objects.map((object) => {
-    const { kind, metadata, status } = object;
+  const resources = objects.map(({ kind, object: { metadata, status }, status: { memory, conditions, damaged } }) => {
     const shown = isRecord(status) ? status : {};
-    const internal = isRecord(shown['internal']) ? shown['internal'] : {};
-    const journal = isRecord(internal['journal']) ? internal['journal'] : undefined;
+    const journal: unknown = memory.journal ?? damaged;
     return {
-      kind,
+      kind: kind.kind,
       namespace: metadata.namespace,
       name: metadata.name,
       generation: metadata.generation,
@@ -25,18 +22,13 @@ export function bundleOf(
       finalizers: metadata.finalizers,
       observedGeneration: shown['observedGeneration'],
       // Messages may carry words of the service; types, reasons and times cannot.
-      conditions: conditionsOf(object).map(({ type, status: state, reason, since }) => ({
-        type,
-        status: state,
-        reason,
-        since,
-      })),
-      ownership: internal['ownership'],
-      journal: journal && {
-        operation: journal['operation'],
-        attempt: journal['attempt'],
-        startedAt: journal['startedAt'],
-      },
+      conditions: conditions.map(({ type, status: state, reason, lastTransitionTime: since }) => {
+        return { type, status: state, reason, since };
+      }),
+      ownership: memory.ownership,
+      journal: isRecord(journal)
+        ? { operation: journal['operation'], attempt: journal['attempt'], startedAt: journal['startedAt'] }
+        : undefined,
       drifted: recordsIn(shown, 'drift').map(({ field }) => field),
       unverified: Array.isArray(shown['unverified']) ? shown['unverified'] : [],
     };

@@ -3,12 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/kind/contract/define.ts';
-import { keyOfObject } from '../../engine/objects/stored.ts';
-import { KubeError, type ClusterAction, type KubeApi, type KubeObject, type Resource } from '../../engine/ports.ts';
+import type { Parsed } from '../../engine/objects/stored.ts';
+import { KubeError, type ClusterAction, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
 import { identities } from '../../kinds/identities.ts';
 import { leaseResource, leaseSpecOf } from '../../kube/lease.ts';
 import { secretResource } from '../../kube/material.ts';
+import { secretNameIn, secretText } from '../account/in-cluster.ts';
 import { conditionOf, isCurrent, readObjects } from '../cluster/objects.ts';
 import type { Waiting } from '../machine.ts';
 import { ageInWords } from '../output.ts';
@@ -236,36 +237,34 @@ async function resourcesAre({ api, namespace, operatorNamespace, time }: Patient
   const { objects, problems } = await readObjects(api, namespace);
   const unread = problems.flatMap((message) => say('unknown', message));
   const told = objects.flatMap((one) => findingsOf(one, time.nowMs()));
-  const accounts = objects.filter(({ kind }) => kind.endsWith('HostingAccount'));
+  const accounts = objects.filter(({ kind }) => kind.life === 'account');
   const ofAccounts = await Promise.all(accounts.map((one) => findingsOfAccount(api, one, operatorNamespace)));
   const isFine = unread.length + told.length === 0;
   const fine = isFine ? say('ok', `all ${objects.length} are Ready or under way`) : [];
   return [...fine, ...unread, ...told, ...ofAccounts.flat()];
 }
 
-function findingsOf(resource: KubeObject, nowMs: number): Findings {
-  const { kind, metadata, status } = resource;
-  const told = isRecord(status) ? status : {};
-  const object = keyOfObject(resource);
+function findingsOf({ key, kind, object, status }: Parsed, nowMs: number): Findings {
+  const { metadata } = object;
   const found: CheckFinding[] = [];
-  const stalled = conditionOf(resource, 'Stalled');
+  const stalled = conditionOf({ status }, 'Stalled');
   if (stalled?.status === 'True') {
-    const verdict = kind.endsWith('HostingAccount') ? 'error' : 'warning';
-    const remedy = `apphosting why ${kind}/${metadata.name}`;
-    found.push(...about('Stalled', object)(verdict, `${stalled.reason}: ${stalled.message}`, remedy));
+    const verdict = kind.life === 'account' ? 'error' : 'warning';
+    const remedy = `apphosting why ${kind.kind}/${metadata.name}`;
+    found.push(...about('Stalled', key)(verdict, `${stalled.reason}: ${stalled.message}`, remedy));
   }
-  if (isRecord(told['internal']) && told['internal']['journal'] !== undefined) {
+  if ((status.memory.journal ?? status.damaged) !== undefined) {
     const remedy = 'docs/runbooks/call-in-doubt.md, if it stays for more than two minutes.';
-    found.push(...about('InDoubt', object)('warning', 'a call was begun whose end is not known', remedy));
+    found.push(...about('InDoubt', key)('warning', 'a call was begun whose end is not known', remedy));
   }
   const nobody = 'docs/runbooks/nobody-acts.md';
   const isPaused = metadata.annotations?.[annotations.paused] === 'true';
-  if (!isCurrent(resource) && !isPaused)
-    found.push(...about('NotSeen', object)('warning', 'no operator has looked at its newest form', nobody));
+  if (!isCurrent(object) && !isPaused)
+    found.push(...about('NotSeen', key)('warning', 'no operator has looked at its newest form', nobody));
   const asked = metadata.annotations?.[annotations.reconcileAt] ?? '';
-  if (asked !== told['lastHandledReconcileAt'] && nowMs - Date.parse(asked) > silenceMs) {
+  if (asked !== status.lastHandledReconcileAt && nowMs - Date.parse(asked) > silenceMs) {
     const message = `asked ${ageInWords(asked, nowMs)} ago to be looked at, and no operator did`;
-    found.push(...about('SilentWatch', object)('warning', message, nobody));
+    found.push(...about('SilentWatch', key)('warning', message, nobody));
   }
   return found;
 }
@@ -273,31 +272,28 @@ function findingsOf(resource: KubeObject, nowMs: number): Findings {
 /** An account: the host that it is pinned to, what its token may do, and how much of its budget reads will take. */
 async function findingsOfAccount(
   api: Patient['api'],
-  account: KubeObject,
+  { key, object: { spec, status, metadata } }: Parsed,
   operatorNamespace: string,
 ): Promise<Findings> {
-  const { spec, status, metadata } = account;
-  const object = keyOfObject(account);
   const { endpoint, budget } = isRecord(status) ? status : {};
-  const ref = isRecord(spec) && isRecord(spec['credentialsRef']) ? String(spec['credentialsRef']['name']) : '';
+  const ref = secretNameIn(spec);
   const namespace = metadata.namespace ?? operatorNamespace;
-  const sayOfHost = about('Endpoint', object);
+  const sayOfHost = about('Endpoint', key);
   const pinned = await tried(sayOfHost, async () => {
     const secret = await reading(`get secrets in namespace ${namespace}`, () =>
       api.get(secretResource, namespace, ref),
     );
-    const encoded = isRecord(secret?.['data']) ? secret['data']['baseUrl'] : undefined;
-    const url = typeof encoded === 'string' ? Buffer.from(encoded, 'base64').toString().trim() : '';
+    const url = secretText(secret, 'baseUrl');
     const host = URL.canParse(url) ? new URL(url).host : '';
     if (typeof endpoint !== 'string' || host === endpoint) return [];
     const message = `pinned to ${endpoint}, and Secret ${namespace}/${ref} names ${host === '' ? 'no host' : host}`;
     return sayOfHost('error', message, 'Correct baseUrl, or make a new account for the new host.');
   });
   const limited = ['TokenLimited', 'Throttled'].flatMap((code) => {
-    const condition = conditionOf(account, code);
-    return condition?.status === 'True' ? about(code, object)('warning', condition.message) : [];
+    const condition = conditionOf({ status }, code);
+    return condition?.status === 'True' ? about(code, key)('warning', condition.message) : [];
   });
-  return [...pinned, ...limited, ...forecastOf(budget, about('Budget', object))];
+  return [...pinned, ...limited, ...forecastOf(budget, about('Budget', key))];
 }
 
 function forecastOf(budget: unknown, say: Say): Findings {

@@ -8,7 +8,7 @@ import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { realTime, type Waiting } from '../machine.ts';
-import { asData, columns, exitCodes } from '../output.ts';
+import { columns, exitCodes } from '../output.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 
@@ -44,7 +44,7 @@ export const doctorCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting doctor`. */
-export const doctor = command(doctorCommand, ({ settings, speaks }, given?: OpenCluster, time: Waiting = realTime) =>
+export const doctor = command(doctorCommand, ({ settings }, given?: OpenCluster, time: Waiting = realTime) =>
   inCluster(settings, given, async ({ api, server }) => {
     const { operatorNamespace, pre: isBefore } = settings;
     const namespace = settings.allNamespaces ? undefined : settings.namespace;
@@ -63,8 +63,7 @@ export const doctor = command(doctorCommand, ({ settings, speaks }, given?: Open
       const about = { version: manifest.version, server, at: new Date(time.nowMs()).toISOString() };
       await writeFile(settings.bundle, bundleOf(findings, objects, about));
     }
-    speaks.out(printed(findings, settings.output, server));
-    return codeOf(findings, settings.failOn);
+    return { data: findings, text: textOf(findings, settings.output, server), code: codeOf(findings, settings.failOn) };
   }),
 );
 
@@ -74,17 +73,13 @@ function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'):
   return has('error') || (failOn === 'warning' && has('warning')) ? exitCodes.found : exitCodes.fine;
 }
 
-function printed(findings: readonly CheckFinding[], output: string, server: string): string {
+function textOf(findings: readonly CheckFinding[], output: string, server: string): string {
   if (output === 'markdown') return asMarkdown(findings, server);
   const told = output === 'short' ? findings.filter(({ verdict }) => verdict !== 'ok') : findings;
-  return asData(output, findings) ?? asText(told, server);
-}
-
-function asText(findings: readonly CheckFinding[], server: string): string {
-  const rows = findings.map(({ verdict, code, object, message, remedy }) => {
+  const rows = told.map(({ verdict, code, object, message, remedy }) => {
     return [verdict, code, object, remedy === undefined ? message : `${message}. ${remedy}`];
   });
-  return `${[`apphosting ${manifest.version}, ${server}`, ...columns(rows), countOf(findings)].join('\n')}\n`;
+  return `${[`apphosting ${manifest.version}, ${server}`, ...columns(rows), countOf(told)].join('\n')}\n`;
 }
 
 function countOf(findings: readonly CheckFinding[]): string {

@@ -7,9 +7,9 @@ import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
 import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
-import { command, type Called, type Trouble } from '../frame.ts';
+import { command, type Answer, type Called } from '../frame.ts';
 import type { AccountReader } from '../account/reader.ts';
-import { asJson, columns, exitCodes, type Speaks } from '../output.ts';
+import { columns, exitCodes, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
 import { draftsOf, folders, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
@@ -122,7 +122,7 @@ async function imported(
   { settings, operands: [folder = ''], speaks }: Imported,
   reader: AccountReader,
   { ref, progress, signal }: Around,
-): Promise<number | Trouble> {
+): Promise<Answer> {
   const found = await readFolder(folder);
   if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
   const { kind: kinds, member: members } = settings;
@@ -157,10 +157,11 @@ async function imported(
   const toFillIn = [...texts].flatMap(([path, text]) => (hasBlanks(text) ? [path] : [])).toSorted();
   const isCheck = settings.check;
   const report: Report = { folder: resolve(folder), changes, written, proof, edits, skipped, toFillIn, isCheck };
-  speaks.out(settings.output === 'json' ? reportAsJson(report) : asText(report));
-  if (signal.aborted) return { trouble: `stopped after ${written} of ${changes.length} files, each whole` };
-  if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0) return exitCodes.unknown;
-  return settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine;
+  const told = { data: dataOf(report), text: textOf(report) };
+  if (signal.aborted) return { ...told, trouble: `stopped after ${written} of ${changes.length} files, each whole` };
+  if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0)
+    return { ...told, code: exitCodes.unknown };
+  return { ...told, code: isCheck && changes.length > 0 ? exitCodes.found : exitCodes.fine };
 }
 
 function asked(draft: Draft): Draft {
@@ -186,7 +187,7 @@ interface Report {
 
 const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
-function asText({ proof, edits, skipped, toFillIn, changes, written, isCheck }: Report): string {
+function textOf({ proof, edits, skipped, toFillIn, changes, written, isCheck }: Report): string {
   const counts = Object.values(folders).flatMap((folder) => {
     const count = proof.drafts.filter((draft) => draft.folder === folder).length;
     return count === 0 ? [] : [`${folder.replace('-', ' ')} ${count}`];
@@ -224,25 +225,9 @@ function callsInWords({ calls }: Proof, edits: readonly string[]): string {
   return `${count} call${count === 1 ? '' : 's'}${by}`;
 }
 
-function reportAsJson({
-  folder,
-  proof: { drafts, calls, problems },
-  edits,
-  skipped,
-  toFillIn,
-  changes,
-  written,
-}: Report): string {
+function dataOf({ folder, proof: { drafts, calls, problems }, edits, skipped, toFillIn, changes, written }: Report) {
   const resources = drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) }));
   const files = changes.map(({ path, before }) => ({ path, isNew: before === undefined }));
-  return asJson({
-    folder,
-    resources,
-    skipped,
-    toFillIn,
-    unseen,
-    proof: { calls: Math.max(calls, edits.length), problems },
-    files,
-    written,
-  });
+  const proof = { calls: Math.max(calls, edits.length), problems };
+  return { folder, resources, skipped, toFillIn, unseen, proof, files, written };
 }

@@ -11,7 +11,7 @@ import { Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, parse
 import { z } from 'zod';
 import { isRecord, sameJson } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
-import { identities } from '../../kinds/identities.ts';
+import { kindOf } from '../cluster/objects.ts';
 import { fieldsAt } from '../definitions.ts';
 import { readTexts, valueOf } from '../documents/load.ts';
 import type { Draft } from './manifests.ts';
@@ -141,7 +141,7 @@ function newText({ kind, name, spec, observed }: Draft, { namespace, ref }: Fold
     ...(observed !== undefined && { lifecycle: observe(spec) }),
   };
   const metadata = metadataOf(name, namespace);
-  const schema = identities.find((one) => one.kind === kind)?.spec ?? z.never();
+  const schema = kindOf(kind)?.spec ?? z.never();
   const object = { apiVersion: `${group}/${version}`, kind, metadata, spec: ordered(schema, whole) };
   return textOf(object, observed === undefined ? undefined : whyObserved(observed));
 }

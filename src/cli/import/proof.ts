@@ -5,7 +5,7 @@ import { flawsOf, pathInWords } from '../definitions.ts';
 import { documentsIn } from '../documents/load.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';
-import { sortDocuments, type Actor } from '../plan/scenes.ts';
+import { actorOf, sortDocuments } from '../plan/scenes.ts';
 import type { Draft, Skipped } from './manifests.ts';
 
 /** The result. */
@@ -64,30 +64,20 @@ export async function callsOf(
   return rows.flatMap(({ kind, name, call }) => (call === undefined ? [] : [`${kind}/${name} ${call}`]));
 }
 
-function objectOf({ kind, name, spec, observed }: Draft): {
-  readonly spec: Draft['spec'];
-  readonly whole: Draft['spec'];
-} {
+function objectOf({ kind, name, spec, observed }: Draft): Readonly<Record<string, unknown>> {
   const final = observed === undefined ? spec : { ...spec, lifecycle: { managementPolicy: 'Observe' } };
-  return { spec: final, whole: { apiVersion: `${group}/${version}`, kind, metadata: { name }, spec: final } };
+  return { apiVersion: `${group}/${version}`, kind, metadata: { name }, spec: final };
 }
 
 function flawOf(draft: Draft): string | undefined {
-  const [flaw] = flawsOf(draft.kind, objectOf(draft).whole);
+  const [flaw] = flawsOf(draft.kind, objectOf(draft));
   return flaw === undefined ? undefined : `${pathInWords(flaw.path)}: ${flaw.message}`;
 }
 
 function play(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Played> {
-  const account: Actor = {
-    kind: 'HostingAccount',
-    namespace,
-    name: 'default',
-    metadata: {},
-    spec: { externalId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } },
-  };
-  const actors = drafts.map((draft): Actor => {
-    return { kind: draft.kind, namespace, name: draft.name, metadata: {}, spec: objectOf(draft).spec };
-  });
+  const ofAccount = { externalId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } };
+  const account = actorOf('HostingAccount', namespace, 'default', ofAccount);
+  const actors = drafts.map((draft) => actorOf(draft.kind, namespace, draft.name, objectOf(draft)['spec']));
   const after = { actors: [account, ...actors], materials: new Map() };
   return rehearse(undefined, after, [reader]);
 }

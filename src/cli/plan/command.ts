@@ -13,11 +13,11 @@ import {
 } from '../account/flags.ts';
 import { credentialInSpec, operatorNamespaceFlag } from '../account/in-cluster.ts';
 import type { AccountReader } from '../account/reader.ts';
-import { readObjects } from '../cluster/objects.ts';
+import { keyInWords, readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { loadDocuments } from '../documents/load.ts';
 import { command, type Called, type Trouble } from '../frame.ts';
-import { asData, exitCodes, paintFor } from '../output.ts';
+import { exitCodes, paintFor } from '../output.ts';
 import { makePlan } from './make-plan.ts';
 import type { PlanAction, Plan } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
@@ -87,7 +87,7 @@ type PlanSettings = Settings<(typeof planCommand)['flags']>;
 type Planned = Called<(typeof planCommand)['flags']>;
 
 /** Runs `apphosting plan`. */
-export const plan = command(planCommand, ({ settings, operands: [path = ''], speaks }: Planned, given?: OpenCluster) =>
+export const plan = command(planCommand, ({ settings, operands: [path = ''] }: Planned, given?: OpenCluster) =>
   inClusterIfNamed(settings, given, async (cluster) => {
     const namespace = settings.namespace ?? cluster?.namespace ?? 'default';
     const wanted = sortDocuments(await loadDocuments(path), namespace);
@@ -97,7 +97,7 @@ export const plan = command(planCommand, ({ settings, operands: [path = ''], spe
     const opened = await openReaders(settings, cluster, [...wanted.scene.actors, ...(live?.actors ?? [])]);
     if ('trouble' in opened) return opened;
     try {
-      const made = await makePlan({
+      const data = await makePlan({
         ...settings,
         name: settings.name ?? (path === '-' ? 'standard input' : basename(resolve(path))),
         from: path,
@@ -106,8 +106,7 @@ export const plan = command(planCommand, ({ settings, operands: [path = ''], spe
         live,
         readers: opened.readers,
       });
-      speaks.out(printed(made, settings));
-      return exitCodeOf(made, settings);
+      return { data, text: textOf(data, settings), code: exitCodeOf(data, settings) };
     } finally {
       await Promise.all(opened.readers.map((reader) => reader.close()));
     }
@@ -125,7 +124,7 @@ async function liveActors(
     reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
   const objects = reads.flatMap((read) => read.objects);
   return {
-    actors: objects.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(liveActor),
+    actors: objects.filter(({ object }) => object.metadata.deletionTimestamp === undefined).map(liveActor),
     problems: reads.flatMap((read) => read.problems.map((problem) => `the cluster: ${problem}`)),
   };
 }
@@ -137,7 +136,7 @@ async function openReaders(
   actors: readonly Actor[],
 ): Promise<{ readonly readers: readonly AccountReader[] } | Trouble> {
   const { snapshot, operatorNamespace } = settings;
-  const inDocuments = actors.filter(({ kind }) => kind.endsWith('HostingAccount'));
+  const inDocuments = actors.filter(({ kind }) => kind.life === 'account');
   const ids = [...new Set(inDocuments.map(({ spec }) => String(spec['externalId'])))];
   const accountId = settings.accountId ?? (ids.length === 1 ? ids[0] : undefined);
   if (snapshot !== undefined || isNamedByFlags(settings)) {
@@ -150,10 +149,10 @@ async function openReaders(
   if (cluster === undefined)
     return { trouble: `name the account with ${byFlags}, or give --snapshot or --context`, isUsage: true };
   const readers: AccountReader[] = [];
-  for (const { kind, namespace, name, spec } of inDocuments) {
+  for (const { key, namespace, spec } of inDocuments) {
     if (readers.some((reader) => reader.accountId === spec['externalId'])) continue;
-    const credential = await credentialInSpec(cluster.api, { kind, namespace, operatorNamespace }, spec);
-    if ('trouble' in credential) return { trouble: `${kind}/${name}: ${credential.trouble}` };
+    const credential = await credentialInSpec(cluster.api, namespace || operatorNamespace, spec);
+    if ('trouble' in credential) return { trouble: `${keyInWords(key)}: ${credential.trouble}` };
     const reader = openWith(credential, settings);
     if ('trouble' in reader) return reader;
     readers.push(reader);
@@ -161,10 +160,9 @@ async function openReaders(
   return { readers };
 }
 
-function printed(made: Plan, settings: PlanSettings): string {
-  const { output, maxChars, color } = settings;
+function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {
   if (output === 'markdown') return planAsMarkdown(made, maxChars);
-  return asData(output, made) ?? planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
+  return planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
 }
 
 const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {

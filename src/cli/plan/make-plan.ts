@@ -1,12 +1,16 @@
 /** Makes a plan from documents, the state of the cluster if given, and one account of the service. */
-import { isRecord } from '../../base/json.ts';
 import { itemsRead, type AccountReader } from '../account/reader.ts';
 import type { Finding, Plan } from './model.ts';
 import { databasePresetsOf } from '../../hosting/requests.ts';
+import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import { appEnvironment } from '../../kinds/app-environment/app-environment.ts';
+import { disasterProtection } from '../../kinds/disaster-protection/disaster-protection.ts';
+import { memberAccess } from '../../kinds/member-access/member-access.ts';
+import { keyInWords } from '../cluster/objects.ts';
 import { rehearse, type Played } from './rehearsal.ts';
 import { foldedByAccount, rowsOf, stalledOf, type Known } from './rows.ts';
 import { withoutEndpoint } from './service-in-memory.ts';
-import { keyOfActor, permissive, presumed, standInAccounts, type Actor, type Scene, type Sorted } from './scenes.ts';
+import { permissive, presumed, standInAccounts, type Actor, type Scene, type Sorted } from './scenes.ts';
 
 /** What a plan is made of. */
 export interface PlanInput {
@@ -53,8 +57,8 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
     actors,
     places: wanted.places,
     // The hidden fields of resources that existed before are known from the documents.
-    hiddenKnown: new Set((cast.before?.actors ?? []).map(keyOfActor)),
-    liveKnown: new Set((live?.actors ?? []).map(keyOfActor)),
+    hiddenKnown: new Set((cast.before?.actors ?? []).map(({ key }) => key)),
+    liveKnown: new Set((live?.actors ?? []).map(({ key }) => key)),
     whyDeleted: `in --base, not in ${from}`,
     appName: (appId) => appNameIn(readers, appId),
     isDatabase: (preset) => isDatabaseIn(readers, preset),
@@ -85,7 +89,7 @@ function incomplete(code: Finding['code'], message: string): Finding {
 
 /** Resources that only shall be told of, and that are not there. */
 function strangers(only: readonly string[], actors: readonly Actor[]): readonly Finding[] {
-  const known = new Set(actors.map(({ kind, name }) => `${kind}/${name}`));
+  const known = new Set(actors.map(({ key }) => keyInWords(key)));
   const unknown = only.filter((one) => !known.has(one));
   return unknown.map((one) => incomplete('NoResources', `--only ${one}: no document has it`));
 }
@@ -113,19 +117,18 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   }
   const permitted = live === undefined ? permissive : (actors: readonly Actor[]) => actors;
   const liveByKey = byKey(live?.actors ?? []);
-  const baseActors = (base?.scene.actors ?? []).map((actor) => liveByKey.get(keyOfActor(actor)) ?? actor);
+  const baseActors = (base?.scene.actors ?? []).map((actor) => liveByKey.get(actor.key) ?? actor);
   const baseKeys = byKey(baseActors);
-  const others = (live?.actors ?? []).filter((actor) => !baseKeys.has(keyOfActor(actor)));
+  const others = (live?.actors ?? []).filter(({ key }) => !baseKeys.has(key));
   const before = permitted(presumed(withAccounts([...baseActors, ...others], wanted.scene.actors)));
   const beforeByKey = byKey(before);
   // A resource that may bind by name before the change may do so after it.
   const after = wanted.scene.actors.flatMap((actor) => {
-    return beforeByKey.get(keyOfActor(actor))?.presumed === true ? presumed([actor]) : [actor];
+    return beforeByKey.get(actor.key)?.presumed === true ? presumed([actor]) : [actor];
   });
   const wantedKeys = byKey(after);
-  const kept = before.filter((actor) => {
-    const isUsed = actor.kind.endsWith('HostingAccount') && after.length > 0;
-    const key = keyOfActor(actor);
+  const kept = before.filter(({ kind, key }) => {
+    const isUsed = kind.life === 'account' && after.length > 0;
     return !wantedKeys.has(key) && (!baseKeys.has(key) || isUsed);
   });
   const materials = new Map([...(base?.scene.materials ?? []), ...wanted.scene.materials]);
@@ -137,44 +140,42 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
 }
 
 function byKey(actors: readonly Actor[]): ReadonlyMap<string, Actor> {
-  return new Map(actors.map((actor) => [keyOfActor(actor), actor]));
+  return new Map(actors.map((actor) => [actor.key, actor]));
 }
 
 function notesOf(actors: readonly Actor[], wanted: Sorted): readonly string[] {
-  const isOurs = (actor: Actor) => wanted.places.has(keyOfActor(actor)) || actor.live !== undefined;
-  const standIns = actors.filter((actor) => actor.kind.endsWith('HostingAccount') && !isOurs(actor));
+  const isOurs = (actor: Actor) => wanted.places.has(actor.key) || actor.live !== undefined;
+  const standIns = actors.filter((actor) => actor.kind.life === 'account' && !isOurs(actor));
   return standIns.map(
-    ({ kind, name, spec }) =>
-      `${kind}/${name} is not among the documents: it is taken to be account ${String(spec['externalId'])}`,
+    ({ key, spec }) =>
+      `${keyInWords(key)} is not among the documents: it is taken to be account ${String(spec['externalId'])}`,
   );
 }
 
 /** Objects of the service that count as a resource's own by their name. */
 function boundByName({ objects }: Played, { actors }: Known): readonly string[] {
-  const free = new Set(actors.filter(({ presumed: isFree }) => isFree === true).map(keyOfActor));
-  const count = objects.filter(({ kind, metadata: { namespace = '', name }, status }) => {
-    const isNamed = kind !== 'AppEnvironment' && kind !== 'MemberAccess' && kind !== 'DisasterProtection';
-    return isNamed && free.has(`${kind}/${namespace}/${name}`) && isAdopted(status);
+  const free = new Set(actors.flatMap(({ key, presumed: isFree }) => (isFree === true ? [key] : [])));
+  const count = objects.filter(({ kind, key, status: { memory } }) => {
+    const isAdopted = memory.ownership === 'Adopted' || memory.ownership === 'Presumed';
+    return !nameless.has(kind) && free.has(key) && isAdopted;
   }).length;
   if (count === 0) return [];
   const words = count === 1 ? 'resource names' : 'resources name';
   return [`${count} ${words} no id: what has the name in the service is taken for theirs; --context tells for sure`];
 }
 
-function isAdopted(status: unknown): boolean {
-  const internal = isRecord(status) ? status['internal'] : undefined;
-  return isRecord(internal) && (internal['ownership'] === 'Adopted' || internal['ownership'] === 'Presumed');
-}
+/** Kinds of objects that have no name of their own in the service. */
+const nameless: ReadonlySet<AnyKind> = new Set([appEnvironment, memberAccess, disasterProtection]);
 
 /** Accounts that no credential and no snapshot is there for. */
 function unreadAccounts({ actors }: Scene, readers: readonly AccountReader[]): readonly Finding[] {
   const known = new Set(readers.map(({ accountId }) => accountId));
   return actors.flatMap(({ kind, namespace, name, spec }): Finding[] => {
     const accountId = spec['externalId'];
-    if (!kind.endsWith('HostingAccount') || typeof accountId !== 'string' || known.has(accountId)) return [];
+    if (kind.life !== 'account' || typeof accountId !== 'string' || known.has(accountId)) return [];
     const others = readers.length === 0 ? 'nothing is' : `only ${[...known].join(', ')} is`;
     const finding = incomplete('NoCredential', `account ${accountId} is not read: ${others}`);
-    return [{ ...finding, kind, namespace, name }];
+    return [{ ...finding, kind: kind.kind, namespace, name }];
   });
 }
 

@@ -1,17 +1,8 @@
 /** The Secrets and ConfigMaps of a plan: the given ones, and placeholders for those that are only named. */
 import { isRecord } from '../../base/json.ts';
-import type { Needs } from '../../engine/kind/contract/define.ts';
-import { keyOf } from '../../engine/objects/stored.ts';
-import { kinds } from '../../kinds/index.ts';
+import { keyOf, takeApart } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
-import type { Actor, Materials, Scene } from './scenes.ts';
-
-/** The Secrets, ConfigMaps and references of an object; none if its spec is not valid. */
-export function needsOf({ kind, spec }: Pick<Actor, 'kind' | 'spec'>): Needs {
-  const found = kinds.find((one) => one.kind === kind);
-  const parsed = found?.spec.safeParse(spec);
-  return found === undefined || parsed?.success !== true ? {} : found.needs(parsed.data);
-}
+import type { Materials, Scene } from './scenes.ts';
 
 /** Who reads a plan's Secrets, and as whom. */
 export interface Readership {
@@ -34,7 +25,7 @@ type Material = readonly [key: string, values: Readonly<Record<string, string>>]
 /** Values for what is only named: addresses, because some fields accept nothing else. */
 function placeholdersIn({ actors, materials }: Scene): readonly Material[] {
   return actors.flatMap((actor) => {
-    const { secrets = [], configMaps = [] } = needsOf(actor);
+    const { secrets = [], configMaps = [] } = takeApart(actor.kind, actor).needs;
     const wanted = [
       ...secrets.map((need) => ({ kind: 'Secret', ...need })),
       ...configMaps.map((need) => ({ kind: 'ConfigMap', ...need })),
@@ -55,8 +46,8 @@ function credentialsIn(
 ): readonly Material[] {
   return actors.flatMap(({ kind, namespace, spec }) => {
     const accountId = spec['externalId'];
-    if (typeof accountId !== 'string' || !kind.endsWith('HostingAccount')) return [];
-    const where = kind === 'HostingAccount' ? namespace : operatorNamespace;
+    if (typeof accountId !== 'string' || kind.life !== 'account') return [];
+    const where = kind.scope === 'Namespaced' ? namespace : operatorNamespace;
     const endpoint = readers.find((reader) => reader.accountId === accountId)?.endpoint ?? 'unknown.invalid';
     const baseUrl = `${isLoopback(endpoint) ? 'http' : 'https'}://${endpoint}`;
     return [spec['credentialsRef'], spec['dangerousCredentialsRef']].flatMap((ref): readonly Material[] => {

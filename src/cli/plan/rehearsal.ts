@@ -6,10 +6,12 @@
  * caused by the change.
  */
 import { OperatorKey } from '../../engine/kind/planner/compare.ts';
-import { keyOf, keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
+import { keyOfObject, parseStored, partsOfKey, type Parsed } from '../../engine/objects/stored.ts';
 import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import { openHosting } from '../../hosting/service.ts';
+import { appEnvironment } from '../../kinds/app-environment/app-environment.ts';
+import { hostedApp } from '../../kinds/hosted-app/hosted-app.ts';
 import { kinds } from '../../kinds/index.ts';
 import { isRecord, recordsIn, Secret } from '../../base/json.ts';
 import { configMapResource, secretResource } from '../../kube/material.ts';
@@ -43,7 +45,7 @@ export interface PlannedCall {
 export interface Played {
   readonly calls: readonly PlannedCall[];
   /** Our objects at the end. */
-  readonly objects: readonly KubeObject[];
+  readonly objects: readonly Parsed[];
   readonly failures: readonly Extract<AccountReading, { is: 'failed' }>[];
   /** False if something was still going on when the time was up. */
   readonly isQuiet: boolean;
@@ -78,7 +80,8 @@ export async function rehearse(
     stage.caused = true;
     stage.set(after);
     isQuiet = (await stage.untilQuiet()) && isQuiet;
-    return { calls: stage.calls, objects: stage.objects(), failures: stage.failures(), isQuiet };
+    const objects = stage.objects().map(({ kind, object }) => parseStored(kind, object));
+    return { calls: stage.calls, objects, failures: stage.failures(), isQuiet };
   } finally {
     await stage.stop();
   }
@@ -160,8 +163,8 @@ class Stage {
     return [...this.#services.values()].flatMap((service) => service.failures);
   }
 
-  objects(): readonly KubeObject[] {
-    return kinds.flatMap((kind) => this.#cluster.all(resourceOf(kind)));
+  objects(): readonly { readonly kind: AnyKind; readonly object: KubeObject }[] {
+    return kinds.flatMap((kind) => this.#cluster.all(resourceOf(kind)).map((object) => ({ kind, object })));
   }
 
   /** Makes the cluster what the scene shows: what is not in it is deleted, what differs is changed. */
@@ -171,11 +174,11 @@ class Stage {
     this.#lastCallAt = this.#beganAt;
     const readership = { readers: this.#readers, operatorNamespace, tokenPrefix };
     for (const [key, values] of materialsOf(scene, readership)) this.#place(key, values);
-    const wanted = new Set(scene.actors.map((actor) => keyOf(actor.kind, this.#placeOf(actor), actor.name)));
-    for (const object of this.objects()) {
-      const { kind, metadata } = object;
+    const wanted = new Set(scene.actors.map(({ key }) => key));
+    for (const { kind, object } of this.objects()) {
+      const { metadata } = object;
       if (wanted.has(keyOfObject(object)) || metadata.deletionTimestamp !== undefined) continue;
-      this.#cluster.delete(resourceOf(kindOf(kind)), metadata.namespace, metadata.name);
+      this.#cluster.delete(resourceOf(kind), metadata.namespace, metadata.name);
     }
     for (const actor of scene.actors) this.#enter(actor);
   }
@@ -183,8 +186,8 @@ class Stage {
   /** Treat an object that was bound by name as created by the resource, which it usually is. */
   own(actors: readonly Actor[]): void {
     for (const actor of actors.filter(({ presumed }) => presumed === true)) {
-      const resource = resourceOf(kindOf(actor.kind));
-      const known = this.#cluster.get(resource, this.#placeOf(actor), actor.name);
+      const resource = resourceOf(actor.kind);
+      const known = this.#cluster.get(resource, placeOf(actor), actor.name);
       const internal = isRecord(known?.status) ? known.status['internal'] : undefined;
       if (known === undefined || !isRecord(internal) || internal['ownership'] !== 'Adopted') continue;
       const status = { ...(known.status as object), internal: { ...internal, ownership: 'Created' } };
@@ -217,7 +220,7 @@ class Stage {
 
   /** True when every object says something final of its newest generation. */
   #isConcluded(): boolean {
-    return this.objects().every(({ metadata, status }) => {
+    return this.objects().every(({ object: { metadata, status } }) => {
       return recordsIn(status, 'conditions').some(
         (condition) =>
           condition['observedGeneration'] === metadata.generation &&
@@ -253,14 +256,9 @@ class Stage {
     };
   }
 
-  #placeOf({ kind, namespace }: Actor): string | undefined {
-    return kindOf(kind).scope === 'Namespaced' ? namespace : undefined;
-  }
-
   #enter(actor: Actor): void {
-    const kind = kindOf(actor.kind);
-    const resource = resourceOf(kind);
-    const namespace = this.#placeOf(actor);
+    const resource = resourceOf(actor.kind);
+    const namespace = placeOf(actor);
     const known = this.#cluster.get(resource, namespace, actor.name);
     const metadata = {
       ...known?.metadata,
@@ -268,7 +266,7 @@ class Stage {
       name: actor.name,
       ...(namespace !== undefined && { namespace }),
     };
-    const body = { apiVersion: `${group}/${version}`, kind: actor.kind, metadata, spec: actor.spec };
+    const body = { apiVersion: `${group}/${version}`, kind: actor.kind.kind, metadata, spec: actor.spec };
     if (known !== undefined) {
       this.#cluster.update(resource, namespace, actor.name, { ...known, ...body }, 'object');
       return;
@@ -293,23 +291,20 @@ class Stage {
   }
 }
 
+function placeOf({ kind, namespace }: Actor): string | undefined {
+  return kind.scope === 'Namespaced' ? namespace : undefined;
+}
+
 /** The environments that the documents expect of an app of this name; one without a known name where they say nothing of it. */
 function expectedOf(app: string, actors: readonly Actor[]): readonly Readonly<Record<string, unknown>>[] {
-  const resources = actors.filter(({ kind, name, spec }) => kind === 'HostedApp' && (spec['name'] ?? name) === app);
+  const resources = actors.filter(({ kind, name, spec }) => kind === hostedApp && (spec['name'] ?? name) === app);
   const found = actors.flatMap(({ kind, namespace, spec }) => {
     const { appRef, environmentName = '?', cliEnvironmentName } = spec;
     const isOf = (one: Actor) => isRecord(appRef) && one.name === appRef['name'] && one.namespace === namespace;
-    if (kind !== 'AppEnvironment' || !resources.some(isOf)) return [];
+    if (kind !== appEnvironment || !resources.some(isOf)) return [];
     return [{ name: environmentName, ...(cliEnvironmentName !== undefined && { cliEnvName: cliEnvironmentName }) }];
   });
   return found.length === 0 ? [{ name: '?' }] : found;
-}
-
-/** The kind of this name; only objects of our kinds take part. */
-function kindOf(name: string): AnyKind {
-  const found = kinds.find(({ kind }) => kind === name);
-  if (found === undefined) throw new Error(`${name} is not a kind of ours`);
-  return found;
 }
 
 /** A status in the generations of an object that was just made: its own is 1, every other is older. */

@@ -1,14 +1,12 @@
 /** Turns the recorded calls into the rows of a plan. */
 import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
-import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
-import type { KubeObject, Request } from '../../engine/ports.ts';
+import { keyOf, partsOfKey, takeApart, type Parsed } from '../../engine/objects/stored.ts';
+import type { Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
-import { kinds } from '../../kinds/index.ts';
-import { accountKeyOf, conditionOf } from '../cluster/objects.ts';
-import { needsOf } from './materials.ts';
+import { conditionOf, keyInWords, printable } from '../cluster/objects.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
-import { keyOfActor, type Actor } from './scenes.ts';
+import { accountOfActor, type Actor } from './scenes.ts';
 import { configuredBy, isNewId } from './service-in-memory.ts';
 
 /** Further facts about the resources of a plan. */
@@ -29,7 +27,7 @@ export interface Known {
 
 /** A text of the service as a terminal may show it: no control characters, no marks of ours. */
 function plainText(text: string): string {
-  return text.replace(/\s*apphosting:[a-z2-7]{16}$/, '').replaceAll(/\p{C}+/gu, ' ');
+  return printable(text.replace(/\s*apphosting:[a-z2-7]{16}$/, ''));
 }
 
 /** The sorted rows of a plan: changes caused by the documents, and drift that exists anyway. */
@@ -57,13 +55,13 @@ const waitsForAccount = 'AccountNotReady: ';
 
 /** The rows with those of resources that only wait for their account as a count in the row of the account. */
 export function foldedByAccount(rows: readonly PlanRow[], { actors, places }: Known): readonly PlanRow[] {
-  const accountOf = new Map(actors.map((actor) => [keyOfActor(actor), accountKeyOf(actor) ?? '']));
+  const accountOf = new Map(actors.map((actor) => [actor.key, accountOfActor(actor)]));
   const isWaiting = ({ action, note = '' }: PlanRow) => action === 'unknown' && note.startsWith(waitsForAccount);
-  const waiting = Map.groupBy(rows.filter(isWaiting), (row) => accountOf.get(keyOfActor(row)) ?? '');
+  const waiting = Map.groupBy(rows.filter(isWaiting), (row) => accountOf.get(keyOfRow(row)) ?? '');
   const others = new Set(rows.filter((row) => !isWaiting(row)));
   const accounts = [...waiting].map(([key, [first, ...more]]): PlanRow => {
     const count = `${more.length + 1} ${more.length === 0 ? 'resource waits' : 'resources wait'} for it`;
-    const own = [...others].find((row) => row.action === 'unknown' && keyOfActor(row) === key);
+    const own = [...others].find((row) => row.action === 'unknown' && keyOfRow(row) === key);
     if (own !== undefined) others.delete(own);
     const row = own ?? { action: 'unknown', ...partsOfKey(key), fields: [], ...places.get(key) };
     const why = first?.note?.slice(waitsForAccount.length);
@@ -74,10 +72,9 @@ export function foldedByAccount(rows: readonly PlanRow[], { actors, places }: Kn
 
 /** Objects that the operator would give up on as they are. */
 export function stalledOf(played: Played, known: Known): readonly Finding[] {
-  return played.objects.flatMap((object) => {
-    const stalled = conditionOf(object, 'Stalled');
+  return played.objects.flatMap(({ key, status }) => {
+    const stalled = conditionOf({ status }, 'Stalled');
     if (stalled?.status !== 'True') return [];
-    const key = keyOfObject(object);
     const message = plainText(`${stalled.reason}: ${stalled.message}`);
     return [{ code: 'Stalled', incomplete: false, message, ...partsOfKey(key), ...known.places.get(key) } as const];
   });
@@ -152,7 +149,7 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
 function gateOf({ object, request }: PlannedCall, { actors }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
     return 'once, and only while no other operation is under way';
-  const { spec } = actors.find((actor) => keyOfActor(actor) === object) ?? {};
+  const { spec } = actors.find(({ key }) => key === object) ?? {};
   const flags = ['--enable-activation', ...(spec?.['scope'] === 'Account' ? ['--enable-account-reset'] : [])];
   const until = plainText(textOf(spec?.['validUntil']));
   return `once, and only if the operator runs with ${flags.join(' and ')} since before this resource is created, until ${until}`;
@@ -245,35 +242,33 @@ function sortedList(value: Told): Told {
 }
 
 /** Ids of this run, with the resources that they belong to. */
-function namesOfIds(objects: readonly KubeObject[]): ReadonlyMap<string, string> {
-  const rows = objects.flatMap(({ kind, metadata, status }) => {
-    const id = isRecord(status) ? status['externalId'] : undefined;
-    return typeof id === 'string' ? [[id, `${kind}/${metadata.name}`] as const] : [];
+function namesOfIds(objects: readonly Parsed[]): ReadonlyMap<string, string> {
+  const rows = objects.flatMap(({ key, status: { memory } }) => {
+    return memory.id === undefined ? [] : [[memory.id, keyInWords(key)] as const];
   });
   return new Map(rows);
 }
 
 /** What the plan cannot know of an object: what it waits for, and fields that the service never shows. */
 function unknownRow(
-  object: KubeObject,
+  { key, kind, object, status }: Parsed,
   known: Known,
   { made, sent }: Readonly<Record<'made' | 'sent', ReadonlySet<string>>>,
 ): readonly PlanRow[] {
-  const { kind, status } = object;
-  const key = keyOfObject(object);
   const row = (fields: readonly PlanField[], note: string): readonly PlanRow[] => {
     const told = { fields: [...fields], note: plainText(note) };
     return [{ action: 'unknown', ...partsOfKey(key), ...told, ...known.places.get(key) }];
   };
-  const ready = conditionOf(object, 'Ready');
-  const isStalled = conditionOf(object, 'Stalled')?.status === 'True';
+  const ready = conditionOf({ status }, 'Ready');
+  const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
   // A request that was sent is under way for longer than a plan looks ahead; its row says so.
-  const isRequest = kinds.find((one) => one.kind === kind)?.life === 'request';
-  const isUnderWay = isRequest ? wasSent(object, sent.has(key)) : ready?.reason === 'Preparing' && sent.has(key);
+  const shown = isRecord(object.status) ? object.status : {};
+  const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
+  const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
   if (isStalled || isUnderWay) return [];
   if (ready?.status !== 'True')
     return row([], ready === undefined ? 'nothing is known of it yet' : `${ready.reason}: ${ready.message}`);
-  const unverified = isRecord(status) && Array.isArray(status['unverified']) ? (status['unverified'] as unknown[]) : [];
+  const unverified = Array.isArray(shown['unverified']) ? (shown['unverified'] as unknown[]) : [];
   if (unverified.length === 0 || known.hiddenKnown.has(key) || made.has(key)) return [];
   if (isOnlyObserved(object)) return [];
   return row(
@@ -282,32 +277,32 @@ function unknownRow(
   );
 }
 
-/** True for a request that the service accepted, in this run or before. */
-function wasSent({ status }: KubeObject, isSentHere: boolean): boolean {
-  return isSentHere || (isRecord(status) && status['acceptedTime'] !== undefined);
-}
-
-function isOnlyObserved({ spec }: KubeObject): boolean {
+function isOnlyObserved({ spec }: Parsed['object']): boolean {
   const lifecycle = isRecord(spec) ? spec['lifecycle'] : undefined;
   return isRecord(lifecycle) && Object.values(lifecycle).includes('Observe');
 }
 
 /** How many references an object stands on. */
 function depths(actors: readonly Actor[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
-  const byKey = new Map(actors.map((actor) => [keyOfActor(actor), actor]));
+  const byKey = new Map(actors.map((actor) => [actor.key, actor]));
   const found = new Map<string, number>();
   const depthOf = (key: string, above: readonly string[]): number => {
     const known = found.get(key);
     if (known !== undefined) return known;
     const actor = byKey.get(key);
     if (actor === undefined || above.includes(key)) return 0;
-    const below = (needsOf(actor).references ?? []).map(({ kind, name }) => `${kind}/${actor.namespace}/${name}`);
-    const own = actor.kind.endsWith('HostingAccount') ? 0 : 1;
+    const { references = [] } = takeApart(actor.kind, actor).needs;
+    const below = references.map(({ kind, name }) => keyOf(kind, actor.namespace, name));
+    const own = actor.kind.life === 'account' ? 0 : 1;
     const depth = own + Math.max(0, ...below.map((one) => depthOf(one, [...above, key])));
     found.set(key, depth);
     return depth;
   };
-  return (row) => depthOf(keyOfActor(row), []);
+  return (row) => depthOf(keyOfRow(row), []);
+}
+
+function keyOfRow({ kind, namespace, name }: Pick<PlanRow, 'kind' | 'namespace' | 'name'>): string {
+  return keyOf(kind, namespace, name);
 }
 
 const actions: readonly PlanAction[] = ['create', 'change', 'access', 'deploy', 'request', 'delete', 'unknown'];

@@ -1,17 +1,17 @@
 /** Builds the scenes of a rehearsal from the documents and the cluster. */
 import { isRecord } from '../../base/json.ts';
-import { group, version } from '../../engine/kind/contract/define.ts';
-import { keyOf, partsOfKey } from '../../engine/objects/stored.ts';
-import type { KubeObject } from '../../engine/ports.ts';
-import { kinds } from '../../kinds/index.ts';
-import { accountKeyOf } from '../cluster/objects.ts';
+import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
+import { accountOf, keyOf, partsOfKey, type Parsed } from '../../engine/objects/stored.ts';
+import { kindOf } from '../cluster/objects.ts';
 import { flawsOf, pathInWords } from '../definitions.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
 
 /** An object of ours that takes part. */
 export interface Actor {
-  readonly kind: string;
+  readonly kind: AnyKind;
+  /** `Kind/namespace/name`. */
+  readonly key: string;
   readonly namespace: string;
   readonly name: string;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -41,9 +41,23 @@ export interface Sorted {
   readonly others: number;
 }
 
-/** The key of an actor: `Kind/namespace/name`. */
-export function keyOfActor({ kind, namespace, name }: Pick<Actor, 'kind' | 'namespace' | 'name'>): string {
-  return keyOf(kind, namespace, name);
+/** An object of a kind of ours. */
+export function actorOf(
+  kind: string,
+  namespace: string,
+  name: string,
+  spec: unknown,
+  metadata: Actor['metadata'] = {},
+): Actor {
+  const found = kindOf(kind);
+  if (found === undefined) throw new Error(`${kind} is not a kind of ours`);
+  const key = keyOf(kind, namespace, name);
+  return { kind: found, key, namespace, name, metadata, spec: isRecord(spec) ? spec : {} };
+}
+
+/** The key of the account that an actor belongs to; its own for an account. */
+export function accountOfActor({ kind, key, namespace, spec }: Actor): string {
+  return accountOf(kind, key, namespace, spec);
 }
 
 /** Sorts documents: ours, Secrets, ConfigMaps, others; refuses what the API server would refuse. */
@@ -68,7 +82,7 @@ export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fal
       const first = places.get(key);
       if (first === undefined) {
         places.set(key, place);
-        if (flaws.length === 0) actors.push(actorOf(loaded, namespace));
+        if (flaws.length === 0) actors.push(actorIn(loaded, namespace));
       } else {
         const message = `it stands in ${first.file}:${first.line} too`;
         findings.push({ code: 'Duplicate', incomplete: false, message, kind, namespace, name, ...place });
@@ -79,8 +93,7 @@ export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fal
 }
 
 function namespaceOf({ kind, namespace }: Loaded, fallback: string): string {
-  const found = kinds.find((one) => one.kind === kind);
-  return found?.scope === 'Cluster' ? '' : (namespace ?? fallback);
+  return kindOf(kind)?.scope === 'Cluster' ? '' : (namespace ?? fallback);
 }
 
 function flawsOfDocument(loaded: Loaded): readonly Finding[] {
@@ -95,17 +108,10 @@ function flawsOfDocument(loaded: Loaded): readonly Finding[] {
   });
 }
 
-function actorOf({ kind, name, object }: Loaded, namespace: string): Actor {
-  const metadata = isRecord(object['metadata']) ? object['metadata'] : {};
-  const { labels, annotations } = metadata;
-  const spec = isRecord(object['spec']) ? object['spec'] : {};
-  return {
-    kind,
-    namespace,
-    name,
-    metadata: { ...(isRecord(labels) && { labels }), ...(isRecord(annotations) && { annotations }) },
-    spec,
-  };
+function actorIn({ kind, name, object: { metadata, spec } }: Loaded, namespace: string): Actor {
+  const { labels, annotations } = isRecord(metadata) ? metadata : {};
+  const kept = { ...(isRecord(labels) && { labels }), ...(isRecord(annotations) && { annotations }) };
+  return actorOf(kind, namespace, name, spec, kept);
 }
 
 function secretValues({ data, stringData }: Loaded['object']): Readonly<Record<string, string>> {
@@ -119,15 +125,12 @@ function texts(value: unknown): Readonly<Record<string, string>> {
 }
 
 /** An object of the cluster as an actor, with what its status shows. */
-export function liveActor(object: KubeObject): Actor {
-  const { name, namespace = '', generation = 1, labels, annotations, finalizers } = object.metadata;
+export function liveActor({ kind, object: { metadata, spec, status } }: Parsed): Actor {
+  const { name, namespace = '', generation = 1, labels, annotations, finalizers } = metadata;
+  const kept = { ...(labels && { labels }), ...(annotations && { annotations }), ...(finalizers && { finalizers }) };
   return {
-    kind: object.kind,
-    namespace,
-    name,
-    metadata: { ...(labels && { labels }), ...(annotations && { annotations }), ...(finalizers && { finalizers }) },
-    spec: isRecord(object.spec) ? object.spec : {},
-    ...(isRecord(object.status) && { live: { generation, status: object.status } }),
+    ...actorOf(kind.kind, namespace, name, spec, kept),
+    ...(isRecord(status) && { live: { generation, status } }),
   };
 }
 
@@ -135,11 +138,9 @@ export function liveActor(object: KubeObject): Actor {
 export function presumed(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) => {
     const { kind, spec, live } = actor;
-    if (live !== undefined || kind.endsWith('HostingAccount') || typeof spec['externalId'] === 'string') return actor;
-    const known = kinds.find((one) => one.kind === kind);
-    if (known?.life !== 'long') return actor;
+    if (live !== undefined || kind.life !== 'long' || typeof spec['externalId'] === 'string') return actor;
     const free = withAdoption(spec);
-    return { ...actor, spec: known.spec.safeParse(free).success ? free : spec, presumed: true as const };
+    return { ...actor, spec: kind.spec.safeParse(free).success ? free : spec, presumed: true as const };
   });
 }
 
@@ -149,20 +150,20 @@ function withAdoption(spec: Actor['spec']): Actor['spec'] {
 
 /** The same accounts with that permission. */
 export function permissive(actors: readonly Actor[]): readonly Actor[] {
-  return actors.map((actor) =>
-    actor.kind.endsWith('HostingAccount') ? { ...actor, spec: withAdoption(actor.spec) } : actor,
-  );
+  return actors.map((actor) => (actor.kind.life === 'account' ? { ...actor, spec: withAdoption(actor.spec) } : actor));
 }
 
 /** Accounts that are named and not there, taken to be the one that is read. */
 export function standInAccounts(actors: readonly Actor[], accountId: string): readonly Actor[] {
-  const known = new Set(actors.map(keyOfActor));
-  const named = actors.flatMap((actor) => accountKeyOf(actor) ?? []).filter((key) => !known.has(key));
+  const known = new Set(actors.map(({ key }) => key));
+  const named = actors.map(accountOfActor).filter((key) => !known.has(key));
   return [...new Set(named)]
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((key) => {
-      const parts = partsOfKey(key);
-      const spec = { externalId: accountId, credentialsRef: { name: `credentials-of-${parts.name}` } };
-      return { ...parts, metadata: {}, spec };
+      const { kind, namespace, name } = partsOfKey(key);
+      return actorOf(kind, namespace, name, {
+        externalId: accountId,
+        credentialsRef: { name: `credentials-of-${name}` },
+      });
     });
 }

@@ -1,9 +1,8 @@
 /** Why an object is not Ready: the chain of what it waits for, down to the deepest cause. */
-import type { KubeObject } from '../../engine/ports.ts';
-import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
+import { partsOfKey, referredBy, type Parsed } from '../../engine/objects/stored.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { remedies } from '../../crd/remedies.ts';
-import { accountKeyOf, conditionOf, isCurrent, referencesOf } from '../cluster/objects.ts';
+import { conditionOf, isCurrent } from '../cluster/objects.ts';
 
 /** One step of a chain. */
 interface Step {
@@ -30,37 +29,36 @@ export interface Story {
   readonly pages: readonly string[];
 }
 
-type ByKey = ReadonlyMap<string, KubeObject>;
+type ByKey = ReadonlyMap<string, Parsed>;
 
 /** The chains of causes of these objects. */
-export function storiesOf(objects: readonly KubeObject[], all: readonly KubeObject[]): readonly Story[] {
-  const byKey = new Map(all.map((object) => [keyOfObject(object), object]));
+export function storiesOf(objects: readonly Parsed[], all: readonly Parsed[]): readonly Story[] {
+  const byKey = new Map(all.map((object) => [object.key, object]));
   const waiting = new Map<string, number>();
   for (const object of all) {
     const cause = chainOf(object, byKey).at(-1)?.key;
-    if (cause !== undefined && cause !== keyOfObject(object)) waiting.set(cause, (waiting.get(cause) ?? 0) + 1);
+    if (cause !== undefined && cause !== object.key) waiting.set(cause, (waiting.get(cause) ?? 0) + 1);
   }
   return objects.map((object) => {
     const chain = chainOf(object, byKey);
     const last = chain.at(-1);
     const told = last === undefined ? undefined : remedyOf(last.reason);
-    const own = keyOfObject(object);
     const total = last === undefined ? 0 : (waiting.get(last.key) ?? 0);
     return {
-      key: own,
+      key: object.key,
       state: stateOf(object, last, byKey),
       chain,
-      others: Math.max(0, last?.key === own ? total : total - 1),
+      others: Math.max(0, last?.key === object.key ? total : total - 1),
       remedy: told?.text,
       pages: told?.pages ?? [],
     };
   });
 }
 
-function chainOf(object: KubeObject, byKey: ByKey): readonly Step[] {
+function chainOf(object: Parsed, byKey: ByKey): readonly Step[] {
   const chain: Step[] = [];
-  let current: KubeObject | undefined = object;
-  while (current !== undefined && !chain.some(({ key }) => current !== undefined && key === keyOfObject(current))) {
+  let current: Parsed | undefined = object;
+  while (current !== undefined && !chain.some(({ key }) => current !== undefined && key === current.key)) {
     const step = stepOf(current);
     if (step === undefined) break;
     chain.push(step);
@@ -76,9 +74,8 @@ function chainOf(object: KubeObject, byKey: ByKey): readonly Step[] {
 }
 
 /** The reason and message of an object that is not Ready; undefined if it is. */
-function stepOf(object: KubeObject): Step | undefined {
-  const ready = conditionOf(object, 'Ready');
-  const key = keyOfObject(object);
+function stepOf({ key, object, status }: Parsed): Step | undefined {
+  const ready = conditionOf({ status }, 'Ready');
   if (ready === undefined || !isCurrent(object)) {
     const message =
       'no operator has looked at it since it was changed: is one running, and does it watch this namespace?';
@@ -89,19 +86,16 @@ function stepOf(object: KubeObject): Step | undefined {
 }
 
 /** The next cause: an object, the key of a missing one, or nothing. */
-function behind(object: KubeObject, { reason }: Step, byKey: ByKey): KubeObject | string | undefined {
-  if (reason === 'AccountNotReady') {
-    const key = accountKeyOf({ ...object, ...object.metadata });
-    return key === undefined ? undefined : (byKey.get(key) ?? key);
-  }
+function behind(object: Parsed, { reason }: Step, byKey: ByKey): Parsed | string | undefined {
+  if (reason === 'AccountNotReady') return byKey.get(object.account) ?? object.account;
   if (reason !== 'ReferenceNotReady') return undefined;
-  const keys = referencesOf(object);
+  const keys = referredBy(object);
   const missing = keys.find((key) => !byKey.has(key));
   const found = keys.flatMap((key) => byKey.get(key) ?? []);
   return found.find((one) => stepOf(one) !== undefined) ?? missing;
 }
 
-function stateOf(object: KubeObject, last: Step | undefined, byKey: ByKey): State {
+function stateOf(object: Parsed, last: Step | undefined, byKey: ByKey): State {
   if (last === undefined) return 'ready';
   if (last.reason === 'NotSeen') return 'unknown';
   const cause = byKey.get(last.key);

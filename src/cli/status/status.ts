@@ -4,7 +4,7 @@ import { choice, output, type CommandLine, type Flags } from '../../config.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { keyInWords, readObjects } from '../cluster/objects.ts';
 import { command } from '../frame.ts';
-import { ageInWords, asData, columns, exitCodes, type Paint, paintFor } from '../output.ts';
+import { ageInWords, columns, exitCodes, type Paint, paintFor } from '../output.ts';
 import { treeOf, type Branch } from './tree.ts';
 
 /** The flags of `apphosting status`. */
@@ -21,16 +21,15 @@ export const statusCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting status`. */
-export const status = command(statusCommand, ({ settings, speaks, warn }, given?: OpenCluster) =>
+export const status = command(statusCommand, ({ settings }, given?: OpenCluster) =>
   inCluster(settings, given, async (cluster) => {
     const namespace = settings.allNamespaces ? undefined : (settings.namespace ?? cluster.namespace);
     const { objects, problems } = await readObjects(cluster.api, namespace);
-    for (const problem of problems) warn(problem);
-    const isWhole = problems.length === 0;
-    const tree = treeOf(objects);
-    speaks.out(printed(tree, settings.output, paintFor(settings.color, process.stdout), { namespace, isWhole }));
-    if (!isWhole) return exitCodes.unknown;
-    return flat(tree).every(({ ready }) => ready === 'True') ? exitCodes.fine : exitCodes.found;
+    const data = treeOf(objects);
+    const looked = { namespace, isWhole: problems.length === 0 };
+    const text = textOf(data, settings.output, paintFor(settings.color, process.stdout), looked);
+    const code = flat(data).every(({ ready }) => ready === 'True') ? exitCodes.fine : exitCodes.found;
+    return { problems, data, text, code };
   }),
 );
 
@@ -44,20 +43,13 @@ interface Looked {
   readonly isWhole: boolean;
 }
 
-function printed(tree: readonly Branch[], output: string, paint: Paint, looked: Looked): string {
-  if (output === 'name')
-    return flat(tree)
-      .map(({ key }) => `${keyInWords(key)}\n`)
-      .join('');
-  return asData(output, tree) ?? asText(tree, output === 'wide', paint, looked);
-}
-
-function asText(tree: readonly Branch[], wide: boolean, paint: Paint, { namespace, isWhole }: Looked): string {
+function textOf(tree: readonly Branch[], output: string, paint: Paint, { namespace, isWhole }: Looked): string {
+  const all = flat(tree);
+  if (output === 'name') return all.map(({ key }) => `${keyInWords(key)}\n`).join('');
   const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
   if (tree.length === 0) return `${isWhole ? `there are no resources in ${where}` : allReady(0, isWhole)}\n`;
-  const rows = tree.flatMap((branch) => rowsOf(branch, '', '', wide, namespace === undefined));
+  const rows = tree.flatMap((branch) => rowsOf(branch, '', '', output === 'wide', namespace === undefined));
   const lines = columns([['RESOURCE', 'READY', 'STATE', 'AGE', 'REASON'], ...rows.map(({ cells }) => cells)]);
-  const all = flat(tree);
   const bad = all.filter(({ ready }) => ready !== 'True').length;
   const summary =
     bad === 0

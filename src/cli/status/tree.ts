@@ -1,7 +1,7 @@
 /** The tree of an account: its apps, their environments, and what is about each of those. */
-import { keyOfObject, partsOfKey } from '../../engine/objects/stored.ts';
-import type { KubeObject } from '../../engine/ports.ts';
-import { accountKeyOf, conditionOf, isCurrent, referencesOf } from '../cluster/objects.ts';
+import { isRecord } from '../../base/json.ts';
+import { partsOfKey, referredBy, type Parsed } from '../../engine/objects/stored.ts';
+import { conditionOf, isCurrent, printable } from '../cluster/objects.ts';
 
 /** An object with what stands under it. */
 export interface Branch {
@@ -16,22 +16,14 @@ export interface Branch {
 }
 
 /** Every account with everything that belongs to it; what belongs to none that was read stands by itself. */
-export function treeOf(objects: readonly KubeObject[]): readonly Branch[] {
-  const byKey = new Map(objects.map((object) => [keyOfObject(object), object]));
-  const children = new Map<string, KubeObject[]>();
-  const roots: KubeObject[] = [];
-  for (const object of objects) {
-    const above = [
-      ...referencesOf(object).filter((key) => rankOf(key) < rankOf(keyOfObject(object))),
-      accountKeyOf({ ...object, ...object.metadata }),
-    ];
-    const parent = above.filter((key) => key !== undefined).find((key) => byKey.has(key));
-    if (parent === undefined) roots.push(object);
-    else children.set(parent, [...(children.get(parent) ?? []), object]);
-  }
-  const branchOf = (object: KubeObject): Branch => {
-    const key = keyOfObject(object);
-    const ready = conditionOf(object, 'Ready');
+export function treeOf(objects: readonly Parsed[]): readonly Branch[] {
+  const keys = new Set(objects.map(({ key }) => key));
+  const children = Map.groupBy(objects, (one) => {
+    const above = [...referredBy(one).filter((key) => rankOf(key) < rankOf(one.key)), one.account];
+    return above.find((key) => key !== one.key && keys.has(key));
+  });
+  const branchOf = ({ key, object, status }: Parsed): Branch => {
+    const ready = conditionOf({ status }, 'Ready');
     return {
       key,
       ready: isCurrent(object) ? (ready?.status ?? 'Unknown') : 'Unknown',
@@ -42,7 +34,7 @@ export function treeOf(objects: readonly KubeObject[]): readonly Branch[] {
       under: sorted(children.get(key) ?? []).map(branchOf),
     };
   };
-  return sorted(roots).map(branchOf);
+  return sorted(children.get(undefined) ?? []).map(branchOf);
 }
 
 const ranks = ['HostingAccount', 'ClusterHostingAccount', 'SolutionInstallation', 'HostedApp', 'AppEnvironment'];
@@ -54,12 +46,12 @@ function rankOf(key: string): number {
   return at < 0 ? ranks.length : at;
 }
 
-function sorted(objects: readonly KubeObject[]): readonly KubeObject[] {
-  const order = (object: KubeObject) => `${rankOf(keyOfObject(object))} ${keyOfObject(object)}`;
+function sorted(objects: readonly Parsed[]): readonly Parsed[] {
+  const order = ({ key }: Parsed) => `${rankOf(key)} ${key}`;
   return objects.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
 }
 
-function detailOf({ status }: KubeObject): string | undefined {
-  const state = typeof status === 'object' && status !== null && 'state' in status ? status.state : undefined;
-  return typeof state === 'string' ? state.replaceAll(/\p{C}+/gu, ' ') : undefined;
+function detailOf({ status }: Parsed['object']): string | undefined {
+  const state = isRecord(status) ? status['state'] : undefined;
+  return typeof state === 'string' ? printable(state) : undefined;
 }

@@ -4,7 +4,7 @@ import { output, type CommandLine, type Flags } from '../../config.ts';
 import { keyInWords, readObjects, targetIn } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { ageInWords, asJson, exitCodes } from '../output.ts';
+import { ageInWords, exitCodes } from '../output.ts';
 import { allReady } from './status.ts';
 import { storiesOf, type State, type Story } from './causes.ts';
 
@@ -24,7 +24,7 @@ export const whyCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting why`. */
-export const why = command(whyCommand, async ({ settings, operands: [word], speaks, warn }, given?: OpenCluster) => {
+export const why = command(whyCommand, async ({ settings, operands: [word] }, given?: OpenCluster) => {
   const target = word === undefined ? undefined : targetIn(word);
   if (word === undefined && !settings.allNamespaces && !settings.notReady)
     return { trouble: 'name a resource as KIND/NAME, or give -A or --not-ready', isUsage: true };
@@ -33,20 +33,17 @@ export const why = command(whyCommand, async ({ settings, operands: [word], spea
   return inCluster(settings, given, async (cluster) => {
     const namespace = settings.allNamespaces ? undefined : (settings.namespace ?? cluster.namespace);
     const { objects, problems } = await readObjects(cluster.api, namespace);
-    for (const problem of problems) warn(problem);
     const meant = objects.filter(
-      ({ kind, metadata }) => target === undefined || (kind === target.kind.kind && metadata.name === target.name),
+      ({ kind, object }) => target === undefined || (kind === target.kind && object.metadata.name === target.name),
     );
     if (target !== undefined && meant.length === 0) {
-      if (problems.length > 0) return exitCodes.unknown;
+      if (problems.length > 0) return { problems };
       const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
       return { trouble: `there is no ${target.kind.kind} ${target.name} in ${where}` };
     }
-    const stories = storiesOf(meant, objects).filter(({ state }) => target !== undefined || state !== 'ready');
-    speaks.out(
-      settings.output === 'json' ? asJson(stories) : textOf(stories, allReady(objects.length, problems.length === 0)),
-    );
-    return problems.length > 0 ? exitCodes.unknown : exitCodeOf(stories);
+    const data = storiesOf(meant, objects).filter(({ state }) => target !== undefined || state !== 'ready');
+    const text = textOf(data, allReady(objects.length, problems.length === 0));
+    return { problems, data, text, code: exitCodeOf(data) };
   });
 });
 

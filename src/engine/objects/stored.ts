@@ -14,7 +14,7 @@ import type { Condition, JournalEntry, Memory, Showing } from '../kind/contract/
 import { z } from 'zod';
 
 /** An object as it is stored in Kubernetes, with its spec and its status parsed. */
-export interface Stored {
+export interface Parsed {
   readonly key: string;
   readonly kind: AnyKind;
   readonly object: KubeObject;
@@ -29,6 +29,10 @@ export interface Stored {
   readonly status: StoredStatus;
   /** The account it belongs to; its own key for an account. */
   readonly account: string;
+}
+
+/** The same in the index. */
+export interface Stored extends Parsed {
   readonly ties: readonly string[];
 }
 
@@ -112,7 +116,8 @@ export class ObjectIndex {
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
     const before = this.#stored.get(key);
-    const stored = this.#read(kind, key, object, before, status);
+    const whole = parseStored(kind, object, before, status);
+    const stored = { ...whole, ties: tiesOf(whole, this.#operatorNamespace) };
     this.#stored.set(key, stored);
     this.#untie(key, before?.ties ?? []);
     for (const name of stored.ties) {
@@ -150,28 +155,29 @@ export class ObjectIndex {
       } else if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
     }
   }
+}
 
-  #read(
-    kind: AnyKind,
-    key: string,
-    object: KubeObject,
-    before: Stored | undefined,
-    known: StoredStatus | undefined,
-  ): Stored {
-    const unchanged =
-      before?.object.metadata.uid === object.metadata.uid &&
-      before.object.metadata.generation === object.metadata.generation &&
-      object.metadata.generation !== undefined;
-    const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
-    const status = known ?? parseStatus(kind, object.status);
-    const account = unchanged ? before.account : accountOf(kind, key, object);
-    const partial = { key, kind, object, spec, needs, claims, status, account };
-    return { ...partial, ties: tiesOf(partial, this.#operatorNamespace) };
-  }
+/** Parses an object, but for what is known of it: the status, or all of its spec by a form of the same generation. */
+export function parseStored(
+  kind: AnyKind,
+  object: KubeObject,
+  before?: Parsed,
+  status: StoredStatus = parseStatus(kind, object.status),
+): Parsed {
+  const { uid, generation, namespace } = object.metadata;
+  const unchanged =
+    before?.object.metadata.uid === uid && before.object.metadata.generation === generation && generation !== undefined;
+  const key = keyOfObject(object);
+  const { spec, needs, claims } = unchanged ? before : takeApart(kind, object);
+  const account = unchanged ? before.account : accountOf(kind, key, namespace, object.spec);
+  return { key, kind, object, spec, needs, claims, status, account };
 }
 
 /** Parses a spec. A failure is stored with the object, so that it does not hold up the others. */
-function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'needs' | 'claims'> {
+export function takeApart(
+  kind: AnyKind,
+  object: Pick<KubeObject, 'spec' | 'tooLarge'>,
+): Pick<Parsed, 'spec' | 'needs' | 'claims'> {
   try {
     const spec = parseSpec(kind, object);
     if (spec.is !== 'valid') return { spec, needs: {}, claims: [] };
@@ -181,7 +187,7 @@ function takeApart(kind: AnyKind, object: KubeObject): Pick<Stored, 'spec' | 'ne
   }
 }
 
-function parseSpec(kind: AnyKind, object: KubeObject): Stored['spec'] {
+function parseSpec(kind: AnyKind, object: Pick<KubeObject, 'spec' | 'tooLarge'>): Parsed['spec'] {
   if (object.tooLarge !== undefined) return { is: 'invalid', message: object.tooLarge };
   const parsed = kind.spec.safeParse(object.spec ?? {});
   if (parsed.success) return { is: 'valid', value: parsed.data };
@@ -191,16 +197,15 @@ function parseSpec(kind: AnyKind, object: KubeObject): Stored['spec'] {
 }
 
 /** The account an object belongs to: what `spec.accountRef` names, or the HostingAccount `default` beside it. */
-function accountOf(kind: AnyKind, key: string, object: KubeObject): string {
+export function accountOf(kind: AnyKind, key: string, namespace: string | undefined, spec: unknown): string {
   if (kind.life === 'account') return key;
-  const spec = isRecord(object.spec) ? object.spec : {};
-  const ref = isRecord(spec['accountRef']) ? spec['accountRef'] : {};
+  const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
   const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';
   if (ref['kind'] === 'ClusterHostingAccount') return keyOf('ClusterHostingAccount', undefined, name);
-  return keyOf('HostingAccount', object.metadata.namespace, name);
+  return keyOf('HostingAccount', namespace, name);
 }
 
-function tiesOf(stored: Omit<Stored, 'ties'>, operatorNamespace: string): readonly string[] {
+function tiesOf(stored: Parsed, operatorNamespace: string): readonly string[] {
   const { kind, object, spec, needs, claims, status } = stored;
   const namespace = object.metadata.namespace ?? operatorNamespace;
   const { id, journal, facts } = status.memory;
@@ -254,7 +259,8 @@ export class DroppedReferences {
   }
 }
 
-function referredBy({ needs, object }: Stored): readonly string[] {
+/** The keys of the resources that a spec refers to. */
+export function referredBy({ needs, object }: Parsed): readonly string[] {
   return (needs.references ?? []).map(({ kind, name }) => keyOf(kind, object.metadata.namespace, name));
 }
 

@@ -5,6 +5,7 @@ import { loadDocuments } from '../../../src/cli/documents/load.ts';
 import { makePlan } from '../../../src/cli/plan/make-plan.ts';
 import type { Plan } from '../../../src/cli/plan/model.ts';
 import { liveActor, sortDocuments } from '../../../src/cli/plan/scenes.ts';
+import { parseStored } from '../../../src/engine/objects/stored.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import { resourceOf } from '../../../src/cli/operator/operator.ts';
 import { InProcess } from '../../support/in-process.ts';
@@ -55,15 +56,18 @@ async function managed(): Promise<InProcess> {
 
 /** The plan of these specs against what the cluster of the world shows. */
 async function planned(world: InProcess, wanted: Readonly<Record<string, object>>): Promise<Plan> {
-  const objects = Object.entries(wanted).map(([kind, spec]) => {
+  const documents = Object.entries(wanted).map(([kind, spec]) => {
     return JSON.stringify({ apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name: 'it' }, spec });
   });
-  const folder = folderOf({ 'all.yaml': objects.join('\n---\n') });
+  const objects = kinds.flatMap((kind) =>
+    world.cluster.all(resourceOf(kind)).map((object) => parseStored(kind, object)),
+  );
+  const folder = folderOf({ 'all.yaml': documents.join('\n---\n') });
   return makePlan({
     name: 'test',
     from: folder,
     wanted: sortDocuments(await loadDocuments(folder), 'team'),
-    live: { actors: kinds.flatMap((kind) => world.cluster.all(resourceOf(kind))).map(liveActor), problems: [] },
+    live: { actors: objects.map(liveActor), problems: [] },
     readers: [readerOf(world)],
     requestsPerSecond: 5,
   });
