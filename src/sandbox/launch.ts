@@ -1,20 +1,27 @@
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { SandboxSettings } from '../config.ts';
+import type { Binaries } from './binaries/binaries.ts';
 import { CannotStart } from './control-plane/cannot-start.ts';
+import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
+import { Daemon, type Program } from './control-plane/daemon.ts';
 import { freePorts, isFree } from './control-plane/ports.ts';
-import { clusterAt } from './cluster.ts';
-import type { SandboxCluster } from './cluster.ts';
-import { keepPorts, portsIn, writeWhole } from './data-folder.ts';
-import type { Ports } from './data-folder.ts';
-import { inApplyOrder, manifestsIn } from './manifests.ts';
-import type { Manifest } from './manifests.ts';
-import { Parts } from './parts.ts';
-import type { Making } from './parts.ts';
+import { clusterAt, type SandboxCluster } from './cluster.ts';
+import { keepPorts, type Ports, portsIn, writeWhole } from './data-folder.ts';
+import { inApplyOrder, type Manifest, manifestsIn } from './manifests.ts';
+import { type Commands, operator, operatorKubeconfig, simulator, simulatorState } from './programs.ts';
+import { revival } from './revival.ts';
 
 /** What a sandbox is made of. */
-export interface Recipe extends Omit<Making, 'ports' | 'onRevived'> {
+export interface Recipe {
+  readonly dir: string;
+  readonly binaries: Binaries;
+  readonly commands: Commands;
+  readonly settings: SandboxSettings;
   readonly crds: readonly Manifest[];
   readonly samples: readonly Manifest[];
+  readonly say: (text: string) => void;
+  readonly signal: AbortSignal;
 }
 
 /** A sandbox that is up. */
@@ -27,40 +34,73 @@ const demoToken = 'demo-admin';
 
 /** Brings everything up and applies the samples. When it throws, all it started has ended. */
 export async function launch(recipe: Recipe) {
-  const { dir, say, signal } = recipe;
+  const { dir, binaries, commands, settings, say, signal } = recipe;
   const files = { urls: join(dir, 'urls.json'), pids: join(dir, 'pids.json') };
   await Promise.all(Object.values(files).map((path) => rm(path, { force: true })));
   const ports = await choosePorts(dir);
-  const writePids = () => writeWhole(files.pids, JSON.stringify(parts.pids()));
-  const parts: Parts = new Parts({ ...recipe, ports, onRevived: writePids });
+  const revived = revival(say, signal, () => writePids());
+  const keptUp = (program: Program) => {
+    const daemon: Daemon = new Daemon(program, (how) => revived.ended(program.name, how, () => daemon.start()));
+    return daemon;
+  };
+  const service = keptUp(simulator(commands, dir, ports.simulator, settings));
+  const ours = keptUp(operator(commands, dir, ports.metrics, settings.operatorArgs));
+  let plane: ControlPlane | undefined;
   let cluster: SandboxCluster | undefined;
+  const writePids = () =>
+    writeWhole(files.pids, JSON.stringify({ ...plane?.pids(), simulator: service.pid, operator: ours.pid }));
+  /** Ends every process: the operator, which talks to all others, first. */
+  const end = async () => {
+    await ours.stop();
+    await Promise.all([plane?.stop(), service.stop()]);
+  };
   const stop = async () => {
     await cluster?.close();
-    await parts.stop();
+    await end();
   };
+  const abandon = () => void end();
+  signal.addEventListener('abort', abandon, { once: true });
   try {
-    const plane = await parts.startGround();
+    await mkdir(dirname(simulatorState(dir)), { recursive: true });
+    const starting = startControlPlane({
+      dir,
+      binaries,
+      say,
+      signal,
+      port: ports.kubernetes,
+      onEnded: (part, how) => revived.ended(part, how, async () => plane?.daemons[part]?.start()),
+    }).then((started) => (plane = started));
+    for (const ground of await Promise.allSettled([service.start(), starting])) {
+      if (ground.status === 'rejected') throw ground.reason;
+    }
+    const { url, ca, adminToken, kubeconfigPath, kubeconfig } = await starting;
+    signal.throwIfAborted();
     say('Kubernetes and the simulator are up');
     const urls = {
-      kubernetes: plane.url,
+      kubernetes: url,
       simulator: `http://127.0.0.1:${ports.simulator}`,
       metrics: `http://127.0.0.1:${ports.metrics}/metrics`,
     };
-    await keepPorts(dir, { ...ports, kubernetes: Number(new URL(plane.url).port) });
-    cluster = clusterAt(plane);
+    await keepPorts(dir, { ...ports, kubernetes: Number(new URL(url).port) });
+    cluster = clusterAt({ url, ca, adminToken });
     await install(cluster, recipe.crds, urls.simulator);
     signal.throwIfAborted();
-    await parts.startOperator(plane);
+    const ownConfig = operatorKubeconfig(dir);
+    await mkdir(dirname(ownConfig), { recursive: true, mode: 0o700 });
+    await writeFile(ownConfig, kubeconfig('operator'), { mode: 0o600 });
+    await ours.start();
+    signal.throwIfAborted();
     say('the operator is up');
     for (const sample of inApplyOrder(recipe.samples)) await cluster.apply(sample);
     await writeWhole(files.urls, JSON.stringify(urls));
     await writePids();
-    const { kubeconfigPath } = plane;
     // `broken` rejects when a part does not stay up, and never resolves.
-    return { cluster, urls, kubeconfigPath, broken: parts.broken, stop };
+    return { cluster, urls, kubeconfigPath, broken: revived.broken, stop };
   } catch (error) {
     await stop();
     throw error;
+  } finally {
+    signal.removeEventListener('abort', abandon);
   }
 }
 

@@ -10,7 +10,6 @@
  * - `timers`: what happens by itself. `world.schedule('area.event', at, data)` and a function under the same name; each firing is a
  *   transaction of its own, with `world.now` at the timer's moment. Timers are rows: they survive a restart.
  * - `control`: its routes under /_sim, also in one transaction, without callers.
- * - `forgetEnvironment`: called in the transaction that deletes an environment.
  *
  * In answers: dates go through `date(world, ms)`, optional fields are keys with the value undefined (so that `fields.nulls` can show
  * them), lists come from `listed(call, …)`, and pages end with `nextCursor(world, …)`. Times that the clock of the world should not
@@ -128,5 +127,4 @@ export interface Area {
    * clock refuses to advance by what would take minutes.
    */
   readonly workIn?: (world: World, ms: number) => number;
-  readonly forgetEnvironment?: (world: World, appEnvId: string) => void;
 }

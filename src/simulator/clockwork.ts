@@ -50,9 +50,6 @@ export class Clockwork {
     for (const area of areas) {
       for (const [kind, fires] of Object.entries(area.timers ?? {})) this.#fires.set(kind, fires);
     }
-    this.store.onForget = (appEnvId) => {
-      for (const area of areas) area.forgetEnvironment?.(this.store, appEnvId);
-    };
     this.store.onStep = (step) => parts.journal?.append(step);
     this.requests.onKept = (request) => this.#keep(request);
   }

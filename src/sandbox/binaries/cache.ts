@@ -1,17 +1,16 @@
 /*
- * A folder of folders of programs. An entry is made under a name of its own, gets a list of its files with their sizes,
- * and is then renamed into place: an entry without the list, or that differs from it, was never finished.
+ * A folder of folders of programs. An entry is made under a name of its own and then renamed into place: what stands
+ * under its key was finished.
  */
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { lstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { binariesIn, programNames } from './binaries.ts';
+import { binariesIn } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
 import { makeFolder } from '../control-plane/folder.ts';
 import { claim } from './lock.ts';
 
-const listName = 'complete.json';
 const draftPrefix = '.draft-';
 
 /** A folder that keeps the programs from one start to the next. */
@@ -31,7 +30,11 @@ export async function openCache(dir: string, temporaryDir: string, say: (text: s
 
 /** The cache at a folder that can be written. */
 export function cacheAt(dir: string) {
-  const find = (key: string) => readEntry(join(dir, key));
+  /** The programs of an entry; undefined when it is absent, or somebody has taken one away. */
+  async function find(key: string): Promise<Binaries | undefined> {
+    const found = await binariesIn(join(dir, key));
+    return 'missing' in found ? undefined : found;
+  }
 
   /** Makes an entry with `fill` and puts it in place. Only for the process that holds the lock. */
   async function make(key: string, fill: (dir: string) => Promise<void>): Promise<Binaries> {
@@ -39,8 +42,8 @@ export function cacheAt(dir: string) {
     const draft = await mkdtemp(join(dir, draftPrefix));
     try {
       await fill(draft);
-      await writeFile(join(draft, listName), JSON.stringify(await sizesIn(draft)));
-      await putInPlace(draft, join(dir, key));
+      await rm(join(dir, key), { recursive: true, force: true });
+      await rename(draft, join(dir, key));
     } finally {
       await rm(draft, { recursive: true, force: true });
     }
@@ -52,34 +55,6 @@ export function cacheAt(dir: string) {
   /** The process that holds this lock makes entries; others wait. */
   const claimWork = () => claim(join(dir, '.preparing'));
   return { dir, find, make, claimWork };
-}
-
-async function readEntry(dir: string): Promise<Binaries | undefined> {
-  try {
-    const listed: unknown = JSON.parse(await readFile(join(dir, listName), 'utf8'));
-    if (JSON.stringify(listed) !== JSON.stringify(await sizesIn(dir))) return undefined;
-  } catch {
-    return undefined;
-  }
-  const found = await binariesIn(dir);
-  return 'missing' in found ? undefined : found;
-}
-
-async function sizesIn(dir: string): Promise<Readonly<Record<string, number>>> {
-  const there = new Set(await readdir(dir));
-  const names = Object.values(programNames).filter((name) => there.has(name));
-  const sizes = await Promise.all(names.map(async (name) => [name, (await stat(join(dir, name))).size] as const));
-  return Object.fromEntries(sizes);
-}
-
-async function putInPlace(draft: string, entry: string): Promise<void> {
-  if ((await readEntry(entry)) !== undefined) return;
-  await rm(entry, { recursive: true, force: true });
-  try {
-    await rename(draft, entry);
-  } catch (error) {
-    if ((await readEntry(entry)) === undefined) throw error;
-  }
 }
 
 /** We hold the lock, so any other draft is left from a process that was killed. */

@@ -121,6 +121,18 @@ export function alertsUsing(world: World, contactPointId: string): readonly Aler
   return world.of(alerts).where('contactPoint', contactPointId);
 }
 
+/** Removes an alert. */
+export function removeAlert(world: World, { alertId, accountId, name, appEnvId }: Alert): void {
+  world.of(alerts).remove(alertId);
+  world.record({ kind: 'alert.deleted', id: alertId, accountId, detail: { name, appEnvId } });
+}
+
+/** Removes the alerts and metrics of an environment that is being deleted. */
+export function removeAlertsOf(world: World, appEnvId: string): void {
+  for (const alert of world.of(alerts).where('environment', appEnvId)) removeAlert(world, alert);
+  for (const metric of world.of(metrics).where('environment', appEnvId)) world.of(metrics).remove(metricKey(metric));
+}
+
 /** The contact points of an alert as responses show them. */
 export function shownContactPoints(world: World, alert: Alert): readonly object[] {
   return alert.contactPointIds.flatMap((contactPointId) => {

@@ -10,7 +10,7 @@ import { readFields, type Reads, required, sent, text } from '../http/fields.ts'
 import { invalid, notFound } from '../http/refusal.ts';
 import { date, listed, patched, rejected, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { type Alert, alertNamed, alerts, durations, type Metric, metricKey, type MetricName } from './alert.ts';
+import { type Alert, alertNamed, alerts, durations, type Metric, type MetricName, removeAlert } from './alert.ts';
 import { metricNames, metrics, queryRanges, ruleOf, shownAlert, shownContactPoints } from './alert.ts';
 import { engine, evaluateAll, evaluateOnTime, evaluationWorkIn, keepEvaluating, toggled } from './evaluation.ts';
 import { withNewCondition } from './evaluation.ts';
@@ -187,14 +187,6 @@ export const alertsArea: Area = {
       return ok({});
     }),
   ],
-  forgetEnvironment: (world, appEnvId) => {
-    for (const alert of world.of(alerts).where('environment', appEnvId)) {
-      const { alertId, accountId, name } = alert;
-      world.of(alerts).remove(alertId);
-      world.record({ kind: 'alert.deleted', id: alertId, accountId, detail: { name, appEnvId } });
-    }
-    for (const metric of world.of(metrics).where('environment', appEnvId)) world.of(metrics).remove(metricKey(metric));
-  },
 };
 
 function listAlerts(call: AreaCall): AreaAnswer {
@@ -211,10 +203,9 @@ function getAlert(call: AreaCall): AreaAnswer {
 
 function deleteAlert(call: AreaCall): AreaAnswer {
   const { world } = call;
-  const { alertId, appEnvId, accountId, name } = alertNamed(world, required(call.query, 'alertId', text()));
-  environmentForAdmin(call, appEnvId);
-  world.of(alerts).remove(alertId);
-  world.record({ kind: 'alert.deleted', id: alertId, accountId, detail: { name, appEnvId } });
+  const alert = alertNamed(world, required(call.query, 'alertId', text()));
+  environmentForAdmin(call, alert.appEnvId);
+  removeAlert(world, alert);
   return ok({ message: 'Alert deleted' });
 }
 

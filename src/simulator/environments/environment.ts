@@ -1,4 +1,5 @@
 import { adminOf, type CallerCall, maySee, memberOf } from '../accounts/access.ts';
+import { removeAlertsOf } from '../alerts/alert.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
 import { collection } from '../store/collection.ts';
 import { memberships, type Region, regions } from '../accounts/records.ts';
@@ -203,7 +204,7 @@ export function withCurrent(environment: Environment, content: DeployedContent):
 /** Deletes an environment and everything that hangs on it. */
 export function deleteEnvironment(world: World, environment: Environment): void {
   const { appEnvId, accountId, name, volumes } = environment;
-  world.forget(appEnvId);
+  removeAlertsOf(world, appEnvId);
   for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
   for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
   for (const membership of world.of(memberships).where('account', accountId)) {

@@ -2,8 +2,10 @@
  * The simulator on a socket. Every request is read to its end or to its limit before anything happens; a client that is slow to send
  * runs into a deadline, one that is slow to read is given up when too much waits for it.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Answered, originForm, type Reply, type Served, type Stream } from './exchange.ts';
@@ -45,13 +47,8 @@ export async function listen<S extends Served>(make: () => S, options: ListenOpt
     // The simulator itself answers a request without Host, in the form of its errors.
     requireHostHeader: false,
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
-  }).catch((error: unknown) => {
-    throw new BadOption(`cannot listen on ${options.host}:${options.port}: ${(error as Error).message}`, {
-      cause: error,
-    });
+  await once(server.listen(options.port, options.host), 'listening').catch((error: Error) => {
+    throw new BadOption(`cannot listen on ${options.host}:${options.port}: ${error.message}`, { cause: error });
   });
   const simulator = madeOrClosed(make, server);
   server.on('request', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
@@ -76,7 +73,7 @@ function madeOrClosed<S>(make: () => S, server: Server): S {
 
 async function closed(server: Server, simulator: Served): Promise<void> {
   simulator.stop();
-  const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+  const ended = once(server.close(), 'close');
   server.closeIdleConnections();
   // Answers under way get a moment to end; hanging requests and streams do not.
   const impatient = setTimeout(() => server.closeAllConnections(), 300).unref();
@@ -114,18 +111,14 @@ async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buf
     return Buffer.alloc(0);
   }
   if (Number(incoming.headers['content-length'] ?? 0) > limit) return undefined;
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    incoming.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= limit) chunks.push(chunk);
-      else resolve(undefined);
-    });
-    incoming.on('end', () => resolve(Buffer.concat(chunks)));
-    incoming.on('error', reject);
-    incoming.on('close', () => reject(new Error('the client went away')));
-  });
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 async function deliver(
@@ -189,11 +182,8 @@ async function sendSlowly(bytes: Buffer, msPerByte: number, outgoing: ServerResp
 
 /** Sends pieces as fast as the client reads them, and never holds more than one of them. */
 async function sendPieces(pieces: Iterable<string>, outgoing: ServerResponse): Promise<void> {
-  for (const piece of pieces) {
-    if (outgoing.destroyed) return;
-    if (!outgoing.write(piece)) await drained(outgoing);
-  }
-  outgoing.end();
+  giveUpWhenStalled(outgoing);
+  await pipeline(pieces, outgoing);
 }
 
 /** A JSON object of so many bytes. */
@@ -205,15 +195,6 @@ function* hugeBody(length: number): Iterable<string> {
   yield tail.slice(0, Math.max(0, length - head.length));
 }
 
-async function drained(outgoing: ServerResponse): Promise<void> {
-  const timer = setTimeout(() => outgoing.destroy(), stalledMs).unref();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  outgoing.on('drain', resolve).on('close', resolve);
-  await promise;
-  outgoing.off('drain', resolve).off('close', resolve);
-  clearTimeout(timer);
-}
-
 /** Reads on for a while after an early answer, so that the client gets to see it. */
 async function drain(incoming: IncomingMessage): Promise<void> {
   let left = mostDrained;
@@ -222,8 +203,7 @@ async function drain(incoming: IncomingMessage): Promise<void> {
     if (left < 0) incoming.destroy();
   });
   incoming.resume();
-  const { promise: ended, resolve } = Promise.withResolvers<void>();
-  incoming.once('end', resolve).once('close', resolve);
+  const ended = Promise.race([once(incoming, 'end'), once(incoming, 'close')]);
   await Promise.race([ended, sleep(2000, undefined, { ref: false })]);
   incoming.destroy();
 }

@@ -12,10 +12,7 @@ import { type Commit, type Entry, type SavedStep, type SavedWorld, settings } fr
 import { type Timer, TimerQueue, timers } from './timers.ts';
 
 /** The world as a handler sees it, inside one transaction. */
-export type World = Pick<
-  Store,
-  'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'cancel' | 'forget' | 'record'
->;
+export type World = Pick<Store, 'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'cancel' | 'record'>;
 
 /** The cause of a transaction, a request with its token or the control surface: the ledger names it. */
 export type Cause =
@@ -48,8 +45,6 @@ export class Store {
   readonly ledger = new PackedLog<Commit>();
   /** The rows that changed of late. */
   readonly recent = new RecentChanges();
-  /** Called, inside the transaction, with the id of an environment that is being deleted. */
-  onForget: (appEnvId: string) => void = () => undefined;
   /** Called with every commit, before anything is answered. */
   onStep: (step: SavedStep) => void = () => undefined;
   /** Called with every line of the ledger. */
@@ -172,11 +167,6 @@ export class Store {
 
   cancel(timerId: string): void {
     this.of(timers).remove(timerId);
-  }
-
-  /** Lets every area forget an environment that is being deleted. */
-  forget(appEnvId: string): void {
-    this.onForget(appEnvId);
   }
 
   /** Writes a line into the ledger. */
