@@ -44,7 +44,7 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           include: ['test/scenarios/**/*.test.ts'],
           globalSetup: ['test/support/no-orphans.ts', 'test/scenarios/support/shared-control-plane.ts'],
-          testTimeout: 400_000,
+          testTimeout: 480_000,
           hookTimeout: 600_000,
           // Most of a scenario is waiting. Each worker has a control plane of its own.
           maxWorkers: 3,
