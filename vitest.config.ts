@@ -12,6 +12,7 @@ const lives = [
   'test/cli/{import/import,no-cluster,runs}.test.ts',
   'test/deploy/bundle.test.ts',
   'test/hosting/spoiled-answers.test.ts',
+  'test/reporter.test.ts',
   'test/repository/contributing.test.ts',
   'test/simulator/{durability,logs,page-in-browser,page-request,sockets}.test.ts',
   'test/support/no-orphans.test.ts',
