@@ -47,8 +47,8 @@ export default defineConfig({
           globalSetup: ['test/support/no-orphans.ts', 'test/scenarios/support/shared-control-plane.ts'],
           testTimeout: 480_000,
           hookTimeout: 600_000,
-          // Most of a scenario is waiting. Each worker has a control plane of its own.
-          maxWorkers: 3,
+          // Most of a scenario is waiting. Each worker has a control plane of its own, which takes memory.
+          maxWorkers: Math.min(availableParallelism() + 1, 6),
           isolate: false,
         },
       },
