@@ -12,6 +12,7 @@ const lives = [
   'test/cli/{import/import,no-cluster,runs}.test.ts',
   'test/deploy/bundle.test.ts',
   'test/hosting/spoiled-answers.test.ts',
+  'test/reporter.test.ts',
   'test/repository/contributing.test.ts',
   'test/simulator/{durability,logs,page-in-browser,page-request,sockets}.test.ts',
   'test/support/no-orphans.test.ts',
@@ -44,10 +45,10 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           include: ['test/scenarios/**/*.test.ts'],
           globalSetup: ['test/support/no-orphans.ts', 'test/scenarios/support/shared-control-plane.ts'],
-          testTimeout: 400_000,
+          testTimeout: 480_000,
           hookTimeout: 600_000,
-          // Most of a scenario is waiting. Each worker has a control plane of its own.
-          maxWorkers: 3,
+          // Most of a scenario is waiting. Each worker has a control plane of its own, which takes memory.
+          maxWorkers: Math.min(availableParallelism() + 1, 6),
           isolate: false,
         },
       },

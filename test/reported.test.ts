@@ -1,59 +1,52 @@
 import { describe, expect, it } from 'vitest';
-import { reported, slowest, tellFailures } from './reported.ts';
-
-const report = (results: readonly object[]) =>
-  JSON.stringify({ numPassedTests: 5, numPendingTests: 1, numTodoTests: 2, testResults: results });
+import { reported, slowest, tellFailures, type Reported } from './reported.ts';
 
 describe('reported', () => {
-  it('names each test that failed, and why', () => {
-    const text = report([
-      {
-        name: '/repo/test/a.test.ts',
-        status: 'failed',
-        assertionResults: [
-          { fullName: 'a is b', status: 'failed', duration: 12, failureMessages: ['a is not b'] },
-          { fullName: 'b is c', status: 'passed', duration: 34, failureMessages: [] },
-        ],
-      },
-    ]);
+  const fine: Reported = {
+    passed: 5,
+    skipped: 3,
+    failures: [],
+    times: [{ file: 'a.test.ts', test: 'a is b', ms: 12 }],
+  };
+  const failure = { file: 'a.test.ts', test: 'b is c', why: 'b is not c' };
+  const withoutPlace = (why: string) => ({ file: '(the run itself)', test: '(outside of a test)', why });
 
-    expect(reported(text, '/repo')).toEqual({
-      passed: 5,
-      skipped: 3,
-      failures: [{ file: 'test/a.test.ts', test: 'a is b', why: 'a is not b' }],
-      times: [
-        { file: 'test/a.test.ts', test: 'a is b', ms: 12 },
-        { file: 'test/a.test.ts', test: 'b is c', ms: 34 },
-      ],
-    });
-  });
-
-  it('counts a file that cannot be loaded as a failure', () => {
-    const text = report([
-      { name: '/repo/test/a.test.ts', status: 'failed', message: 'no such module', assertionResults: [] },
-    ]);
-
-    expect(reported(text, '/repo').failures).toEqual([
-      { file: 'test/a.test.ts', test: '(the file itself)', why: 'no such module' },
-    ]);
-  });
-
-  it('says where the error of a hook stands, which no report has', () => {
-    const text = report([
-      { name: '/repo/test/a.test.ts', status: 'failed', message: '', assertionResults: [{ status: 'skipped' }] },
-    ]);
-
-    expect(reported(text, '/repo').failures).toEqual([
-      {
-        file: 'test/a.test.ts',
-        test: '(the file itself)',
-        why: 'a hook failed; its error stands in the output of this part',
-      },
-    ]);
+  it.each([
+    { report: fine, isFailed: false, errors: 'a warning', failures: [], because: 'it passed' },
+    {
+      report: { ...fine, failures: [failure] },
+      isFailed: true,
+      errors: 'b is not c',
+      failures: [failure],
+      because: 'it says what failed',
+    },
+    {
+      report: fine,
+      isFailed: true,
+      errors: '\n\u001b[31mno config\u001b[39m\n',
+      failures: [withoutPlace('no config')],
+      because: 'it failed, and no test did',
+    },
+    {
+      report: fine,
+      isFailed: true,
+      errors: '',
+      failures: [withoutPlace('it failed without a word')],
+      because: 'nobody knows',
+    },
+  ])('gives the failures of a run: $because', ({ report, isFailed, errors, failures }) => {
+    expect(reported(JSON.stringify(report), { isFailed, errors })).toEqual({ ...report, failures });
   });
 
   it('finds nothing passed where there is no report', () => {
-    expect(reported(undefined, '/repo')).toEqual({ passed: 0, skipped: 0, failures: [], times: [] });
+    const failures = [withoutPlace('out of memory')];
+
+    expect(reported(undefined, { isFailed: true, errors: 'out of memory' })).toEqual({
+      passed: 0,
+      skipped: 0,
+      failures,
+      times: [],
+    });
   });
 });
 

@@ -69,6 +69,17 @@ async function program(command: string, args: readonly string[]): Promise<Outcom
   return endOf(spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }));
 }
 
+/** The same, and returns what it says of errors. */
+async function heardProgram(command: string, args: readonly string[]): Promise<Outcome & { readonly errors: string }> {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'pipe'] });
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+    process.stderr.write(text);
+  });
+  return { ...(await endOf(child)), errors };
+}
+
 /** Runs a program to its end beside others: what it says comes in one piece, with the summary. */
 async function quietProgram(command: string, args: readonly string[]): Promise<Outcome> {
   const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -96,21 +107,11 @@ async function vitest(...projects: readonly string[]): Promise<Outcome> {
   const dir = await mkdtemp(join(tmpdir(), 'apphosting-report-'));
   try {
     const report = join(dir, 'report.json');
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+    const reporters = ['--reporter=default', '--reporter=test/reporter.ts', `--outputFile=${report}`];
     const named = projects.map((project) => `--project=${project}`);
-    const { failed } = await program(bin('vitest'), ['run', ...named, ...reporters]);
-    const said = reported(await readFile(report, 'utf8').catch(() => undefined), root);
-    const failures =
-      failed === 0 || said.failures.length > 0
-        ? said.failures
-        : [
-            {
-              file: projects.join(),
-              test: '(the run itself)',
-              why: 'it failed outside of a test; the error stands in the output of this part',
-            },
-          ];
-    const { passed, skipped, times } = said;
+    const { failed, errors } = await heardProgram(bin('vitest'), ['run', ...named, ...reporters]);
+    const text = await readFile(report, 'utf8').catch(() => undefined);
+    const { passed, skipped, failures, times } = reported(text, { isFailed: failed > 0, errors });
     const note = skipped > 0 ? { note: `${skipped} skipped` } : {};
     return { passed, failed: failures.length, ...note, told: tellFailures(failures), times };
   } finally {

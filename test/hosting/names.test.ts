@@ -71,7 +71,7 @@ async function exchanged(resolve: Resolve, origin: string): Promise<WireResponse
     writes: false,
     caBundle: undefined,
     start: () => undefined,
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(60_000),
   });
 }
 

@@ -84,7 +84,7 @@ describe.each(Object.keys(spoils))('an answer that is spoiled: %s', (name) => {
     proxy.spoil = () => (spoiled++ === 0 ? name : undefined);
 
     service.want(read, hurried.monotonic(), 'edit');
-    await eventually('a whole list has come', () => (service.snapshot(read)?.begunAt ?? 0) > before, 60_000);
+    await eventually('a whole list has come', () => (service.snapshot(read)?.begunAt ?? 0) > before);
 
     const listed = [...(service.snapshot(read)?.items.values() ?? [])].map((point) => point.name).toSorted();
     expect(listed).toEqual(await there());

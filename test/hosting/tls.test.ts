@@ -55,7 +55,7 @@ async function exchanged(
       started = true;
       return undefined;
     },
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(60_000),
   });
   return { outcome, started };
 }

@@ -4,7 +4,7 @@ import { KubeError, type KubeReason } from '../../src/engine/ports.ts';
 import { type KubeClient, openKube } from '../../src/kube/client/client.ts';
 import { leaseResource } from '../../src/kube/lease.ts';
 import type { Limits } from '../../src/kube/client/transport.ts';
-import { realClock, tokenCredentials } from '../support/real-time.ts';
+import { eventually, realClock, tokenCredentials } from '../support/real-time.ts';
 import { type Answering, type Arrived, json, refusal, scriptedServer } from '../support/scripted-server.ts';
 import { thing, things } from './example.ts';
 
@@ -224,7 +224,7 @@ describe('the client', () => {
   ];
 
   it.for(silences)('fails in time when it gets %s, says so, and keeps the token to itself', async ([, answer]) => {
-    const { api, arrived } = await opened(answer, { requestMs: 300, responseBytes: 1_000_000 });
+    const { api, arrived } = await opened(answer, { requestMs: 1_000, responseBytes: 1_000_000 });
     const before = performance.now();
 
     const error = await failureOf(api.create(things, 'x', thing('a')));
@@ -277,7 +277,7 @@ describe('the client', () => {
   });
 
   it('keeps requests and watches on connections of their own', async () => {
-    const { api } = await opened(
+    const { api, arrived } = await opened(
       (response, { url }) => {
         if (url.searchParams.get('watch') === 'true') response.writeHead(200).flushHeaders();
         else json(response, 200, stored);
@@ -288,7 +288,7 @@ describe('the client', () => {
     const watches = [1, 2, 3].map((version) =>
       api.watch(things, { resourceVersion: String(version), timeoutSeconds: 60, signal: ending.signal }).next(),
     );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually('the watches are open', () => arrived.length === watches.length);
 
     expect((await api.get(things, 'x', 'a'))?.metadata.uid).toBe('u-1');
     ending.abort();

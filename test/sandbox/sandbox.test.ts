@@ -215,7 +215,7 @@ describe('revival', () => {
     );
 
     ended('the operator', { code: 1, signal: null }, start);
-    await expect.poll(() => said.at(-1), { timeout: 5000 }).toBe('the operator is up again');
+    await expect.poll(() => said.at(-1), { timeout: 60_000 }).toBe('the operator is up again');
 
     expect(said).toEqual([
       'the operator ended by itself (exit code 1): starting it again',

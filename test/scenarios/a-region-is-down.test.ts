@@ -16,8 +16,6 @@ import { Tenant } from './support/tenant.ts';
  */
 
 const roles = join(import.meta.dirname, '..', '..', 'deploy', 'kustomize', 'roles', 'rbac.yaml');
-/** The service proves what is gone by looking twice; a slow machine waits longer. */
-const slow = { timeout: 400_000 };
 const api = connect(sharedKubernetes());
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let service: HostingService;
@@ -110,7 +108,7 @@ async function followUpTo(person: Person, blocks: readonly Block[], heading: Reg
   for (const block of blocks.slice(0, last + 1)) await follow(person, block);
 }
 
-describe.concurrent('the page about a region that is down', slow, () => {
+describe.concurrent('the page about a region that is down', () => {
   it.each(['cold', 'warm'])('recovers a %s environment when its commands are typed as they stand', async (who) => {
     const person = personOf(who);
     const { protection, shell } = person;
@@ -122,7 +120,7 @@ describe.concurrent('the page about a region that is down', slow, () => {
     await eventually('the service has it', async () => (await protection.activations()) === 1);
     await protection.tell({ setPhase: 'promoting' });
     await follow(person, watch, async (printed) => {
-      await eventually('it is promoting', async () => printed().includes('promoting'), 60_000);
+      await eventually('it is promoting', async () => printed().includes('promoting'));
       await protection.tell({ setPhase: 'succeeded' });
     });
     const shown = JSON.parse(await follow(person, result)) as { targetEnvironmentId: string };
@@ -134,7 +132,7 @@ describe.concurrent('the page about a region that is down', slow, () => {
   });
 });
 
-describe.concurrent('the page about what comes after an activation', slow, () => {
+describe.concurrent('the page about what comes after an activation', () => {
   it('gives up an activation that keeps failing, and then wipes the protection', async () => {
     const person = personOf('regretful');
     const { protection, shell } = person;
@@ -146,7 +144,7 @@ describe.concurrent('the page about what comes after an activation', slow, () =>
     await protection.tell({ hold: false });
     const seen = async () =>
       JSON.stringify(await protection.tenant.status('DisasterProtection', 'orders-db', 'activeOperation')) ?? '';
-    await eventually('status shows it', async () => (await seen()).includes('"failedSteps":6'), 60_000);
+    await eventually('status shows it', async () => (await seen()).includes('"failedSteps":6'));
 
     for (const block of await blocksOf('after-an-activation.md')) await follow(person, block);
 
@@ -156,7 +154,7 @@ describe.concurrent('the page about what comes after an activation', slow, () =>
   });
 });
 
-describe.concurrent('following a page', slow, () => {
+describe.concurrent('following a page', () => {
   it('fails when a command fails, and when what the page shows is not shown', async () => {
     const { shell } = personOf('cold');
 

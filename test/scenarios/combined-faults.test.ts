@@ -117,8 +117,8 @@ describe('an operator that everything happens to at once', () => {
     await trouble.end();
 
     for (let n = 0; n < count; n += 1) {
-      await tenant.becomes('ContactPoint', `cp-${n}`, 'True/InSync', 200_000);
-      await tenant.becomes('MetricAlert', `alert-${n}`, 'True/InSync', 200_000);
+      await tenant.becomes('ContactPoint', `cp-${n}`, 'True/InSync');
+      await tenant.becomes('MetricAlert', `alert-${n}`, 'True/InSync');
     }
     expect(trouble.met).toBeGreaterThanOrEqual(effects.length);
     expect(await doubled(tenant)).toEqual([]);
@@ -149,7 +149,7 @@ describe('an operator that everything happens to at once', () => {
     await trouble.passed(effects.length);
     await trouble.end();
 
-    await eventually('the namespace has gone', () => tenant.hasLeft(), 300_000);
+    await eventually('the namespace has gone', () => tenant.hasLeft());
     expect(await tenant.commits('alert.deleted')).toBe(await tenant.commits('alert.created'));
     const left = await tenant.contactPoints();
     const log = stage().operator.printed();

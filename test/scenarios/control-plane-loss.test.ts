@@ -21,9 +21,9 @@ beforeAll(async () => {
 });
 
 /** A contact point that was made and is Ready. */
-async function made(name: string, deadlineMs = 150_000): Promise<void> {
+async function made(name: string): Promise<void> {
   await tenant.apply('ContactPoint', name, email);
-  await tenant.becomes('ContactPoint', name, 'True/InSync', deadlineMs);
+  await tenant.becomes('ContactPoint', name, 'True/InSync');
 }
 
 /** Forgets everything in etcd that is not the newest. */
@@ -71,9 +71,9 @@ describe('the operator', () => {
 
     stage().operator.current.signal('SIGCONT');
 
-    await tenant.becomes('ContactPoint', 'unseen', 'True/InSync', 120_000);
-    await tenant.becomes('ContactPoint', 'watched', 'True/InSync', 120_000);
-    await tenant.goes('ContactPoint', 'before-restart', 120_000);
+    await tenant.becomes('ContactPoint', 'unseen', 'True/InSync');
+    await tenant.becomes('ContactPoint', 'watched', 'True/InSync');
+    await tenant.goes('ContactPoint', 'before-restart');
     expect(await created()).toContain('changed-meanwhile');
     expect(stage().operator.current.output()).toContain('"list":"gone"');
     expect(stage().operator.starts).toBe(1);
@@ -89,10 +89,7 @@ describe('the operator', () => {
     const match = { method: 'POST', path: '/contact-point', bodyContains: '"cut-off"' };
     await stage().service.control('POST', '/faults', { match, effect: { delayMs: 1_000 } });
     await tenant.apply('ContactPoint', 'cut-off', email);
-    await eventually(
-      'the create is journalled',
-      async () => (await tenant.internal('ContactPoint', 'cut-off', 'journal')) !== undefined,
-    );
+    await eventually('the create is journalled', () => tenant.hasBegun('ContactPoint', 'cut-off'));
 
     const apiServer = stage().plane.pids().apiserver ?? 0;
     const holder = stage().operator.current;
@@ -101,9 +98,9 @@ describe('the operator', () => {
     process.kill(apiServer, 'SIGCONT');
 
     await answering(stage());
-    await tenant.becomes('ContactPoint', 'cut-off', 'True/InSync', 200_000);
+    await tenant.becomes('ContactPoint', 'cut-off', 'True/InSync');
     // It had lost its lease: what it still had to write was written, and then it ended.
-    await eventually('it is started again', async () => stage().operator.starts > 2, 120_000);
+    await eventually('it is started again', async () => stage().operator.starts > 2);
     expect((await created()).filter((name) => name === 'cut-off')).toHaveLength(1);
   });
 
@@ -121,8 +118,8 @@ describe('the operator', () => {
     const copy = join(await mkdtemp(join(stage().dir, 'copy-')), 'etcd');
     await stage().plane.copyEtcd(copy);
     stage().operator.current.signal('SIGCONT');
-    await tenant.becomes('ContactPoint', 'restored', 'True/InSync', 120_000);
-    await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 120_000);
+    await tenant.becomes('ContactPoint', 'restored', 'True/InSync');
+    await tenant.becomes('MetricAlert', 'restored', 'True/InSync');
     await made('forgotten');
     const alertId = await tenant.status('MetricAlert', 'restored', 'externalId');
 
@@ -130,9 +127,9 @@ describe('the operator', () => {
     await answering(stage());
     await tenant.apply('ContactPoint', 'forgotten', email);
 
-    await tenant.becomes('ContactPoint', 'forgotten', 'False/AlreadyExists', 200_000);
-    await tenant.becomes('ContactPoint', 'restored', 'False/AlreadyExists', 200_000);
-    await tenant.becomes('MetricAlert', 'restored', 'True/InSync', 200_000);
+    await tenant.becomes('ContactPoint', 'forgotten', 'False/AlreadyExists');
+    await tenant.becomes('ContactPoint', 'restored', 'False/AlreadyExists');
+    await tenant.becomes('MetricAlert', 'restored', 'True/InSync');
     expect(await tenant.status('MetricAlert', 'restored', 'externalId')).toBe(alertId);
     await made('after-restore');
   });

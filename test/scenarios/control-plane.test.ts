@@ -120,7 +120,7 @@ describe('the control plane', () => {
     await api.delete(`/api/v1/namespaces/${namespace}`);
 
     const gone = async () => (await api.get(`/api/v1/namespaces/${namespace}`)).status === 404;
-    await eventually('the namespace is gone', gone, 120_000);
+    await eventually('the namespace is gone', gone);
   });
 
   it('brings a kubectl that reads its kubeconfig', async () => {

@@ -97,10 +97,8 @@ describe('what a resource costs', () => {
 
   it('is nothing at rest: no write to Kubernetes but the lease, and reads of lists only', async () => {
     const states = () => Promise.all(names.map((name) => tenant.status('MetricAlert', name, 'state')));
-    await eventually(
-      'every alert has been refreshed',
-      async () => (await states()).every((state) => state === 'Normal'),
-      120_000,
+    await eventually('every alert has been refreshed', async () =>
+      (await states()).every((state) => state === 'Normal'),
     );
     // The account counts what uses it once for many changes, half a minute later.
     const uses = async () =>

@@ -157,7 +157,7 @@ describe('in the end', () => {
       await Promise.all(tenants.map((tenant) => tenant.leave()));
 
       const isOver = async () => (await Promise.all(tenants.map((tenant) => tenant.hasLeft()))).every(Boolean);
-      await eventually('all namespaces are gone', isOver, 200_000);
+      await eventually('all namespaces are gone', isOver);
       // What was to be retained is still there, and nothing else.
       const left = await Promise.all(
         tenants.map(async (tenant) => (await tenant.contactPoints()).map(({ name }) => name)),

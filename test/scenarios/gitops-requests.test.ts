@@ -33,8 +33,8 @@ async function protectedTeam(): Promise<{ team: Team; protection: Manifest; push
 /** What `kubectl wait` says has met a condition, one line each; it may take as long as it needs. */
 async function waitedFor(team: Team, condition: string, ...names: readonly string[]): Promise<readonly string[]> {
   const flags = ['--kubeconfig', plane.kubeconfigPath, '-n', team.namespace, `--for=condition=${condition}`];
-  const args = ['wait', ...flags, '--timeout=300s', ...names];
-  const { stdout } = await promisify(execFile)(plane.binaries.kubectl, args, { timeout: 330_000 });
+  const args = ['wait', ...flags, '--timeout=10m', ...names];
+  const { stdout } = await promisify(execFile)(plane.binaries.kubectl, args);
   return stdout.match(/ condition met$/gmu) ?? [];
 }
 

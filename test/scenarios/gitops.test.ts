@@ -60,7 +60,7 @@ describe.concurrent('a folder that is pruned object by object', () => {
 
     for (const manifest of order(manifests)) expect((await team.delete(manifest)).status).toBe(200);
 
-    await eventually('everything goes', async () => (await team.left()).length === 0, 200_000);
+    await eventually('everything goes', async () => (await team.left()).length === 0);
     const deleted = (await team.commits()).filter((kind) => kind.endsWith('.deleted'));
     expect(deleted.toSorted()).toEqual(['alert.deleted', 'contactPoint.deleted']);
   });
@@ -76,25 +76,20 @@ describe.concurrent('a folder that is pruned object by object', () => {
     await team.until('False/SecretMissing', [account]);
     for (const manifest of others) await team.delete(manifest);
     const held = async () => (await team.left()).filter(({ kind }) => kind !== account.kind);
-    await eventually(
-      'each that is left names the Secret and the way out',
-      async () => {
-        const words = (await held()).map(wordsOf);
-        return (
-          words.length > 0 &&
-          words.every((line) => /hosting-credentials.*apphosting\.dev\/on-delete=Retain/u.test(line))
-        );
-      },
-      200_000,
-    );
+    await eventually('each that is left names the Secret and the way out', async () => {
+      const words = (await held()).map(wordsOf);
+      return (
+        words.length > 0 && words.every((line) => /hosting-credentials.*apphosting\.dev\/on-delete=Retain/u.test(line))
+      );
+    });
 
     for (const object of await held()) {
       const [, name = '', value = ''] = /annotate it (\S+)=(\w+)/u.exec(wordsOf(object)) ?? [];
       await team.annotate(object, name, value);
     }
-    await eventually('they go', async () => (await held()).length === 0, 200_000);
+    await eventually('they go', async () => (await held()).length === 0);
     await team.delete(account);
-    await eventually('everything goes', async () => (await team.left()).length === 0, 200_000);
+    await eventually('everything goes', async () => (await team.left()).length === 0);
   });
 });
 
@@ -115,7 +110,7 @@ async function hasNoDiff(namespace: string, how: string, folder: string): Promis
     last = await diff(namespace, how, folder);
     return last === '';
   };
-  await eventually('there is no diff', isSame, 60_000).catch(() => expect(last).toBe(''));
+  await eventually('there is no diff', isSame).catch(() => expect(last).toBe(''));
 }
 
 describe.concurrent('every sample', () => {
@@ -135,10 +130,8 @@ describe.concurrent('every sample', () => {
       const held = await team.get(sample);
       return held?.status?.['observedGeneration'] === held?.metadata.generation;
     };
-    await eventually(
-      'the operator has looked at each',
-      async () => (await Promise.all(ours(samples).map(looked))).every(Boolean),
-      200_000,
+    await eventually('the operator has looked at each', async () =>
+      (await Promise.all(ours(samples).map(looked))).every(Boolean),
     );
 
     expect(new Set(samples.map(({ kind }) => kind)).size).toBe(
@@ -198,7 +191,6 @@ describe.concurrent('an object that others write, too', () => {
     await eventually(
       'the token is acknowledged',
       async () => (await team.get(onCall))?.status?.['lastHandledReconcileAt'] === 'now',
-      200_000,
     );
 
     for (const manifest of wanted) await team.apply(manifest);
@@ -247,7 +239,7 @@ describe.concurrent('an object that others write, too', () => {
 
     await folder.remove();
     for (const manifest of wanted.toReversed()) await team.delete(manifest);
-    await eventually('everything goes', async () => (await team.left()).length === 0, 200_000);
+    await eventually('everything goes', async () => (await team.left()).length === 0);
   });
 });
 

@@ -7,14 +7,13 @@ import { manifestsIn, type Manifest } from '../../src/sandbox/manifests.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { connect, eventually, kubectl, sharedKubernetes } from './support/kubernetes.ts';
+import { connect, eventually, kubectl, sharedKubernetes, waiting } from './support/kubernetes.ts';
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Tenant, type TenantKind } from './support/tenant.ts';
 
 /* The folder of the golden path, applied by several teams at once, each in an order of its own, to a service that fails. */
 
 const seeds = [1, 2, 3];
-const patience = 240_000;
 const folder = join(import.meta.dirname, '..', '..', 'deploy', 'samples-more', 'golden-path');
 
 const api = connect(sharedKubernetes());
@@ -100,7 +99,7 @@ class Team {
   /** What people do in the service's console once an app is there. */
   async createEnvironment(app: string): Promise<void> {
     const appIdOf = () => this.tenant.status('HostedApp', app, 'externalId');
-    await eventually(`${app} is created`, async () => (await appIdOf()) !== undefined, patience);
+    await eventually(`${app} is created`, async () => (await appIdOf()) !== undefined);
     await service.control('POST', '/environments', { appId: await appIdOf(), name: 'production', region: 'eu-west' });
   }
 
@@ -109,12 +108,12 @@ class Team {
     for (const { kind, metadata } of manifests.filter((one) => one.kind !== 'Secret')) {
       const looked = async () =>
         (await this.tenant.condition(kind as TenantKind, metadata.name, 'Ready')) !== undefined;
-      await eventually(`${kind} ${metadata.name} is looked at`, looked, patience);
+      await eventually(`${kind} ${metadata.name} is looked at`, looked);
     }
   }
 
   async settles(): Promise<void> {
-    await Promise.all(this.objects.map(({ kind, name }) => this.tenant.becomes(kind, name, 'True/InSync', patience)));
+    await Promise.all(this.objects.map(({ kind, name }) => this.tenant.becomes(kind, name, 'True/InSync')));
   }
 
   /** Every condition that says that something is wrong or still to come. */
@@ -172,7 +171,7 @@ const everythingOnce = {
 describe('the golden path', () => {
   const teams: Team[] = [];
 
-  it('comes to rest in any order while the service fails, with no call repeated', { timeout: 420_000 }, async () => {
+  it('comes to rest in any order while the service fails, with no call repeated', async () => {
     for (const { match, effect } of faults) await service.control('POST', '/faults', { match, effect });
     await Promise.all(
       seeds.map(async (seed) => {
@@ -191,7 +190,9 @@ describe('the golden path', () => {
     );
 
     for (const team of teams) {
-      await expect.poll(() => team.complaints(), { timeout: 60_000, interval: 200 }).toEqual([]);
+      await expect
+        .poll(() => team.complaints(), { timeout: waiting.deadlineMs, interval: waiting.everyMs })
+        .toEqual([]);
       const { 'memberAccess.updated': restricted, ...commits } = await team.commits();
       expect(commits).toEqual(everythingOnce);
       // A restriction whose answer was lost may be written once more: it is the same list.
@@ -201,7 +202,7 @@ describe('the golden path', () => {
     expect(left).toEqual([]);
   });
 
-  it('is edited with one call for each edit', { timeout: 300_000 }, async () => {
+  it('is edited with one call for each edit', async () => {
     const edits: Readonly<Record<string, (spec: object) => object>> = {
       'HostedApp shop': (spec) => ({ ...spec, port: 9090 }),
       'AppEnvironment shop-production': (spec) => ({
@@ -234,13 +235,13 @@ describe('the golden path', () => {
     );
   });
 
-  it('goes, and leaves in the service what holds data and access', { timeout: 300_000 }, async () => {
+  it('goes, and leaves in the service what holds data and access', async () => {
     await Promise.all(
       teams.map(async (team) => {
         const { tenant, manifests } = team;
         const all = await team.file('all', manifests);
         await kubectl(sharedKubernetes(), 'delete', '-n', tenant.namespace, '-f', all, '--wait=false');
-        await Promise.all(team.objects.map(({ kind, name }) => tenant.goes(kind, name, patience)));
+        await Promise.all(team.objects.map(({ kind, name }) => tenant.goes(kind, name)));
 
         const { apps } = (await service.call(tenant.token, 'GET', `/apps?accountId=${tenant.accountId}`)) as {
           apps: readonly { name: string }[];

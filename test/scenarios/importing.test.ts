@@ -12,7 +12,6 @@ import { Tenant, type TenantKind } from './support/tenant.ts';
 /* An account that people clicked together becomes a folder, and the folder is applied. */
 
 const api = connect(sharedKubernetes());
-const slow = { timeout: 240_000 };
 let service: HostingService;
 let post: Post;
 let operator: OperatorProcess;
@@ -84,7 +83,7 @@ async function apphosting(...args: readonly string[]): Promise<string> {
   return running.output();
 }
 
-it('an imported account is applied: all of it becomes Ready, and nothing is sent', slow, async () => {
+it('an imported account is applied: all of it becomes Ready, and nothing is sent', async () => {
   const tenant = await Tenant.arrive(api, service);
   await tenant.openAccount();
   const flags = await clickedTogether(tenant);

@@ -91,7 +91,7 @@ class Lane {
       dies === 'committed'
         ? async () => (await this.tenant.commits(created)) > before
         : async () => (await this.#begun(kind, name)) || (await this.tenant.commits(created)) > before;
-    await eventually(`${name} is ${dies}`, isThere, 120_000);
+    await eventually(`${name} is ${dies}`, isThere);
     this.#operator?.signal('SIGKILL');
     await this.#operator?.ended;
     // It may have died before it sent anything: then the next attempt is not to be disturbed.
@@ -110,7 +110,7 @@ class Lane {
 }
 
 describe('an operator that is killed while it creates', () => {
-  it(`has created nothing twice and lost nothing after ${lanes * killsEach} deaths`, { timeout: 480_000 }, async () => {
+  it(`has created nothing twice and lost nothing after ${lanes * killsEach} deaths`, async () => {
     const open = await Promise.all(Array.from({ length: lanes }, () => Lane.open()));
     try {
       await Promise.all(
@@ -119,9 +119,7 @@ describe('an operator that is killed while it creates', () => {
         }),
       );
       await Promise.all(
-        open.flatMap((lane) =>
-          lane.made.map(({ kind, name }) => lane.tenant.becomes(kind, name, 'True/InSync', 200_000)),
-        ),
+        open.flatMap((lane) => lane.made.map(({ kind, name }) => lane.tenant.becomes(kind, name, 'True/InSync'))),
       );
 
       for (const { tenant, made } of open) {

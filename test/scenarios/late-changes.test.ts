@@ -80,7 +80,7 @@ describe('a change whose answer was lost with the operator, and that arrives aft
         expect([reason, await hold('new', one)]).not.toEqual(['InSync', false]);
         return reason === 'InSync';
       };
-      await eventually(`${one.kind} is in sync`, isSettled, 240_000);
+      await eventually(`${one.kind} is in sync`, isSettled);
       expect(await hold('new', one)).toBe(true);
     }
   });

@@ -57,11 +57,7 @@ async function live(api: Api, service: string, namespace: string, all: readonly 
     expect([201, 409]).toContain(status);
   }
   const settled = async (sample: Sample, isSo: (held: Held) => boolean) =>
-    eventually(
-      `${sample.kind} ${sample.metadata.name}`,
-      async () => isSo((await api.get(at(sample))).body as Held),
-      60_000,
-    );
+    eventually(`${sample.kind} ${sample.metadata.name}`, async () => isSo((await api.get(at(sample))).body as Held));
   for (const sample of ours)
     await settled(sample, ({ metadata, status }) => status?.observedGeneration === metadata.generation);
 
@@ -79,7 +75,7 @@ async function live(api: Api, service: string, namespace: string, all: readonly 
     await api.delete(at(sample));
   }
   for (const sample of ours)
-    await eventually(`${sample.kind} goes`, async () => (await api.get(at(sample))).status === 404, 120_000);
+    await eventually(`${sample.kind} goes`, async () => (await api.get(at(sample))).status === 404);
 }
 
 interface Rule {

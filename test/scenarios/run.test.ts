@@ -116,10 +116,7 @@ describe('apphosting run', () => {
     const match = { method: 'POST', path: '/contact-point' };
     await service.control('POST', '/faults', { match, effect: { delayMs: 3_000 } });
     await tenant.apply('ContactPoint', 'ops', { email: { addresses: ['ops@example.com'] } });
-    await eventually(
-      'the create is under way',
-      async () => (await tenant.internal('ContactPoint', 'ops', 'journal')) !== undefined,
-    );
+    await eventually('the create is under way', () => tenant.hasBegun('ContactPoint', 'ops'));
 
     const [leader, standby] = first.output().includes('this replica acts') ? [first, second] : [second, first];
     leader.signal('SIGTERM');

@@ -10,7 +10,6 @@ import { Tenant, type TenantKind } from './support/tenant.ts';
 /* Two clusters with an etcd and an API server each, and one account of the service: what is approved in the one reaches the other. */
 
 const activation = 'RecoveryActivation';
-const slow = { timeout: 240_000 };
 const cleanups: (() => Promise<unknown>)[] = [];
 let service: HostingService;
 let here: Cluster;
@@ -70,10 +69,10 @@ async function restore(from: Tenant, to: Tenant, kind: TenantKind, name: string)
 
 /** Waits until the service has accepted an activation of this protection. */
 async function isAccepted(protection: Protection): Promise<void> {
-  await eventually('the service has it', async () => (await protection.activations()) === 1, 60_000);
+  await eventually('the service has it', async () => (await protection.activations()) === 1);
 }
 
-describe('an activation that reaches a second cluster', slow, () => {
+describe('an activation that reaches a second cluster', () => {
   it('as its objects without their status happens once, and each cluster says what is so', async () => {
     const { protection } = await aProtectedPlace('restored');
     const { tenant, name } = protection;
@@ -86,14 +85,14 @@ describe('an activation that reaches a second cluster', slow, () => {
 
     await restore(tenant, other, 'DisasterProtection', name);
     await restore(tenant, other, activation, 'now');
-    const refused = await other.becomes(activation, 'now', 'False/AlreadyActivated', 60_000);
+    const refused = await other.becomes(activation, 'now', 'False/AlreadyActivated');
     await protection.promote();
-    await tenant.becomes(activation, 'now', 'True/Succeeded', 60_000);
+    await tenant.becomes(activation, 'now', 'True/Succeeded');
     const operationId = await tenant.status(activation, 'now', 'externalId');
     await other.delete(activation, 'now');
     await restore(tenant, other, activation, 'now');
 
-    await other.becomes(activation, 'now', 'True/Succeeded', 60_000);
+    await other.becomes(activation, 'now', 'True/Succeeded');
     expect(refused).toContain(operationId);
     expect(await other.status(activation, 'now', 'externalId')).toBe(operationId);
     expect(await other.status(activation, 'now', 'result')).toEqual(await tenant.status(activation, 'now', 'result'));
@@ -115,15 +114,15 @@ describe('an activation that reaches a second cluster', slow, () => {
 
     await there.plane.restoreEtcd(copy);
     const other = tenant.elsewhere(there.api, tenant.namespace);
-    await eventually('the namespace is there', async () => (await other.get(activation, 'now')) !== undefined, 60_000);
+    await eventually('the namespace is there', async () => (await other.get(activation, 'now')) !== undefined);
     expect(await other.internal(activation, 'now', 'journal')).toBeDefined();
     expect(await other.status(activation, 'now', 'externalId')).toBeUndefined();
     await anOperator(await postIn(there.plane, there.api, tenant.namespace));
     await protection.tell({ setPhase: 'succeeded' });
 
-    await other.becomes(activation, 'now', 'True/Succeeded', 90_000);
+    await other.becomes(activation, 'now', 'True/Succeeded');
     // It was created before this operator started, and nothing was sent for it: it is not carried out by another process.
-    await other.becomes(activation, 'later', 'False/ActivationDisabled', 60_000);
+    await other.becomes(activation, 'later', 'False/ActivationDisabled');
     expect(await protection.activations()).toBe(1);
   });
 });

@@ -44,13 +44,13 @@ describe('two operators', () => {
     });
     first.signal('SIGSTOP');
     const before = await tenant.commits('contactPoint.created');
-    await eventually('the second acts', async () => second.output().includes('this replica acts'), 120_000);
+    await eventually('the second acts', async () => second.output().includes('this replica acts'));
     const more = async () => (await tenant.commits('contactPoint.created')) > Math.min(before + 1, names.length - 1);
-    await eventually('the second creates what was left', more, 200_000);
+    await eventually('the second creates what was left', more);
     first.signal('SIGCONT');
 
     expect(await first.ended).toBe(1);
-    await Promise.all(names.map((name) => tenant.becomes('ContactPoint', name, 'True/InSync', 120_000)));
+    await Promise.all(names.map((name) => tenant.becomes('ContactPoint', name, 'True/InSync')));
     expect(second.output()).toContain('"takeOver":true');
     expect(before).toBeLessThan(names.length);
     expect((await tenant.contactPoints()).map(({ name }) => name).toSorted()).toEqual(names);

@@ -37,8 +37,15 @@ async function inject(effect: object): Promise<void> {
   await fetch(`${started.url}/_sim/faults`, { method: 'POST', body });
 }
 
-function create(): Promise<Response> {
-  return fetch(`${started.url}/api/public/v1/contact-point`, { method: 'POST', headers, body: JSON.stringify(point) });
+/** The faults that no request has met yet. */
+async function faults(): Promise<readonly unknown[]> {
+  const answer = await fetch(`${started.url}/_sim/faults`);
+  return ((await answer.json()) as { items: readonly unknown[] }).items;
+}
+
+function create(signal: AbortSignal | null = null): Promise<Response> {
+  const body = JSON.stringify(point);
+  return fetch(`${started.url}/api/public/v1/contact-point`, { method: 'POST', headers, body, signal });
 }
 
 async function count(): Promise<number> {
@@ -96,8 +103,8 @@ describe('bad requests on a socket', () => {
     const socket = open();
     const head = 'POST /api/public/v1/contact-point HTTP/1.1\r\nHost: x\r\nAuthorization: demo-admin\r\n';
     socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    socket.destroy();
+    socket.end();
+    await told(socket);
 
     expect(await count()).toBe(before);
   });
@@ -135,9 +142,11 @@ describe('faults on a socket', () => {
     const before = await count();
     for (const effect of [{ hang: true }, { hangAfterCommit: true }]) {
       await inject(effect);
-      const signal = AbortSignal.timeout(150);
-      const options = { method: 'POST', headers, body: JSON.stringify(point), signal };
-      await expect(fetch(`${started.url}/api/public/v1/contact-point`, options)).rejects.toThrow();
+      const leaving = new AbortController();
+      const refused = expect(create(leaving.signal)).rejects.toThrow();
+      await expect.poll(faults, { timeout: 60_000 }).toEqual([]);
+      leaving.abort();
+      await refused;
     }
 
     expect(await count()).toBe(before + 1);
@@ -319,10 +328,8 @@ describe('the command', () => {
       const one = await running('--clock', 'virtual');
       const stuck = connect(one.port, '127.0.0.1').on('error', () => undefined);
       await fetch(`${one.url}/_sim/healthz`);
-      const began = performance.now();
 
       expect(await one.end(signal)).toBe(0);
-      expect(performance.now() - began).toBeLessThan(30_000);
       expect(one.output()).toBe(`simulator listening on ${one.url}\n`);
       stuck.destroy();
     }

@@ -1,11 +1,10 @@
 import { sameJson } from '../../src/base/json.ts';
 import type { KubeObject, Resource } from '../../src/engine/ports.ts';
 import { group } from '../../src/engine/kind/contract/define.ts';
-import { schemaFlaws, statusSchemas } from './crd-schema.ts';
+import { schemaFlaws, schemaOf } from './definitions/structural.ts';
 import { MemoryKube } from './memory-kube.ts';
 import { statusFlaws } from './status-checker.ts';
 
-const schemas = statusSchemas();
 const times = ['lastTransitionTime', 'startedAt', 'sentTime'];
 
 /** A connection that looks at every status the operator writes; what is wrong with one stays in `flaws`. */
@@ -36,11 +35,11 @@ export class CheckedKube extends MemoryKube {
 
 /** What is wrong with a status that is written over an object, one sentence each. */
 export function writtenFlaws(before: KubeObject, status: unknown): readonly string[] {
-  const schema = schemas.get(before.kind) ?? {};
+  const schema = schemaOf(before.kind)?.properties?.['status'] ?? {};
   const isTimeOnly = sameJson(before.status, status, times);
   return [
     ...statusFlaws(status, before.metadata.generation ?? 0, before.kind),
-    ...schemaFlaws(schema, status),
+    ...schemaFlaws(schema, status, 'status'),
     ...(isTimeOnly ? ['nothing but a time is new'] : []),
   ];
 }

@@ -44,7 +44,7 @@ export function tokenCredentials(url: string, tokens: readonly string[] = ['plan
 }
 
 /** Waits until something is so, and fails with what was awaited when it is not in time. */
-export async function eventually(what: string, isSo: () => boolean, deadlineMs = 8_000): Promise<void> {
+export async function eventually(what: string, isSo: () => boolean, deadlineMs = 60_000): Promise<void> {
   const until = performance.now() + deadlineMs;
   while (!isSo()) {
     if (performance.now() > until) throw new Error(`not so after ${deadlineMs} ms: ${what}`);

@@ -8,7 +8,7 @@ import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { answersOk } from '../../../src/sandbox/control-plane/programs.ts';
 import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
-import { type Api, kubectl } from './kubernetes.ts';
+import { type Api, kubectl, waiting } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -52,7 +52,7 @@ export async function startDeployed(
     args: [inject('prepared').program, ...fromDeployment, ...here, '--operator-namespace', namespace],
     logPath,
     isUp: () => answersOk(`http://${listen}/readyz`),
-    upWithinMs: 60_000,
+    upWithinMs: waiting.deadlineMs,
     graceMs: 30_000,
   });
   await daemon.start();

@@ -48,7 +48,7 @@ export async function startHostingService(...args: readonly string[]): Promise<H
     const answer = await request(`${url}${path}`, {
       method,
       dispatcher: agent,
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(60_000),
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(token !== undefined && { authorization: token }),

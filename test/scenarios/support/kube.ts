@@ -3,7 +3,9 @@ import { KubeError } from '../../../src/engine/ports.ts';
 import { type KubeClient, openKube } from '../../../src/kube/client/client.ts';
 import { findCredentials } from '../../../src/kube/credentials/credentials.ts';
 import type { Limits } from '../../../src/kube/client/transport.ts';
+import { things } from '../../kube/example.ts';
 import { realClock } from '../../support/real-time.ts';
+import { eventually } from './kubernetes.ts';
 
 /** Our client for the control plane that this kubeconfig belongs to. */
 export async function kubeAt(kubeconfig: string, limits: Partial<Limits> = {}): Promise<KubeClient> {
@@ -63,16 +65,12 @@ export async function defineThings(api: KubeClient): Promise<void> {
     },
   };
   await api.create(definitions, undefined, definition).catch(unlessExists);
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    const things = { group: 'contract.apphosting.dev', version: 'v1', plural: 'things', namespaced: true };
-    const served = await api.list(things, { limit: 1 }).then(
+  const areServed = () =>
+    api.list(things, { limit: 1 }).then(
       () => true,
       () => false,
     );
-    if (served) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error('the things of the contract are not served');
+  await eventually('the things of the contract are served', areServed);
 }
 
 /** A namespace that nobody else uses; the returned function removes it, without waiting. */

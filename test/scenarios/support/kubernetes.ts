@@ -14,7 +14,7 @@ import {
 import { inject, onTestFinished } from 'vitest';
 import { ConnectedConfig } from '../../../src/kube/client/api-classes.ts';
 import { isRecord } from '../../../src/base/json.ts';
-import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
+import { poll, type PollOptions } from '../../../src/sandbox/control-plane/deadline.ts';
 import { startBreakablePlane } from '../../support/breakable-plane.ts';
 import type { BreakablePlane, BreakableOptions } from '../../support/breakable-plane.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
@@ -93,7 +93,7 @@ export function connect(
   { url, ca, adminToken }: Pick<SharedKubernetes, 'url' | 'ca' | 'adminToken'>,
   token: string = adminToken,
 ): Api & { readonly close: () => Promise<void> } {
-  const config = new ConnectedConfig(ca, 30_000);
+  const config = new ConnectedConfig(ca, 60_000);
   config.loadFromClusterAndUser({ name: 'tests', server: url, skipTLSVerify: false }, { name: 'tests', token });
   const http = new IsomorphicFetchHttpLibrary();
   const ask = async (method: HttpMethod, path: string, content?: unknown, type = 'application/json') => {
@@ -132,16 +132,23 @@ export async function kubectl(
 ): Promise<string> {
   const all = ['--kubeconfig', kubeconfigPath, ...args];
   const env = { ...process.env, KUBECACHEDIR: join(dirname(kubeconfigPath), 'run', 'kubectl') };
-  const { stdout } = await promisify(execFile)(binaries.kubectl, all, { timeout: 60_000, env });
+  const { stdout } = await promisify(execFile)(binaries.kubectl, all, { timeout: waiting.deadlineMs, env });
   return stdout;
 }
 
-/** How often is looked for what is waited for: looking more often costs more than it saves. */
-export const lookEveryMs = 200;
+/**
+ * How everything is waited for. Looking more often costs more than it saves. The deadline is the same for all and far from what anything
+ * takes: it says what has not come, and is no measure of the machine.
+ */
+export const waiting: PollOptions = { everyMs: 200, deadlineMs: 240_000 };
 
 /** Waits until something is so. Fails the test with what was awaited when it is not in time. */
-export async function eventually(what: string, isSo: () => Promise<boolean>, deadlineMs = 120_000): Promise<void> {
-  const came = await poll(async () => ((await isSo()) ? true : undefined), { everyMs: lookEveryMs, deadlineMs });
+export async function eventually(
+  what: string,
+  isSo: () => Promise<boolean>,
+  deadlineMs = waiting.deadlineMs,
+): Promise<void> {
+  const came = await poll(async () => ((await isSo()) ? true : undefined), { ...waiting, deadlineMs });
   if (came === undefined) throw new Error(`not so after ${deadlineMs / 1000} s: ${what}`);
 }
 

@@ -143,7 +143,7 @@ export async function startMortal(post: Post, ...args: readonly string[]): Promi
     },
     probe: async (path) => {
       const { statusCode, body } = await request(`http://127.0.0.1:${port}${path}`, {
-        signal: AbortSignal.timeout(5_000),
+        signal: AbortSignal.timeout(60_000),
       });
       return { status: statusCode, text: await body.text() };
     },

@@ -1,5 +1,5 @@
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
-import { eventually, lookEveryMs } from './kubernetes.ts';
+import { eventually, waiting } from './kubernetes.ts';
 import type { Tenant } from './tenant.ts';
 
 /** A recovery point, exactly as the status of a protection lists it. */
@@ -56,7 +56,7 @@ export class Protection {
     if (protectionMode === 'Cold')
       await service.control('POST', `/configurations/${configurationId}/points`, { count: points });
     await tenant.lookAt('DisasterProtection', name);
-    await tenant.becomes('DisasterProtection', name, 'True/InSync', 90_000);
+    await tenant.becomes('DisasterProtection', name, 'True/InSync');
     const settled = await protection.again();
     // From here on nothing happens to it but what the test tells, however slow the machine is.
     await settled.tell({ hold: true });
@@ -93,7 +93,7 @@ export class Protection {
       if (configurationId === undefined || generation === undefined || recoveryPoints.length < least) return undefined;
       return { configurationId, generation, points: recoveryPoints };
     };
-    const shown = await poll(look, { everyMs: lookEveryMs, deadlineMs: 60_000 });
+    const shown = await poll(look, waiting);
     if (shown === undefined) throw new Error(`${name} does not list ${least} recovery points`);
     return new Protection(this, shown);
   }
@@ -168,7 +168,7 @@ export class Protection {
   /** Ends the activation that runs, as the service does when all went well. */
   async promote(): Promise<void> {
     const running = async () => (await this.activations()) > 0;
-    await eventually(`an activation of ${this.name} runs`, running, 90_000);
+    await eventually(`an activation of ${this.name} runs`, running);
     await this.tell({ setPhase: 'succeeded' });
     await this.tenant.lookAt('DisasterProtection', this.name);
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import process from 'node:process';
 import { inject } from 'vitest';
 import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
+import { waiting } from './kubernetes.ts';
 
 /** The program as a process of its own. */
 export interface Running {
@@ -51,11 +52,11 @@ export function startProgram(args: readonly string[]): Running {
 }
 
 /** Waits until what a program printed matches, and returns the match. */
-export async function printed(running: Running, pattern: RegExp, deadlineMs = 120_000): Promise<RegExpExecArray> {
+export async function printed(running: Running, pattern: RegExp): Promise<RegExpExecArray> {
   let over = false;
   void running.ended.then(() => (over = true));
   const look = async () => pattern.exec(running.output()) ?? undefined;
-  const found = await poll(look, { everyMs: 25, deadlineMs, over: () => over });
+  const found = await poll(look, { ...waiting, everyMs: 25, over: () => over });
   if (found === undefined) throw new Error(`it does not print ${String(pattern)}, but:\n${running.output()}`);
   return found;
 }

@@ -58,7 +58,7 @@ export async function runSandbox(temporary: string, ...args: readonly string[]) 
 
 /** Waits until a sandbox has said that all is up. */
 export async function up(sandbox: SandboxProcess): Promise<void> {
-  await eventually('the sandbox is up', async () => sandbox.output().includes('Everything is up'), 60_000);
+  await eventually('the sandbox is up', async () => sandbox.output().includes('Everything is up'));
 }
 
 /** How many processes belong to a data folder. */

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Agent, request } from 'undici';
 
@@ -25,8 +27,6 @@ export type Spoil = (spoiling: Spoiling) => Promise<void>;
 const json = 'content-type: application/json';
 const html = '<html><body>Bad Gateway</body></html>';
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 function head(status: number, ...lines: readonly string[]): string {
   return `${[`HTTP/1.1 ${status} Spoiled`, 'connection: close', ...lines].join('\r\n')}\r\n\r\n`;
 }
@@ -37,15 +37,25 @@ function whole(socket: Socket, status: number, body: Buffer | string, ...lines: 
 }
 
 /** Writes pieces until the other side has enough. */
-async function endless(socket: Socket, piece: Buffer | string, everyMs: number, times: number): Promise<void> {
-  for (let time = 0; time < times && !socket.destroyed; time += 1) {
-    if (!socket.write(piece)) await Promise.race([once(socket, 'drain'), once(socket, 'close'), sleep(60_000)]);
-    if (everyMs > 0) await sleep(everyMs);
-  }
-  socket.destroy();
+async function endless(socket: Socket, piece: Buffer | string, everyMs = 0): Promise<void> {
+  const pieces = async function* (): AsyncGenerator<Buffer | string> {
+    for (;;) {
+      yield piece;
+      if (everyMs > 0) await sleep(everyMs);
+    }
+  };
+  await pipeline(pieces, socket);
 }
 
-/** Every way to spoil an answer; `after` it was carried out where the name says nothing else. */
+/** One chunk of an answer whose length nobody has said. */
+function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+/**
+ * Every way to spoil an answer; `after` it was carried out where the name says nothing else. None has a deadline of its own: what
+ * does not come, or has no end, goes on until whoever asked gives up.
+ */
 export const spoils: Readonly<Record<string, Spoil>> = {
   droppedAfterCommit: async ({ forward, socket }) => {
     await forward();
@@ -54,10 +64,9 @@ export const spoils: Readonly<Record<string, Spoil>> = {
   droppedBefore: async ({ socket }) => {
     socket.destroy();
   },
-  late: async ({ forward, socket }) => {
-    const { status, body } = await forward();
-    await sleep(40_000);
-    whole(socket, status, body, json);
+  unanswered: async ({ forward, socket }) => {
+    await forward();
+    if (!socket.destroyed) await once(socket, 'close');
   },
   truncated: async ({ forward, socket }) => {
     const { status, body } = await forward();
@@ -80,18 +89,16 @@ export const spoils: Readonly<Record<string, Spoil>> = {
   endlessChunks: async ({ forward, socket }) => {
     const { status } = await forward();
     socket.write(head(status, json, 'transfer-encoding: chunked'));
-    await endless(socket, `10000\r\n${' '.repeat(0x1_0000)}\r\n`, 1, 10_000);
+    await endless(socket, chunk(' '.repeat(0x1_0000)));
   },
   aByteASecond: async ({ forward, socket }) => {
-    const { status, body } = await forward();
-    socket.write(head(status, json, `content-length: ${body.length}`));
-    await endless(socket, ' ', 1_000, 60);
+    const { status } = await forward();
+    socket.write(head(status, json, 'transfer-encoding: chunked'));
+    await endless(socket, chunk(' '), 1_000);
   },
   resetInHeaders: async ({ forward, socket }) => {
     await forward();
-    socket.write('HTTP/1.1 200 OK\r\ncontent-le');
-    await sleep(20);
-    socket.resetAndDestroy();
+    socket.write('HTTP/1.1 200 OK\r\ncontent-le', () => socket.resetAndDestroy());
   },
   lengthTooLong: async ({ forward, socket }) => {
     const { status, body } = await forward();
@@ -111,7 +118,7 @@ export const spoils: Readonly<Record<string, Spoil>> = {
   huge: async ({ forward, socket }) => {
     const { status } = await forward();
     socket.write(head(status, json, 'content-length: 104857600'));
-    await endless(socket, Buffer.alloc(0x1_0000, ' '), 0, 1_600);
+    await endless(socket, Buffer.alloc(0x1_0000, ' '));
   },
   oldProtocol: async ({ forward, socket }) => {
     const { status, body } = await forward();

@@ -8,7 +8,7 @@ import { parseAllDocuments, stringify } from 'yaml';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import { identities } from '../../../src/kinds/identities.ts';
 import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
-import type { Answer, Api } from './kubernetes.ts';
+import { waiting, type Answer, type Api } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const group = '/apis/apphosting.dev/v1alpha1';
@@ -119,7 +119,7 @@ export class Team {
       if (last.length > 0) await meanwhile();
       return last.length === 0 ? true : undefined;
     };
-    const came = await poll(look, { everyMs: 300, deadlineMs: 200_000 });
+    const came = await poll(look, waiting);
     if (came === undefined) throw new Error(`${type} should be ${wanted}: ${last.join(', ')}`);
   }
 
@@ -135,7 +135,7 @@ export class Team {
   async control(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<unknown> {
     const answer = await request(`${this.simulator.url}/_sim${path}`, {
       method,
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(60_000),
       headers: { 'content-type': 'application/json' },
       body: body === undefined ? null : JSON.stringify(body),
     });
@@ -160,10 +160,7 @@ export class Team {
   async leave(): Promise<void> {
     for (const object of await this.left()) await this.annotate(object, 'apphosting.dev/on-delete', 'Retain');
     await this.#api.delete(`/api/v1/namespaces/${this.namespace}`);
-    await poll(async () => ((await this.left()).length === 0 ? true : undefined), {
-      everyMs: 300,
-      deadlineMs: 30_000,
-    });
+    await poll(async () => ((await this.left()).length === 0 ? true : undefined), waiting);
     await this.simulator.close();
   }
 

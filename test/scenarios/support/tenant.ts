@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
 import type { KubeObject } from '../../../src/engine/ports.ts';
 import type { HostingService } from './hosting-service.ts';
-import { eventually, lookEveryMs, type Api } from './kubernetes.ts';
+import { eventually, waiting, type Api } from './kubernetes.ts';
 
 const ours = { group: 'apphosting.dev', version: 'v1alpha1' };
 const serverSideApply = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
@@ -115,10 +115,7 @@ export class Tenant {
   async clear(): Promise<void> {
     for (const kind of ['MetricAlert', 'ContactPoint', 'HostingAccount'] as const) {
       await this.#api.custom.deleteCollectionNamespacedCustomObject(this.#all(kind));
-      const gone = await poll(async () => ((await this.#list(kind)).length === 0 ? true : undefined), {
-        everyMs: 200,
-        deadlineMs: 120_000,
-      });
+      const gone = await poll(async () => ((await this.#list(kind)).length === 0 ? true : undefined), waiting);
       if (gone === undefined) throw new Error(`every ${kind} should be gone: ${await this.everythingWritten()}`);
     }
   }
@@ -144,13 +141,19 @@ export class Tenant {
     return (internal as Readonly<Record<string, unknown>> | undefined)?.[field];
   }
 
+  /** Whether a call to create an object has begun; it may be over before anybody has seen that. */
+  async hasBegun(kind: TenantKind, name: string): Promise<boolean> {
+    const status = (await this.get(kind, name))?.status as { externalId?: string; internal?: { journal?: unknown } };
+    return status?.internal?.journal !== undefined || status?.externalId !== undefined;
+  }
+
   async condition(kind: TenantKind, name: string, type: string): Promise<Condition | undefined> {
     const conditions = (await this.status(kind, name, 'conditions')) as readonly Condition[] | undefined;
     return conditions?.find((condition) => condition.type === type);
   }
 
   /** Waits until Ready is `STATUS/REASON` for the newest generation, and returns its message. */
-  async becomes(kind: TenantKind, name: string, wanted: string, deadlineMs = 120_000): Promise<string> {
+  async becomes(kind: TenantKind, name: string, wanted: string): Promise<string> {
     let last = 'there is no such object';
     const look = async () => {
       const object = await this.get(kind, name);
@@ -162,7 +165,7 @@ export class Tenant {
         ? ready.message
         : undefined;
     };
-    const message = await poll(look, { everyMs: lookEveryMs, deadlineMs });
+    const message = await poll(look, waiting);
     if (message === undefined) throw new Error(`${kind} ${name} does not become ${wanted}: ${last}`);
     return message;
   }
@@ -193,9 +196,9 @@ export class Tenant {
   }
 
   /** Waits until an object is gone from the cluster. */
-  async goes(kind: TenantKind, name: string, deadlineMs = 120_000): Promise<void> {
+  async goes(kind: TenantKind, name: string): Promise<void> {
     const look = async () => ((await this.get(kind, name)) === undefined ? true : undefined);
-    if ((await poll(look, { everyMs: lookEveryMs, deadlineMs })) !== undefined) return;
+    if ((await poll(look, waiting)) !== undefined) return;
     throw new Error(`${kind} ${name} does not go: ${JSON.stringify((await this.get(kind, name))?.status)}`);
   }
 

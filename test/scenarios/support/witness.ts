@@ -17,7 +17,7 @@ export class Witness {
   readonly #core: KubernetesObjectApi;
 
   constructor({ ca, kubeconfigPath }: Pick<SharedKubernetes, 'ca' | 'kubeconfigPath'>) {
-    this.#config = new ConnectedConfig(ca, 30_000);
+    this.#config = new ConnectedConfig(ca, 60_000);
     this.#config.loadFromFile(kubeconfigPath);
     this.#custom = this.#config.makeApiClient(CustomObjectsApi);
     this.#core = KubernetesObjectApi.makeApiClient(this.#config);
