@@ -6,7 +6,7 @@
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
 import type { Clock } from '../../base/time.ts';
-import { readyIn, storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
+import { inWords, partsOfKey, readyIn, storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
 
@@ -42,11 +42,7 @@ export class OpenCreates {
 
   /** Forgets an object whose creation is gone from the service as well. */
   forget({ object: { metadata } }: Stored): void {
-    const creation = this.#creations.get(metadata.uid);
-    if (creation === undefined) return;
-    this.#creations.delete(metadata.uid);
-    const alike = this.#byTarget.get(creation.target);
-    if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
+    this.#drop(metadata.uid);
   }
 
   /** An object is gone: a create in its journal may still arrive. */
@@ -60,12 +56,12 @@ export class OpenCreates {
   /** Names another object with an open creation of this name, in this process or in a journal; undefined when there is none. */
   other(stored: Stored, place: Place, collection: string, name: string): string | undefined {
     const wanted = tie.create(collection, name);
-    for (const { stored: holder, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
-      const { uid } = holder.object.metadata;
+    for (const { uid, key, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
       if (uid === stored.object.metadata.uid) continue;
       if (until === Number.POSITIVE_INFINITY) return usualHolder;
-      const isGone = this.#objects.get(holder.key)?.object.metadata.uid !== uid;
-      if (isGone && until > this.#clock.monotonic()) return `${storedInWords(holder)}, which is gone,`;
+      const isGone = this.#objects.get(key)?.object.metadata.uid !== uid;
+      const { kind, ...meta } = partsOfKey(key);
+      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)}, which is gone,`;
     }
     for (const key of this.#objects.tiedBy(wanted)) {
       const holder = this.#objects.get(key);
@@ -78,18 +74,27 @@ export class OpenCreates {
 
   #note(stored: Stored, { endpoint, accountId, create }: JournalEntry, until: number): void {
     if (create === undefined) return;
-    this.forget(stored);
+    const { uid } = stored.object.metadata;
+    this.#drop(uid);
     const target = targetOf({ endpoint, accountId }, tie.create(create.collection, create.name));
-    const creation = { stored, target, until };
-    this.#creations.set(stored.object.metadata.uid, creation);
+    const creation = { uid, key: stored.key, target, until };
+    this.#creations.set(uid, creation);
     this.#byTarget.set(target, (this.#byTarget.get(target) ?? new Set()).add(creation));
+  }
+
+  #drop(uid: string): void {
+    const creation = this.#creations.get(uid);
+    if (creation === undefined) return;
+    this.#creations.delete(uid);
+    const alike = this.#byTarget.get(creation.target);
+    if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
   }
 
   /** Forgets creations that ended so long ago that every list shows their result. The oldest come first. */
   #prune(): void {
-    for (const { stored, until } of this.#creations.values()) {
+    for (const { uid, until } of this.#creations.values()) {
       if (until > this.#clock.monotonic()) return;
-      this.forget(stored);
+      this.#drop(uid);
     }
   }
 }
@@ -104,7 +109,8 @@ function heldBy(holder: Stored): string {
 }
 
 interface Creation {
-  readonly stored: Stored;
+  readonly uid: string;
+  readonly key: string;
   readonly target: string;
   /** Until when it may still arrive, or not show in a list yet; infinite while the call is under way. */
   until: number;
