@@ -594,11 +594,8 @@ function stalled(call: Call, message: string): Interpretation {
   return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
 }
 
-/** The interface's names of fields, each with its place in the spec. */
-export type InterfaceWords = Readonly<Record<string, string>>;
-
-/** Translates the interface's field names in an outcome's message to paths of the spec. */
-export function inSpecWords(outcome: Outcome, words: InterfaceWords = {}): Outcome {
+/** Translates the interface's field names in an outcome's message to paths of the spec, which `words` has by these names. */
+export function inSpecWords(outcome: Outcome, words: Readonly<Record<string, string>> = {}): Outcome {
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
   if (outcome.is === 'committed' || names.length === 0) return outcome;
   const pattern = new RegExp(

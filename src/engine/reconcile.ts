@@ -11,7 +11,6 @@ import {
   buildPass,
   dependentsOf,
   gather,
-  gatherPresent,
   isObserving,
   noResources,
   usersOf,
@@ -174,7 +173,7 @@ export class Reconciler {
    */
   async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
     const { stored, inProcess } = context;
-    const resources = context.isLost ? await gatherPresent(stored, this.#parts) : undefined;
+    const resources = context.isLost ? await gather(stored, this.#parts, 'look') : undefined;
     if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
     const { service } = resources.session;
     const account = this.#parts.accounts.view(resources.session);

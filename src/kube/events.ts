@@ -34,7 +34,7 @@ const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];
 
-export interface EventPublisherOptions {
+interface EventPublisherOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly entropy: Entropy;

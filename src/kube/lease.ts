@@ -341,7 +341,7 @@ export const leaseResource: Resource = {
 const releasedSeconds = 1;
 
 /** A Lease as the election reads and writes it. */
-export interface LeaseSpec {
+interface LeaseSpec {
   /** Empty when nobody holds it. */
   readonly holder: string;
   readonly durationSeconds: number;

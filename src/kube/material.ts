@@ -20,7 +20,7 @@ const keepMs = 1_000;
 const everyMs = 60_000;
 
 /** A Secret or ConfigMap, such as one that changed. */
-export interface MaterialChange {
+interface MaterialChange {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
   readonly name: string;
@@ -28,7 +28,7 @@ export interface MaterialChange {
 
 const resources = { Secret: secretResource, ConfigMap: configMapResource } as const;
 
-export interface MaterialOptions {
+interface MaterialOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly entropy: Entropy;

@@ -23,7 +23,7 @@ import { pause, within } from './unavailable.ts';
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
 const mostRefusals = 5;
 
-export interface ObjectWriterOptions {
+interface ObjectWriterOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly entropy: Entropy;

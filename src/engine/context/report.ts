@@ -151,7 +151,7 @@ export function staying({ id, journal }: Memory): string | undefined {
 const longestMessage = 1_024;
 
 /** Everything that a set of conditions is computed from. */
-export interface Conclusion {
+interface Conclusion {
   readonly verdict: Verdict;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];

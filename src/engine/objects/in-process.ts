@@ -9,7 +9,7 @@ import { annotations, group } from '../kind/contract/define.ts';
 import { type KubeObject, groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
 
 /** The newest call of an object that failed or was refused. */
-export interface FailedCall {
+interface FailedCall {
   /** The fingerprint of the request; undefined when the answer changed it (an id came back), until the next one is known. */
   readonly digest: string | undefined;
   readonly at: number;
