@@ -5,7 +5,7 @@
  * steps.
  */
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
-import { blind, letGo, publishRetained, paused } from './context/report.ts';
+import { letGo, publishRetained, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
 import {
   buildPass,
@@ -205,6 +205,14 @@ export class Reconciler {
     return undefined;
   }
 }
+
+/** A view that shows nothing: nothing was read, so nothing is proved. */
+const blind: View = {
+  all: () => undefined,
+  one: () => undefined,
+  group: () => undefined,
+  problem: () => undefined,
+};
 
 /** Hides read problems, so that the kind keeps asking for the read. */
 function withoutProblems(view: View): View {
