@@ -10,7 +10,7 @@
  *
  * Why: docs/design/at-most-once.md
  */
-import { retryPauseMs, isoSeconds, isoSecondsUp } from '../base/time.ts';
+import { isoSeconds, isoSecondsUp, type Moment, momentOf, retryPauseMs } from '../base/time.ts';
 import type { ReconcileContext } from './context/context.ts';
 import { publishCall, conclude } from './context/report.ts';
 import { buildPass, noResources } from './context/build-pass.ts';
@@ -257,12 +257,12 @@ export class OutgoingCall {
     const context = this.#context;
     const { inProcess } = context;
     const call = this.#call;
-    const { clock } = context.parts;
-    const now = clock.monotonic();
+    const answeredAt = momentOf(context.parts.clock);
+    const now = answeredAt.monotonic;
     const { generation } = this.#pass.subject;
     publishCall(context.parts, context.object, call, outcome, (text) => context.redacted(text));
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
-    const meaning = interpretOutcome(call, told, context.memory, { monotonic: now, wall: clock.wall() }, before);
+    const meaning = interpretOutcome(call, told, context.memory, answeredAt, before);
     if (meaning.is === 'done') {
       wentWell(inProcess);
       inProcess.askedAt = undefined;
@@ -427,12 +427,6 @@ type Interpretation =
       readonly retry: 'backoff' | 'looking' | 'asSaid';
     };
 
-/** When an answer came, on both clocks of the process. */
-interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
 /**
  * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
  * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
@@ -443,7 +437,7 @@ function interpretOutcome(
   answered: Outcome,
   memory: Memory,
   answeredAt: Moment,
-  before: Partial<Memory> = {},
+  before: Partial<Memory>,
 ): Interpretation {
   const outcome = understood(call, answered);
   const judge = call.resumes === true ? resumed : judged;

@@ -3,6 +3,7 @@
  * with.
  */
 import { isRecord, type Secret } from '../../base/json.ts';
+import { momentOf } from '../../base/time.ts';
 import {
   type AnyKind,
   type MaterialNeed,
@@ -42,7 +43,7 @@ export function buildPass<Seen extends View>(
   const { parts, stored, inProcess, memory } = context;
   const { clock, accounts, key, settings } = parts;
   const { account } = given;
-  const now = { monotonic: clock.monotonic(), wall: clock.wall() };
+  const now = momentOf(clock);
   const cluster = parts.serverDate?.();
   // Objects from before a take-over may have been created by the predecessor, so they do not count as new.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
