@@ -8,6 +8,17 @@ export interface Clock {
   after(delayMs: number, wake: () => void): () => void;
 }
 
+/** A moment on both clocks of a process: the monotonic one stops while the machine sleeps, and the wall clock may be set. */
+export interface Moment {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** What both clocks show now. */
+export function momentOf(clock: Clock): Moment {
+  return { monotonic: clock.monotonic(), wall: clock.wall() };
+}
+
 /** Randomness, passed in so that a test can repeat it. */
 export interface Entropy {
   /** A number in [0, 1). */

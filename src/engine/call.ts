@@ -6,11 +6,11 @@
  *
  * Order: backoff of the same call → leadership → exclusive locks → budget → journal → proof of the credential → live look →
  * send → interpret the outcome. If the process dies between journal and send, the next process finds the entry in status and
- * treats the call as sent: it looks before it acts.
+ * treats the call as sent: the kind looks for its effect before it acts (`resolveCreate` in the planner, `resolveDoubt` elsewhere).
  *
  * Why: docs/design/at-most-once.md
  */
-import { retryPauseMs, isoSeconds, isoSecondsUp } from '../base/time.ts';
+import { isoSeconds, isoSecondsUp, type Moment, momentOf, retryPauseMs } from '../base/time.ts';
 import type { ReconcileContext } from './context/context.ts';
 import { publishCall, conclude } from './context/report.ts';
 import { buildPass, noResources } from './context/build-pass.ts';
@@ -257,12 +257,12 @@ export class OutgoingCall {
     const context = this.#context;
     const { inProcess } = context;
     const call = this.#call;
-    const { clock } = context.parts;
-    const now = clock.monotonic();
+    const answeredAt = momentOf(context.parts.clock);
+    const now = answeredAt.monotonic;
     const { generation } = this.#pass.subject;
     publishCall(context.parts, context.object, call, outcome, (text) => context.redacted(text));
     const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
-    const meaning = interpretOutcome(call, told, context.memory, { monotonic: now, wall: clock.wall() }, before);
+    const meaning = interpretOutcome(call, told, context.memory, answeredAt, before);
     if (meaning.is === 'done') {
       wentWell(inProcess);
       inProcess.askedAt = undefined;
@@ -427,12 +427,6 @@ type Interpretation =
       readonly retry: 'backoff' | 'looking' | 'asSaid';
     };
 
-/** When an answer came, on both clocks of the process. */
-interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
 /**
  * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
  * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
@@ -443,7 +437,7 @@ function interpretOutcome(
   answered: Outcome,
   memory: Memory,
   answeredAt: Moment,
-  before: Partial<Memory> = {},
+  before: Partial<Memory>,
 ): Interpretation {
   const outcome = understood(call, answered);
   const judge = call.resumes === true ? resumed : judged;
@@ -594,11 +588,8 @@ function stalled(call: Call, message: string): Interpretation {
   return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
 }
 
-/** The interface's names of fields, each with its place in the spec. */
-export type InterfaceWords = Readonly<Record<string, string>>;
-
-/** Translates the interface's field names in an outcome's message to paths of the spec. */
-export function inSpecWords(outcome: Outcome, words: InterfaceWords = {}): Outcome {
+/** Translates the interface's field names in an outcome's message to paths of the spec, which `words` has by these names. */
+export function inSpecWords(outcome: Outcome, words: Readonly<Record<string, string>> = {}): Outcome {
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
   if (outcome.is === 'committed' || names.length === 0) return outcome;
   const pattern = new RegExp(

@@ -256,7 +256,7 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
-/** The Kubernetes API as far as the operator uses it. Failures are thrown as `KubeError`; "not there" is undefined. */
+/** The Kubernetes API as far as the operator uses it. Every call ends in time. Failures are thrown as `KubeError`; "not there" is undefined. */
 export interface KubeApi {
   get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined>;
   list(resource: Resource, options: PageOptions): Promise<Page>;

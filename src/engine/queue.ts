@@ -72,7 +72,7 @@ class FairLane {
 }
 
 /** The queue's settings and callbacks. */
-export interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
+interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly placeOf: (key: string) => QueuePlace;
   /** True while no more keys of an account are given out; call `resume` when that ends. */
   readonly isHeld?: (account: string) => boolean;
@@ -346,7 +346,7 @@ export type Ended =
 
 const stuckAfterMs = 600_000;
 
-export interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics' | 'troubles'> {
+interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics' | 'troubles'> {
   readonly queue: WorkQueue;
   readonly reconcile: (key: string) => Promise<Ended>;
   /** Says in the object's status that its reconcile threw. */

@@ -5,13 +5,12 @@
  * steps.
  */
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
-import { blind, releasedWithoutCall, publishRetained, paused } from './context/report.ts';
+import { releasedWithoutCall, publishRetained, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
 import {
   buildPass,
   dependentsOf,
   gather,
-  gatherPresent,
   isObserving,
   noResources,
   usersOf,
@@ -174,7 +173,7 @@ export class Reconciler {
    */
   async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
     const { stored, inProcess } = context;
-    const resources = context.isLost ? await gatherPresent(stored, this.#parts) : undefined;
+    const resources = context.isLost ? await gather(stored, this.#parts, 'look') : undefined;
     if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
     const { service } = resources.session;
     const account = this.#parts.accounts.view(resources.session);
@@ -206,6 +205,14 @@ export class Reconciler {
     return undefined;
   }
 }
+
+/** A view that shows nothing: nothing was read, so nothing is proved. */
+const blind: View = {
+  all: () => undefined,
+  one: () => undefined,
+  group: () => undefined,
+  problem: () => undefined,
+};
 
 /** Hides read problems, so that the kind keeps asking for the read. */
 function withoutProblems(view: View): View {
@@ -390,7 +397,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const message =
     doubt === undefined
       ? waiting
-      : `a call was sent and its answer was lost, so that it may still arrive until ${context.arrivesUntil(doubt)}; waiting for a read of the service that shows its effect`;
+      : `a call, whose answer is not known, may still arrive until ${context.arrivesUntil(doubt)}; waiting for a read of the service that shows its effect`;
   const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
   return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
 }

@@ -23,7 +23,7 @@ import { Mirror, type MirrorSurroundings } from './mirror/mirror.ts';
 import { outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 
 /** The parts that hosting is built from. */
-export interface HostingOptions {
+interface HostingOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;

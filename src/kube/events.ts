@@ -25,7 +25,6 @@ const lineLimit = 1_000;
 const seriesLimit = 4_096;
 const seriesMs = 6 * 60_000;
 const betweenSeriesWritesMs = 60_000;
-const sendMs = 45_000;
 const triesEach = 3;
 const retryMs = 2_000;
 /** Routine events of one kind of object, in one namespace and for one reason, are gathered for this long. */
@@ -35,7 +34,7 @@ const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];
 
-export interface EventPublisherOptions {
+interface EventPublisherOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -162,8 +161,7 @@ export class EventPublisher implements EventRecorder {
       const creates = series.told === 0;
       const count = creates ? 1 : series.count;
       try {
-        const sent = creates ? this.#create(series) : this.#extend(series);
-        await within(clock, sendMs, sent, 'publishing an event');
+        await (creates ? this.#create(series) : this.#extend(series));
         return this.#told(series, count);
       } catch (error) {
         const reason = error instanceof KubeError ? error.reason : 'unavailable';

@@ -19,7 +19,7 @@
  */
 import type { V1Lease, V1LeaseSpec } from '@kubernetes/client-node';
 import { type KubeWire, textOf, type Unchecked } from './client/parse.ts';
-import { microTime, type Clock, type Entropy } from '../base/time.ts';
+import { microTime, type Clock, type Entropy, type Moment, momentOf } from '../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, type Resource } from '../engine/ports.ts';
 import { compareVersions, isRecord } from '../base/json.ts';
 import { pause, within } from './unavailable.ts';
@@ -81,7 +81,7 @@ export class LeaseElection implements Leadership {
   #newest: string | undefined;
   /** The newest form of the lease that we wrote. */
   #own: KubeObject | undefined;
-  #term: { readonly monotonic: number; readonly wall: number } | undefined;
+  #term: Moment | undefined;
   #leading = false;
   /** The last failure, until a round succeeds. */
   #complaint: string | undefined;
@@ -160,7 +160,7 @@ export class LeaseElection implements Leadership {
   /** Reads the lease, and writes it if we hold it or may take it; returns in how many milliseconds to do so again. */
   async #round(): Promise<number> {
     const { clock } = this.#options;
-    const begun = { monotonic: clock.monotonic(), wall: clock.wall() };
+    const begun = momentOf(clock);
     const inTerm = this.#leading && this.mayAct() === undefined;
     if (inTerm && this.#own !== undefined && (await this.#renew(this.#own))) return this.#win(begun, false);
     const live = await this.#read(this.#stop.signal);
@@ -280,7 +280,7 @@ export class LeaseElection implements Leadership {
   }
 
   /** Our write arrived: the term counts from before it was sent. Returns in how many milliseconds to renew. */
-  #win(begun: { readonly monotonic: number; readonly wall: number }, takeOver: boolean): number {
+  #win(begun: Moment, takeOver: boolean): number {
     const { clock, log } = this.#options;
     if (this.#own !== undefined) this.#observe(this.#own, leaseSpecOf(this.#own));
     if (this.#stop.signal.aborted) return 0;
@@ -341,7 +341,7 @@ export const leaseResource: Resource = {
 const releasedSeconds = 1;
 
 /** A Lease as the election reads and writes it. */
-export interface LeaseSpec {
+interface LeaseSpec {
   /** Empty when nobody holds it. */
   readonly holder: string;
   readonly durationSeconds: number;

@@ -12,17 +12,15 @@ import type { Clock, Entropy } from '../base/time.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
 import { Reflector } from './reflector.ts';
 import type { Unchecked } from './client/parse.ts';
-import { within } from './unavailable.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
 
-const readMs = 45_000;
 const keepMs = 1_000;
 const everyMs = 60_000;
 
 /** A Secret or ConfigMap, such as one that changed. */
-export interface MaterialChange {
+interface MaterialChange {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
   readonly name: string;
@@ -30,7 +28,7 @@ export interface MaterialChange {
 
 const resources = { Secret: secretResource, ConfigMap: configMapResource } as const;
 
-export interface MaterialOptions {
+interface MaterialOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -97,7 +95,7 @@ export class KubeMaterial implements Material {
     const key = keyOf(asked);
     const known = this.#kept.get(key);
     if (known !== undefined && clock.monotonic() < known.until) return known.value;
-    const value = this.#get(asked, 'reading');
+    const value = this.#get(asked);
     const kept: Kept = { value, until: Number.POSITIVE_INFINITY };
     this.#kept.set(key, kept);
     const drop = (): void => {
@@ -113,11 +111,8 @@ export class KubeMaterial implements Material {
     return value;
   }
 
-  #get({ kind, namespace, name }: MaterialChange, doing: string): Promise<KubeObject | undefined> {
-    const { api, clock } = this.#options;
-    const resource = resources[kind];
-    const title = `${doing} ${resource.plural} ${namespace}/${name}`;
-    return within(clock, readMs, api.get(resource, namespace, name), title);
+  #get({ kind, namespace, name }: MaterialChange): Promise<KubeObject | undefined> {
+    return this.#options.api.get(resources[kind], namespace, name);
   }
 
   /** Drops what is kept of an object, so that the next read asks the API server; what a first list shows is no news. */
@@ -144,7 +139,7 @@ export class KubeMaterial implements Material {
         continue;
       }
       // A failed read is repeated in the next round; resources that need the object report the failure themselves.
-      const found = await this.#get(seen.asked, 'asking again for').then(
+      const found = await this.#get(seen.asked).then(
         (object) => ({ version: object?.metadata.resourceVersion }),
         () => undefined,
       );

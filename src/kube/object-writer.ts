@@ -2,8 +2,8 @@
  * The one writer of our objects: their status and our finalizer.
  *
  * Guarantees: a write carries uid and resourceVersion, so it never lands on a form of the object that the writer did not see,
- * nor on a recreated namesake; what is there already is not written; every call ends in time; an answer that is committed is written
- * until it stands there, whatever happens in between, unless it is not ours to write any more.
+ * nor on a recreated namesake; what is there already is not written; an answer that is committed is written until it stands there,
+ * whatever happens in between, unless it is not ours to write any more.
  */
 import { type Clock, type Entropy, Backoff } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
@@ -20,11 +20,10 @@ import {
 } from '../engine/ports.ts';
 import { pause, within } from './unavailable.ts';
 
-const answerMs = 45_000;
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
 const mostRefusals = 5;
 
-export interface ObjectWriterOptions {
+interface ObjectWriterOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -42,11 +41,10 @@ export class KubeObjectWriter implements ObjectWriter {
     this.#options = options;
   }
 
-  async readLive(object: KubeObject): Promise<KubeObject | undefined> {
-    const { api, clock, resourceOf } = this.#options;
+  readLive(object: KubeObject): Promise<KubeObject | undefined> {
+    const { api, resourceOf } = this.#options;
     const { namespace, name } = object.metadata;
-    const read = api.get(resourceOf(object), namespace, name);
-    return within(clock, answerMs, read, `reading ${name}`);
+    return api.get(resourceOf(object), namespace, name);
   }
 
   writeStatus(object: KubeObject, status: object): Promise<Written> {
@@ -113,13 +111,12 @@ export class KubeObjectWriter implements ObjectWriter {
 
   /** Replaces the whole status of this form of the object; where it is there already, an earlier write may have arrived. */
   async #putStatus(object: KubeObject, status: object): Promise<KubeObject> {
-    const { api, clock, log, resourceOf } = this.#options;
+    const { api, log, resourceOf } = this.#options;
     if (sameJson(object.status, status)) return object;
     const { apiVersion, kind, metadata } = object;
     const { name, namespace, uid, resourceVersion } = metadata;
     const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
-    const sent = api.replaceStatus(resourceOf(object), namespace, name, body);
-    const now = await within(clock, answerMs, sent, `writing the status of ${name}`);
+    const now = await api.replaceStatus(resourceOf(object), namespace, name, body);
     if (!sameJson(now.status, status)) {
       log.warn({ kind, namespace, name }, 'bug: the API server kept something else than the status that was written');
     }
@@ -131,7 +128,7 @@ export class KubeObjectWriter implements ObjectWriter {
     object: KubeObject,
     from: (others: readonly string[]) => readonly string[],
   ): Promise<KubeObject> {
-    const { api, clock, resourceOf } = this.#options;
+    const { api, resourceOf } = this.#options;
     const { uid, resourceVersion, namespace, name, finalizers: now = [] } = object.metadata;
     const finalizers = from(now.filter((one) => one !== finalizer));
     if (finalizers.length === now.length) return object;
@@ -140,8 +137,7 @@ export class KubeObjectWriter implements ObjectWriter {
       { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
       { op: 'add', path: '/metadata/finalizers', value: finalizers },
     ];
-    const sent = api.patch(resourceOf(object), namespace, name, operations);
-    return within(clock, answerMs, sent, `writing the finalizers of ${name}`);
+    return api.patch(resourceOf(object), namespace, name, operations);
   }
 }
 

@@ -101,7 +101,7 @@ describe('an event', () => {
 
   it('waits for nobody: an API server that hangs costs events, not time', async () => {
     const { clock, record, api, drops, cluster, events } = await scene();
-    api.inject({ times: 3, effect: 'before', outcome: 'hang' });
+    api.inject({ times: 3, effect: 'before', outcome: 'timeout' });
     const others = await Promise.all(
       Array.from({ length: 1_200 }, (_, at) => new MemoryKube(cluster).create(things, 'a', thing(`n${at}`))),
     );

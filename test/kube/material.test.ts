@@ -83,7 +83,7 @@ describe('material', () => {
 
   it('does not keep what was read while it changed', async () => {
     const { clock, admin, api, token, gets } = await scene();
-    api.inject({ verb: 'get', effect: 'before', outcome: 'hang' });
+    api.inject({ verb: 'get', effect: 'before', outcome: 'timeout' });
     const slow = token().catch(() => 'too slow');
     await admin.replace(secretResource, 'a', 'credentials', secret('second'));
     await settle();

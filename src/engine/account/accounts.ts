@@ -255,7 +255,7 @@ function servicesOf({ service, dangerous }: Session): readonly Service[] {
 // The settings that an account is opened with: its spec, and the Secrets named there.
 
 /** The fields of an account's spec that opening the service needs. */
-export interface AccountSpec {
+interface AccountSpec {
   readonly externalId: string;
   readonly credentialsRef: { readonly name: string };
   readonly dangerousCredentialsRef?: { readonly name: string };

@@ -3,6 +3,7 @@
  * with.
  */
 import { isRecord, type Secret } from '../../base/json.ts';
+import { momentOf } from '../../base/time.ts';
 import {
   type AnyKind,
   type MaterialNeed,
@@ -42,7 +43,7 @@ export function buildPass<Seen extends View>(
   const { parts, stored, inProcess, memory } = context;
   const { clock, accounts, key, settings } = parts;
   const { account } = given;
-  const now = { monotonic: clock.monotonic(), wall: clock.wall() };
+  const now = momentOf(clock);
   const cluster = parts.serverDate?.();
   // Objects from before a take-over may have been created by the predecessor, so they do not count as new.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
@@ -112,33 +113,23 @@ export const noResources = {
 } as const;
 
 /** Something is missing: the verdict says what. Without a verdict it only waits in a queue of ours, which wakes the object. */
-export interface Unready {
+interface Unready {
   readonly verdict: Verdict | undefined;
 }
 
-/** Gathers what an object needs, or says what is missing. A deletion needs no Secret, and only the references that still exist. */
-export function gather(stored: Stored, parts: EngineParts): Promise<Resources | Unready> {
-  const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
-  return gatherNeeds(
-    isLeaving ? { references: stored.needs.references ?? [] } : stored.needs,
-    stored,
-    parts,
-    isLeaving,
-  );
-}
-
-/** Gathers what exists of an object's needs: enough to read, not to act. */
-export function gatherPresent(stored: Stored, parts: EngineParts): Promise<Resources | Unready> {
-  return gatherNeeds(stored.needs, stored, parts, true);
-}
-
-/** Gathers needs; with `mayLack` all of them are optional. */
-async function gatherNeeds(
-  { references = [], secrets = [], configMaps = [] }: Needs,
+/**
+ * Gathers what an object needs, or says what is missing. A deletion needs no Secret, and only the references that still exist.
+ * To look without acting, what exists is enough.
+ */
+export async function gather(
   stored: Stored,
   parts: EngineParts,
-  mayLack: boolean,
+  to: 'act' | 'look' = 'act',
 ): Promise<Resources | Unready> {
+  const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
+  const mayLack = isLeaving || to === 'look';
+  const { references = [], ...texts } = stored.needs;
+  const { secrets = [], configMaps = [] }: Needs = isLeaving && to === 'act' ? {} : texts;
   const { material, objects, operatorNamespace } = parts;
   const namespace = stored.object.metadata.namespace ?? operatorNamespace;
   const isNeeded = ({ optional }: { readonly optional?: boolean }) => optional !== true && !mayLack;

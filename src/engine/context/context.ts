@@ -5,6 +5,7 @@
  * status; a create that this process has begun stays known even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
+import { momentOf } from '../../base/time.ts';
 import type { Session, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, Showing, Verdict } from '../kind/contract/step.ts';
@@ -133,7 +134,7 @@ export class ReconcileContext {
   /** Until when a journalled call may still arrive, as text for messages. */
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
-    const seen = seenJournal(this.inProcess, journal, { monotonic: clock.monotonic(), wall: clock.wall() });
+    const seen = seenJournal(this.inProcess, journal, momentOf(clock));
     return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
   }
 
@@ -279,7 +280,7 @@ export class ReconcileContext {
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;
     const until = this.arrivesUntil(journal);
-    const doubt = `the answer to the call "${operation}" of ${startedAt} was lost: it is not repeated before ${until}, nor before its effect is known`;
+    const doubt = `the answer to the call "${operation}" of ${startedAt} is not known: it is not repeated before ${until}, nor before its effect is known`;
     return { ...verdict, message: `${verdict.message}; ${doubt}` };
   }
 

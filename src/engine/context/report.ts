@@ -9,7 +9,6 @@ import type { Reason } from '../kind/contract/reasons.ts';
 import { isHeldByUs, storedInWords, type Stored, readyIn } from '../objects/stored.ts';
 import type { KubeObject, Outcome } from '../ports.ts';
 import type { EngineParts } from './parts.ts';
-import type { View } from '../kind/contract/pass.ts';
 import { isoSeconds } from '../../base/time.ts';
 
 /** Reasons of waiting that deserve a Warning event. */
@@ -93,14 +92,6 @@ export function publishRetained(
 //
 // Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
 
-/** A view that shows nothing: nothing was read, so nothing is proved. */
-export const blind: View = {
-  all: () => undefined,
-  one: () => undefined,
-  group: () => undefined,
-  problem: () => undefined,
-};
-
 /** Reasons for which a deletion waits although nothing in the service stands in its way. */
 const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
   'AccountNotReady',
@@ -151,7 +142,7 @@ export function staying({ id, journal }: Memory): string | undefined {
 const longestMessage = 1_024;
 
 /** Everything that a set of conditions is computed from. */
-export interface Conclusion {
+interface Conclusion {
   readonly verdict: Verdict;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];

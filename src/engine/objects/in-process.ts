@@ -1,6 +1,6 @@
 /** What this process remembers of an object between reconciles: what it sent, which calls have to wait, which lists it used. */
 import type { Json } from '../../base/json.ts';
-import type { Clock } from '../../base/time.ts';
+import type { Clock, Moment } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
@@ -9,7 +9,7 @@ import { annotations, group } from '../kind/contract/define.ts';
 import { type KubeObject, groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
 
 /** The newest call of an object that failed or was refused. */
-export interface FailedCall {
+interface FailedCall {
   /** The fingerprint of the request; undefined when the answer changed it (an id came back), until the next one is known. */
   readonly digest: string | undefined;
   readonly at: number;
@@ -31,7 +31,7 @@ export class InProcess {
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
     | undefined;
-  journalSeen: { readonly entry: string; readonly monotonic: number; readonly wall: number } | undefined;
+  journalSeen: (Moment & { readonly entry: string }) | undefined;
   /** The open journal entry as written last. It counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
   /** The part of an answer that is not in status yet. It is kept even if the reconcile fails. */
@@ -114,11 +114,7 @@ export function seenAgain(
 }
 
 /** When this process first saw an open journal entry. */
-export function seenJournal(
-  inProcess: InProcess,
-  entry: JournalEntry | undefined,
-  now: { readonly monotonic: number; readonly wall: number },
-): { readonly monotonic: number; readonly wall: number } {
+export function seenJournal(inProcess: InProcess, entry: JournalEntry | undefined, now: Moment): Moment {
   if (entry === undefined) {
     inProcess.journalSeen = undefined;
     return now;

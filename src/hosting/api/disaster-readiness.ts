@@ -209,7 +209,7 @@ function pointsIn(body: unknown): readonly PointItem[] | undefined {
 }
 
 /** The result of one item of a configure call. */
-export type ConfigureResult =
+type ConfigureResult =
   | ({ readonly success: true } & Receipt)
   | { readonly success: false; readonly error: string | undefined };
 

@@ -14,7 +14,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { Clock } from '../../base/time.ts';
 
 /** One address of a name. */
-export interface HostAddress {
+interface HostAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
@@ -34,7 +34,7 @@ class NameNotResolved extends Error {
 export type Resolve = (name: string) => Promise<readonly HostAddress[]>;
 
 /** The name servers and files that names are resolved with: the system's own unless a test gives others. */
-export interface NameSettings {
+interface NameSettings {
   readonly clock: Clock;
   /** Name servers as `address:port`, in place of those of `/etc/resolv.conf`. */
   readonly servers?: readonly string[];

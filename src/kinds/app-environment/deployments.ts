@@ -454,7 +454,7 @@ export function resolveDoubt(
   const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
   if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
   if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
-  const words = `${entry.operation} of environment "${item.name}": the answer was lost`;
+  const words = `${entry.operation} of environment "${item.name}": the answer is not known`;
   if (stateOf(item) === 'Updating') {
     const message = `${words}; waiting until the environment is at rest`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };

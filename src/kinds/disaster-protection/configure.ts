@@ -138,7 +138,7 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
 }
 
 /** Resolves a journalled call: its effect shows, the service refused it, or the same request is sent again. */
-export function resolve(
+export function resolveDoubt(
   pass: ProtectionPass,
   snapshot: Configurations,
   journal: JournalEntry,

@@ -13,7 +13,7 @@ import {
   type Configurations,
   type ProtectionPass,
 } from './binding.ts';
-import { configure, resendMs, resetAhead, resolve, underway } from './configure.ts';
+import { configure, resendMs, resetAhead, resolveDoubt, underway } from './configure.ts';
 import { activeOf } from '../recovery/configurations.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
 import { isEntryOf, protectionFacts, sourceFacts, type Shown } from './facts.ts';
@@ -42,7 +42,7 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources, Number.NEGATIVE_INFINITY);
   }
-  if (journal !== undefined) return resolve(pass, snapshot, journal);
+  if (journal !== undefined) return resolveDoubt(pass, snapshot, journal);
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);

@@ -229,7 +229,7 @@ function decide<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, se
   }
   const traced = plan.trace(pass, seen);
   if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
-  return journal === undefined ? first(plan, pass, seen) : resolve(plan, pass, seen, journal);
+  return journal === undefined ? first(plan, pass, seen) : resolveDoubt(plan, pass, seen, journal);
 }
 
 /** Reports the acceptance, and nothing from a list that is older than the answer. */
@@ -355,7 +355,7 @@ function later<Kind extends Asked>(
 }
 
 /** Resolves an open journal entry: never sent, answer lost, or refused. */
-function resolve<Kind extends Asked>(
+function resolveDoubt<Kind extends Asked>(
   plan: OncePlan<Kind>,
   pass: PassOf<Kind>,
   seen: Kind['seen'],

@@ -207,7 +207,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Solu
     ({ appId }) => entry.create?.excluded.includes(appId) !== true,
   );
   const ids = idsOf(traces).toSorted().slice(0, 5).join(', ');
-  const lost = `the answer to the installation of "${appName}" was lost`;
+  const lost = `the answer to the installation of "${appName}" is not known`;
   if (traces.length > 0 && entry.conflicted === undefined) {
     if (snapshot.begunAt < settledAt) {
       const message = `${lost}; ${ids} may be its components, and until ${inWords} others may show`;

@@ -24,7 +24,7 @@ const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 const metadataItem = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** The parts of a client. */
-export interface KubeOptions {
+interface KubeOptions {
   readonly credentials: KubeCredentials;
   readonly clock: Clock;
   readonly limits?: Partial<Limits>;

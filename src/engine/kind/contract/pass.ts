@@ -3,6 +3,7 @@
  * resources that it refers to, its account and the time.
  */
 import type { Json, Secret } from '../../../base/json.ts';
+import type { Moment } from '../../../base/time.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Memory, Notes, Ownership } from './step.ts';
 
@@ -162,7 +163,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   /** The values that this process wrote to the object, the newest per field. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /** When this process first saw the open journal entry, on both of its clocks. */
-  readonly journalSeen: { readonly monotonic: number; readonly wall: number };
+  readonly journalSeen: Moment;
   /** What the previous step left for this one. It is lost with the process. */
   readonly notes: Notes;
   /** When this object first asked for what it is waiting to read (monotonic). */

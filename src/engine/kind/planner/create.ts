@@ -326,7 +326,7 @@ function inDoubt(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: Crea
   return {
     is: 'wait',
     reason: 'InDoubt',
-    message: `create ${plan.noun} "${intent.name}": the answer was lost; if the object does not show by ${until}, it is created again`,
+    message: `create ${plan.noun} "${intent.name}": the answer is not known; if the object does not show by ${until}, it is created again`,
     retryInMs: recheckMs,
   };
 }

@@ -395,7 +395,7 @@ export interface Cut {
 }
 
 /** A value that fits the schema, and the lists that were cut for it. */
-export interface Fitted<Value> {
+interface Fitted<Value> {
   readonly value: Value;
   readonly cut: readonly Cut[];
 }
