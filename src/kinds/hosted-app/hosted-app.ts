@@ -4,7 +4,7 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
-import { readOf } from '../../engine/kind/planner/observe.ts';
+import { readUnread } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import {
   appAsOf,
@@ -64,8 +64,8 @@ function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
   const shown = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
   if (shown?.dockerPreset === preset || (memory.id !== undefined && shown === undefined)) return undefined;
   const catalogs = [appPresetsOf(), databasePresetsOf()];
-  const unread = catalogs.find((read) => view.all(read) === undefined && view.problem(read) === undefined);
-  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  const unread = readUnread(pass, catalogs);
+  if (unread !== undefined) return unread;
   const known = catalogs.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
   // An incomplete catalog proves nothing, so let the service refuse the preset.
   const isWhole = catalogs.every((read) => view.all(read) !== undefined);
