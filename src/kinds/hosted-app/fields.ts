@@ -10,7 +10,7 @@ import { typed, valueOf } from '../shared/values.ts';
 export type ShownApp = AppItem | AppRecord;
 
 /** Fields that PATCH /app takes, by their place in the spec; those of `jobConfig` go together. */
-const bodyNames: Readonly<Record<string, string>> = {
+const bodyNames = {
   preset: 'dockerPreset',
   port: 'port',
   useImage: 'useImage',
@@ -25,7 +25,7 @@ const bodyNames: Readonly<Record<string, string>> = {
   'healthCheck.path': 'healthCheckPath',
   'healthCheck.port': 'healthCheckPort',
   'healthCheck.headers': 'healthCheckHeaders',
-};
+} as const;
 
 /** Fields that only POST /app takes, by their place in the spec. */
 const creationNames: Readonly<Record<string, string>> = {
@@ -65,15 +65,15 @@ export const fixed = [
   'source.cliDeployment',
 ];
 
-/** Fields that GET /app shows, by what they are called there. */
-const shownAs = {
-  preset: 'dockerPreset',
-  port: 'port',
-  useImage: 'useImage',
-  'source.contextDir': 'contextDir',
-  'source.dockerfilePath': 'dockerfilePath',
-  'source.builder': 'builder',
-} as const satisfies Record<string, keyof AppRecord>;
+/** Fields that GET /app shows, by the same names. */
+const shownFields = [
+  'preset',
+  'port',
+  'useImage',
+  'source.contextDir',
+  'source.dockerfilePath',
+  'source.builder',
+] as const satisfies (keyof typeof bodyNames)[];
 
 /** Shown fields that stay with the service when the spec states them no longer. */
 export function isKept(field: string): boolean {
@@ -205,7 +205,7 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
   const { record } = found ?? {};
   const wanted = desired(pass);
   const same = (field: string, value: Json | undefined) => value ?? wanted[field];
-  const rows = Object.entries(shownAs).map(([field, name]) => [field, record?.[name]] as const);
+  const rows = shownFields.map((field) => [field, record?.[bodyNames[field]]] as const);
   const older = pass.wrote !== undefined && found !== undefined && found.begunAt < pass.wrote.at;
   return {
     ...Object.fromEntries(rows),
@@ -240,13 +240,10 @@ export function isHidden(field: string, pass: AppPass): boolean {
   const item = id === undefined ? undefined : pass.view.one(appsOf(pass.account.accountId), id)?.item;
   const record = item && recordOf(item, pass)?.record;
   if (field === 'source.dockerfile') return record?.customDockerfileContentInUse !== false;
-  if (!isShownField(field)) return true;
-  if (record === undefined || record[shownAs[field]] !== undefined) return false;
+  const shown = shownFields.find((one) => one === field);
+  if (shown === undefined) return true;
+  if (record === undefined || record[bodyNames[shown]] !== undefined) return false;
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
-}
-
-function isShownField(field: string): field is keyof typeof shownAs {
-  return field in shownAs;
 }
 
 /** These fields as the body of a creation names them. */
