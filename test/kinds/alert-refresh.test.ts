@@ -42,4 +42,18 @@ describe('the pace at which the state of an alert is asked for', () => {
     const { intervals } = statusOf(world, 'HostingAccount', 'default');
     expect(intervals).toContainEqual({ name: 'alert states', seconds: 600 });
   });
+
+  it('does not have the account written by itself', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'cp', { email: { addresses: ['a@example.com'] } });
+    alerting(world, 600);
+    await world.run(300_000);
+    const version = () => world.get('HostingAccount', 'default')?.metadata.resourceVersion;
+    const before = version();
+
+    alerting(world, 30);
+    await world.run(3_600_000);
+
+    expect(version()).toBe(before);
+  });
 });

@@ -29,7 +29,7 @@ export function locate(pass: EnvironmentPass): Located {
   const { id } = pass.memory;
   if (id === undefined) return { is: 'step', step: bind(pass) };
   const seen = pass.view.one(appEnvsOf(pass.account.accountId), id);
-  if (seen === undefined) return { is: 'step', step: readOf(pass, listOf(pass), Number.NEGATIVE_INFINITY) };
+  if (seen === undefined) return { is: 'step', step: readOf(pass, listOf(pass)) };
   const others = claimed(pass, id);
   if (others !== undefined) return { is: 'step', step: others };
   const { item, snapshot } = seen;
@@ -85,7 +85,7 @@ function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
 /** The first step towards an environment: bind the one that the spec means. */
 function bind(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   const found = candidates(pass);
-  if (found === undefined) return readOf(pass, listOf(pass), Number.NEGATIVE_INFINITY);
+  if (found === undefined) return readOf(pass, listOf(pass));
   const [only, other] = found.items;
   if (only === undefined) {
     return found.begunAt < pass.askedAt ? readOf(pass, listOf(pass), pass.askedAt) : notFound(pass);

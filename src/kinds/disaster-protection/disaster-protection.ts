@@ -40,7 +40,7 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   if (snapshot === undefined || snapshot.begunAt < since) return notingNo(pass, readOf(pass, read, since));
   const sources = drSourcesOf(accountId);
   if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
-    return readOf(pass, sources, Number.NEGATIVE_INFINITY);
+    return readOf(pass, sources);
   }
   if (journal !== undefined) return resolveDoubt(pass, snapshot, journal);
   const configuration = seen?.item;

@@ -1,7 +1,6 @@
 /** Refuses settings, before any call, that the service's own list of sources shows to be impossible. */
-import { readOf } from '../../engine/kind/planner/observe.ts';
+import { readUnread } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
-import type { Read } from '../../engine/ports.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { codeInWords } from '../recovery/words.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
@@ -19,9 +18,8 @@ export function refusedBySource(
   if (source === undefined) return undefined;
   const { accountId } = pass.account;
   const mayLack = lacksNames(pass, configuration);
-  const isUnread = (read: Read) => pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
-  const unread = mayLack ? [appEnvsOf(accountId), appsOf(accountId)].find(isUnread) : undefined;
-  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  const unread = mayLack ? readUnread(pass, [appEnvsOf(accountId), appsOf(accountId)]) : undefined;
+  if (unread !== undefined) return unread;
   const reasons = configuration === undefined ? unsupported(source) : [];
   const whys = [
     reasons.length === 0 ? undefined : `the service cannot protect environment ${appEnvId}: ${reasons.join('; ')}`,

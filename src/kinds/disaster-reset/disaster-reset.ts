@@ -26,7 +26,7 @@ function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetS
   const sources = drSourcesOf(accountId);
   const listed = pass.view.all(sources);
   if (listed === undefined && pass.view.problem(sources) === undefined) {
-    return readOf(pass, sources, Number.NEGATIVE_INFINITY);
+    return readOf(pass, sources);
   }
   return { snapshot, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
 }

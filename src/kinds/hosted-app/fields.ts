@@ -10,7 +10,7 @@ import { typed, valueOf } from '../shared/values.ts';
 export type ShownApp = AppItem | AppRecord;
 
 /** Fields that PATCH /app takes, by their place in the spec; those of `jobConfig` go together. */
-const bodyNames: Readonly<Record<string, string>> = {
+const bodyNames = {
   preset: 'dockerPreset',
   port: 'port',
   useImage: 'useImage',
@@ -25,26 +25,25 @@ const bodyNames: Readonly<Record<string, string>> = {
   'healthCheck.path': 'healthCheckPath',
   'healthCheck.port': 'healthCheckPort',
   'healthCheck.headers': 'healthCheckHeaders',
-};
+} as const;
 
 /** Fields that only POST /app takes, by their place in the spec. */
-export const creationWords: Readonly<Record<string, string>> = {
-  dockerPresetVersion: 'atCreation.presetVersion',
-  gitNamespace: 'source.git.namespace',
-  gitRepo: 'source.git.repo',
-  gitInstallationId: 'source.git.installationId',
-  isCliDeployment: 'source.cliDeployment',
-  containers: 'atCreation.database.containers',
-  disk: 'atCreation.database.disk',
-  withPersistence: 'atCreation.database.withPersistence',
-  databaseSettings: 'atCreation.database.settings',
+const creationNames: Readonly<Record<string, string>> = {
+  'atCreation.presetVersion': 'dockerPresetVersion',
+  'source.git.namespace': 'gitNamespace',
+  'source.git.repo': 'gitRepo',
+  'source.git.installationId': 'gitInstallationId',
+  'source.cliDeployment': 'isCliDeployment',
+  'atCreation.database.containers': 'containers',
+  'atCreation.database.disk': 'disk',
+  'atCreation.database.withPersistence': 'withPersistence',
+  'atCreation.database.settings': 'databaseSettings',
 };
 
 /** The interface's names of fields, by their places in the spec, where the two differ. */
 export function interfaceWords(): Readonly<Record<string, string>> {
-  const changed = Object.entries(bodyNames).map(([field, name]) => [name, field] as const);
-  const words = [...changed, ...Object.entries(creationWords)];
-  return Object.fromEntries(words.filter(([name, field]) => name !== field));
+  const names = Object.entries({ ...bodyNames, ...creationNames });
+  return Object.fromEntries(names.flatMap(([field, name]) => (name === field ? [] : [[name, field]])));
 }
 
 /** Fields that POST /app does not take. */
@@ -66,15 +65,15 @@ export const fixed = [
   'source.cliDeployment',
 ];
 
-/** Fields that GET /app shows, by what they are called there. */
-const shownAs = {
-  preset: 'dockerPreset',
-  port: 'port',
-  useImage: 'useImage',
-  'source.contextDir': 'contextDir',
-  'source.dockerfilePath': 'dockerfilePath',
-  'source.builder': 'builder',
-} as const satisfies Record<string, keyof AppRecord>;
+/** Fields that GET /app shows, by the same names. */
+const shownFields = [
+  'preset',
+  'port',
+  'useImage',
+  'source.contextDir',
+  'source.dockerfilePath',
+  'source.builder',
+] as const satisfies (keyof typeof bodyNames)[];
 
 /** Shown fields that stay with the service when the spec states them no longer. */
 export function isKept(field: string): boolean {
@@ -132,6 +131,19 @@ export function desired(pass: AppPass): Fields {
         ? Object.fromEntries(headers.map((header) => [header.name, valueOf(header, pass) ?? '']))
         : cleared('healthCheck.headers', {}),
     ...jobFields(spec),
+  };
+}
+
+/** What the spec says for the creation only. */
+export function atCreation({ atCreation: given }: HostedAppSpec): Fields {
+  const { presetVersion, database } = given ?? {};
+  const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
+  return {
+    'atCreation.presetVersion': presetVersion,
+    'atCreation.database.containers': database?.containers,
+    'atCreation.database.disk': database?.disk,
+    'atCreation.database.withPersistence': database?.withPersistence,
+    'atCreation.database.settings': settings.length > 0 ? Object.fromEntries(settings) : undefined,
   };
 }
 
@@ -193,7 +205,7 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
   const { record } = found ?? {};
   const wanted = desired(pass);
   const same = (field: string, value: Json | undefined) => value ?? wanted[field];
-  const rows = Object.entries(shownAs).map(([field, name]) => [field, record?.[name]] as const);
+  const rows = shownFields.map((field) => [field, record?.[bodyNames[field]]] as const);
   const older = pass.wrote !== undefined && found !== undefined && found.begunAt < pass.wrote.at;
   return {
     ...Object.fromEntries(rows),
@@ -228,23 +240,29 @@ export function isHidden(field: string, pass: AppPass): boolean {
   const item = id === undefined ? undefined : pass.view.one(appsOf(pass.account.accountId), id)?.item;
   const record = item && recordOf(item, pass)?.record;
   if (field === 'source.dockerfile') return record?.customDockerfileContentInUse !== false;
-  if (!isShownField(field)) return true;
-  if (record === undefined || record[shownAs[field]] !== undefined) return false;
+  const shown = shownFields.find((one) => one === field);
+  if (shown === undefined) return true;
+  if (record === undefined || record[bodyNames[shown]] !== undefined) return false;
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
 }
 
-function isShownField(field: string): field is keyof typeof shownAs {
-  return field in shownAs;
+/** These fields as the body of a creation names them. */
+export function creationBodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, Json>> {
+  return { ...bodyOf(fields, pass), ...named({ ...fields, ...atCreation(pass.spec) }, creationNames) };
 }
 
-/** These fields as a body of the service names them. */
+/** These fields as the body of a change names them. */
 export function bodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, Json>> {
+  const isJob = Object.keys(fields).some((field) => field.startsWith('jobConfig.'));
+  return { ...named(fields, bodyNames), ...(isJob && { jobConfig: jobConfig(pass.spec) }) };
+}
+
+function named(fields: Fields, names: Readonly<Record<string, string>>): Readonly<Record<string, Json>> {
   const rows = Object.entries(definedIn(fields)).flatMap(([field, value]) => {
-    const name = bodyNames[field];
+    const name = names[field];
     return name === undefined ? [] : [[name, value] as const];
   });
-  const isJob = Object.keys(fields).some((field) => field.startsWith('jobConfig.'));
-  return { ...Object.fromEntries(rows), ...(isJob && { jobConfig: jobConfig(pass.spec) }) };
+  return Object.fromEntries(rows);
 }
 
 function jobConfig(spec: HostedAppSpec): Readonly<Record<string, Json>> {

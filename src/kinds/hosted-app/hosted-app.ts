@@ -1,10 +1,10 @@
 import { definedIn } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { type Fields, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
+import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
-import { readOf } from '../../engine/kind/planner/observe.ts';
+import { readUnread } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import {
   appAsOf,
@@ -22,8 +22,9 @@ import {
 import { environmentIds, isDeployedByEnvironment, type AppPass } from './environments.ts';
 import {
   afterCreation,
+  atCreation,
   bodyOf,
-  creationWords,
+  creationBodyOf,
   desired,
   fixed,
   goesAlong,
@@ -53,7 +54,7 @@ import {
 import { nearest } from '../shared/nearest.ts';
 import { isDatabase } from '../shared/presets.ts';
 import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
-import { needsOf, typed } from '../shared/values.ts';
+import { needsOf } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
 function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
@@ -63,8 +64,8 @@ function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
   const shown = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
   if (shown?.dockerPreset === preset || (memory.id !== undefined && shown === undefined)) return undefined;
   const catalogs = [appPresetsOf(), databasePresetsOf()];
-  const unread = catalogs.find((read) => view.all(read) === undefined && view.problem(read) === undefined);
-  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  const unread = readUnread(pass, catalogs);
+  if (unread !== undefined) return unread;
   const known = catalogs.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
   // An incomplete catalog proves nothing, so let the service refuse the preset.
   const isWhole = catalogs.every((read) => view.all(read) !== undefined);
@@ -80,29 +81,6 @@ function typeOf(pass: AppPass): string {
   if (preset === 'FUNCTION') return 'Function';
   if (preset === 'JOB') return 'Job';
   return isDatabase(pass, preset) ? 'Database' : 'App';
-}
-
-/** Fields that only creation takes and that the service never shows. */
-function creationOnly(spec: HostedAppSpec): readonly string[] {
-  const fields = Object.keys(definedIn(atCreation(spec))).map((name) => creationWords[name] ?? name);
-  return fields.filter((field) => field.startsWith('atCreation.'));
-}
-
-/** The fields that only the creation request takes. */
-function atCreation({ source, atCreation: given }: HostedAppSpec): Fields {
-  const { presetVersion, database } = given ?? {};
-  const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
-  return {
-    dockerPresetVersion: presetVersion,
-    gitNamespace: source?.git?.namespace,
-    gitRepo: source?.git?.repo,
-    gitInstallationId: source?.git?.installationId,
-    isCliDeployment: source?.cliDeployment === true ? true : undefined,
-    containers: database?.containers,
-    disk: database?.disk,
-    withPersistence: database?.withPersistence,
-    databaseSettings: settings.length > 0 ? Object.fromEntries(settings) : undefined,
-  };
 }
 
 /** The facts that only the list of apps shows. */
@@ -137,15 +115,14 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   secret: (field) => field === 'healthCheck.headers' || field === 'source.dockerfile',
   fixed,
   afterCreation,
-  creationOnly,
+  creationOnly: (spec) => Object.keys(definedIn(atCreation(spec))),
 
   requests: {
     create: (pass, fields) =>
       postApp({
         accountId: pass.account.accountId,
         name: textIn(fields, 'name'),
-        ...bodyOf(fields, pass),
-        ...definedIn(atCreation(pass.spec)),
+        ...creationBodyOf(fields, pass),
       }),
     idOfCreated: createdAppId,
     update: (appId, changed, pass) =>

@@ -1,7 +1,7 @@
 import { isoSecondsUp } from '../../base/time.ts';
 import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf } from '../../engine/kind/planner/observe.ts';
+import { readOf, readUnread } from '../../engine/kind/planner/observe.ts';
 import { type OwnCondition, type Showing, type Step, type Verdict, about } from '../../engine/kind/contract/step.ts';
 import type { Read, ReadProblem } from '../../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
@@ -17,12 +17,13 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   const apps = appsOf(accountId);
   const trouble = troubleOf(pass, apps);
   if (trouble !== undefined) return trouble;
-  if (pass.view.all(apps) === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
+  if (pass.view.all(apps) === undefined) return readOf(pass, apps);
   if (pass.memory.binding?.endpoint !== endpoint) {
     return { is: 'again', remember: { binding: { endpoint, accountId } } };
   }
-  const unread = [appPresetsOf(), databasePresetsOf(), solutionsOf(accountId)].find((read) => isUnread(pass, read));
-  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  // A part of the catalog that is refused is left out.
+  const unread = readUnread(pass, [appPresetsOf(), databasePresetsOf(), solutionsOf(accountId)]);
+  if (unread !== undefined) return unread;
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
   const { generation } = pass.subject;
   if (pass.memory.applied?.generation === generation) {
@@ -71,11 +72,6 @@ function tokenLimited({ usage }: AccountPass): OwnCondition {
   const more = count > first.length ? `; and ${count - first.length} more` : '';
   const message = `the service refused the token what resources need: ${first.join('; ')}${more}`;
   return condition.yes('Forbidden', message);
-}
-
-/** A part of the catalog that was neither read nor refused; a refused one is left out. */
-function isUnread(pass: AccountPass, read: Read): boolean {
-  return pass.view.all(read) === undefined && pass.view.problem(read) === undefined;
 }
 
 function leave(pass: AccountPass): Step<HostingAccountFacts> {

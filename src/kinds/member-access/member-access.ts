@@ -41,7 +41,7 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
   const notOurs = notGranted(`spec.externalId names ${membershipId}`, account);
   if (notOurs !== undefined) return notOurs;
   const seen = pass.view.one(readAccess(pass), membershipId);
-  if (seen === undefined) return readOf(pass, readAccess(pass), Number.NEGATIVE_INFINITY);
+  if (seen === undefined) return readOf(pass, readAccess(pass));
   const allowed = allowedOf(pass);
   if (allowed === undefined) {
     return {
@@ -67,7 +67,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): Step<MemberAcce
   const { ids, unresolved } = wantedOf(pass);
   const { set } = remembered(pass);
   const list = appEnvsOf(pass.account.accountId);
-  if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list, Number.NEGATIVE_INFINITY);
+  if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list);
   if (allowed.length === 0 && set.length > 0) return close(pass);
   if (unresolved.length > 0) {
     const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent, so that nothing is widened`;

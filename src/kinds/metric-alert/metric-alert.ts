@@ -79,7 +79,7 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   if (refused !== undefined) return refused;
   const list = appEnvsOf(account.accountId);
   const seen = view.one(list, appEnvId);
-  if (seen === undefined) return readOf(pass, list, Number.NEGATIVE_INFINITY);
+  if (seen === undefined) return readOf(pass, list);
   if (seen.item !== undefined) return undefined;
   if (seen.snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is made as soon as it does`;

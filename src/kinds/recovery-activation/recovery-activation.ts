@@ -47,7 +47,7 @@ function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts
   const sources = drSourcesOf(accountId);
   const listed = pass.view.one(sources, configuration?.sourceAppEnvId ?? protectionOf(pass)?.appEnvId ?? '');
   const isReadable = pass.view.problem(sources) === undefined;
-  if (listed === undefined && isReadable) return readOf(pass, sources, Number.NEGATIVE_INFINITY);
+  if (listed === undefined && isReadable) return readOf(pass, sources);
   const seen = { ...found, source: listed?.item };
   if (pass.memory.facts.acceptedTime !== undefined || configuration === undefined) {
     return { ...seen, point: undefined, pointsGeneration: undefined };

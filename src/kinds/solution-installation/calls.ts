@@ -6,7 +6,7 @@
 import { growingMs } from '../../base/time.ts';
 import { definedIn, type Json } from '../../base/json.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
-import { sightLost, takingOver, readOf } from '../../engine/kind/planner/observe.ts';
+import { sightLost, takingOver, readOf, readUnread } from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
   type Call,
@@ -213,10 +213,8 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Solu
       const message = `${lost}; ${ids} may be its components, and until ${inWords} others may show`;
       return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
     }
-    const catalog = solutionsOf(pass.account.accountId);
-    if (pass.view.all(catalog) === undefined && pass.view.problem(catalog) === undefined) {
-      return readOf(pass, catalog, Number.NEGATIVE_INFINITY);
-    }
+    const unread = readUnread(pass, [solutionsOf(pass.account.accountId)]);
+    if (unread !== undefined) return unread;
     const isAsSent = entry.digest === pass.print(installing(pass).request.body ?? null);
     const components = isAsSent ? presumed(pass, entry, traces) : undefined;
     if (components !== undefined) return { is: 'again', remember: takenFor(pass, components) };

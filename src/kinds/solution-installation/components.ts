@@ -128,7 +128,7 @@ function missingApp(
   const apps = appsOf(pass.account.accountId);
   const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
   if (appId === undefined) return undefined;
-  if (seen === undefined) return readOf(pass, apps, Number.NEGATIVE_INFINITY);
+  if (seen === undefined) return readOf(pass, apps);
   if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
   // Note for each component since when it is missing.
   const missedAt = pass.notes[appId];
@@ -249,7 +249,7 @@ export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | un
   const { accountId } = pass.account;
   const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;
   const missing = [appsOf(accountId), appEnvsOf(accountId)].find(isUnread);
-  return missing && readOf(pass, missing, Number.NEGATIVE_INFINITY);
+  return missing && readOf(pass, missing);
 }
 
 function isOlder({ wrote }: SolutionPass, { begunAt }: Snapshot): boolean {

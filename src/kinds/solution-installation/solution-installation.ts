@@ -3,7 +3,7 @@ import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
-import { readOf } from '../../engine/kind/planner/observe.ts';
+import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
 import { solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';
@@ -51,9 +51,7 @@ function admit(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined 
   const { spec, view, account } = pass;
   const read = solutionsOf(account.accountId);
   const catalog = view.all(read);
-  if (catalog === undefined) {
-    return view.problem(read) === undefined ? readOf(pass, read, Number.NEGATIVE_INFINITY) : undefined;
-  }
+  if (catalog === undefined) return readUnread(pass, [read]);
   const solution = catalog.items.get(spec.solution);
   if (solution === undefined) {
     const near = nearest(spec.solution, catalog.items.keys());

@@ -93,11 +93,11 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
 /** Status mentions a pause only if more than this is left of it, or if the object has waited as long. */
 const shortPauseMs = 10_000;
 
-/** Asks for a read begun at or after `since`; if it fails, waits with the reason instead. */
+/** Asks for a read begun at or after `since`, or for any at all; if it fails, waits with the reason instead. */
 export function readOf(
   pass: Pass<unknown, unknown>,
   read: Read,
-  since: number,
+  since = Number.NEGATIVE_INFINITY,
 ): Extract<Step<never>, { is: 'read' | 'wait' }> {
   const problem = pass.view.problem(read);
   if (problem === undefined || problem.at < since) return { is: 'read', read, since };
@@ -119,6 +119,15 @@ export function readOf(
     case 'unreachable':
       return { is: 'wait', reason: 'ServiceUnavailable', message };
   }
+}
+
+/** The read of the first of these lists that was neither read nor refused yet. */
+export function readUnread(
+  pass: Pass<unknown, unknown>,
+  reads: readonly Read[],
+): Extract<Step<never>, { is: 'read' | 'wait' }> | undefined {
+  const unread = reads.find((read) => pass.view.all(read) === undefined && pass.view.problem(read) === undefined);
+  return unread && readOf(pass, unread);
 }
 
 /** The end of a long pause that the service asked for, in words; undefined when there is none. */

@@ -89,7 +89,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') return gone(plan, pass, id);
   const unread = plan.alsoReads?.(pass, id).find((read) => pass.view.all(read) === undefined);
-  if (unread !== undefined) return readOf(pass, unread, Number.NEGATIVE_INFINITY);
+  if (unread !== undefined) return readOf(pass, unread);
   const difference = compare(plan, pass, found.seen.fields);
   const applied = asFound(plan, pass, difference);
   if (applied !== undefined) return { is: 'again', remember: { applied } };
@@ -271,7 +271,7 @@ const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden
 function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   const list = plan.list(pass);
   const listed = pass.view.one(list, id);
-  if (listed === undefined) return { is: 'unclear', step: readOf(pass, list, Number.NEGATIVE_INFINITY) };
+  if (listed === undefined) return { is: 'unclear', step: readOf(pass, list) };
   const { item, snapshot } = listed;
   if (refusedFor(pass, list, snapshot) >= believedPolls * pass.account.pollMs)
     return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
