@@ -13,6 +13,7 @@ import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
 import { command, type Answer, type Called, type Command, type Trouble } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
 import { resourceOf } from './operator/operator.ts';
+import { ageInTwoUnits } from './output.ts';
 
 /** A protection as the commands need it. */
 export interface ProtectionView {
@@ -142,16 +143,8 @@ export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: nu
       : [`${obstacle.reason === 'AlreadyActivated' ? 'ACTIVATED BEFORE' : 'NOT POSSIBLE NOW'}: ${obstacle.message}`]),
     ...(isOld
       ? [
-          `OLD: the newest point is ${ageOf(newest.cutoffTime, nowMs)} old, and one is due every ${ageOf(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or nobody keeps this list up to date.`,
+          `OLD: the newest point is ${ageInTwoUnits(newest.cutoffTime, nowMs)} old, and one is due every ${ageInTwoUnits(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or nobody keeps this list up to date.`,
         ]
       : []),
   ];
-}
-
-/** The age of something in its two largest units. */
-export function ageOf(moment: string, nowMs: number): string {
-  const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
-  if (minutes < 60) return `${minutes}m`;
-  if (minutes < 1_440) return `${Math.floor(minutes / 60)}h${minutes % 60}m`;
-  return `${Math.floor(minutes / 1_440)}d${Math.floor((minutes % 1_440) / 60)}h`;
 }

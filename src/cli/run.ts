@@ -14,11 +14,10 @@ import { openLog } from '../telemetry/logger.ts';
 import { MetricRegistry } from '../telemetry/metrics.ts';
 import { serveProbes } from '../telemetry/server.ts';
 import { operatorKey } from './operator/key.ts';
-import { createOperator, type Operator } from './operator/operator.ts';
+import { createOperator, operatorName, type Operator } from './operator/operator.ts';
 import { preflight } from './operator/preflight.ts';
 import { measure } from './operator/measure.ts';
 
-const leaseName = 'apphosting-operator';
 const stopMs = 25_000;
 
 /** `apphosting run`: the operator until SIGTERM or SIGINT. */
@@ -89,7 +88,7 @@ function electionOf(
   const lost = Promise.withResolvers<string>();
   const ends = { onAcquired: won.resolve, onLost: lost.resolve };
   const pace = leasePaceOf(leaseSeconds * 1_000);
-  const lease = leaderElect === 'on' ? new LeaseElection({ ...options, ...ends, name: leaseName, pace }) : undefined;
+  const lease = leaderElect === 'on' ? new LeaseElection({ ...options, ...ends, name: operatorName, pace }) : undefined;
   if (lease === undefined) won.resolve({ takeOver: false });
   return { lease, won: won.promise, lost: lost.promise };
 }

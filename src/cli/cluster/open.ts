@@ -92,7 +92,7 @@ export async function listAll(
   api: Pick<CommandApi, 'list'>,
   resource: Resource,
   namespace?: string,
-): Promise<readonly KubeObject[] | { readonly problem: string; readonly reason: KubeError['reason'] }> {
+): Promise<readonly KubeObject[] | { readonly problem: string }> {
   const items: KubeObject[] = [];
   let next: string | undefined;
   try {
@@ -107,11 +107,12 @@ export async function listAll(
     } while (next !== undefined);
     return items;
   } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    const verb = `list ${resource.plural}${resource.group === '' ? '' : `.${resource.group}`}`;
-    return {
-      problem: error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`,
-      reason: error.reason,
-    };
+    return { problem: failureOf(error, `list ${resource.plural}${resource.group === '' ? '' : `.${resource.group}`}`) };
   }
+}
+
+/** Why the cluster did not do something: it may not be done, or what went wrong; any other error is thrown. */
+export function failureOf(error: unknown, verb: string): string {
+  if (!(error instanceof KubeError)) throw error;
+  return error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`;
 }

@@ -11,7 +11,9 @@ import { leaseResource, leaseSpecOf } from '../../kube/lease.ts';
 import { secretResource } from '../../kube/material.ts';
 import { secretNameIn, secretText } from '../account/in-cluster.ts';
 import { conditionOf, isCurrent, readObjects } from '../cluster/objects.ts';
+import { failureOf } from '../cluster/open.ts';
 import type { Waiting } from '../machine.ts';
+import { operatorName } from '../operator/operator.ts';
 import { ageInWords } from '../output.ts';
 
 /** How a check ended. */
@@ -49,7 +51,6 @@ export const definitions: Resource = {
   namespaced: false,
 };
 export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
-const operatorName = 'apphosting-operator';
 const clockSlackMs = 5_000;
 /** An operator looks at what it was asked to look at within seconds; so long, and its watch is silent. */
 const silenceMs = 60_000;
@@ -106,7 +107,7 @@ async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
-    throw new KubeError(error.reason, error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`);
+    throw new KubeError(error.reason, failureOf(error, verb));
   }
 }
 

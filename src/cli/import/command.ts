@@ -9,7 +9,7 @@ import { snapshotOf } from '../account/snapshot.ts';
 import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { command, type Answer, type Called } from '../frame.ts';
 import type { AccountReader } from '../account/reader.ts';
-import { columns, exitCodes, type Speaks } from '../output.ts';
+import { capitalised, columns, counted, exitCodes, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
 import { draftsOf, folders, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
@@ -168,10 +168,6 @@ function asked(draft: Draft): Draft {
   return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'import was asked to only observe' } };
 }
 
-function capitalised(word: string): string {
-  return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
-}
-
 interface Report {
   readonly folder: string;
   readonly changes: readonly FileChange[];
@@ -220,9 +216,8 @@ function textOf({ proof, edits, skipped, toFillIn, changes, written, isCheck }: 
 }
 
 function callsInWords({ calls }: Proof, edits: readonly string[]): string {
-  const count = Math.max(calls, edits.length);
   const by = edits.length === 0 ? '' : `, by edits: ${edits.join(', ')}`;
-  return `${count} call${count === 1 ? '' : 's'}${by}`;
+  return `${counted(Math.max(calls, edits.length), 'call')}${by}`;
 }
 
 function dataOf({ folder, proof: { drafts, calls, problems }, edits, skipped, toFillIn, changes, written }: Report) {

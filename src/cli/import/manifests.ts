@@ -1,5 +1,5 @@
 /** Turns the objects of an account into resources: references instead of ids, no defaults, no secrets. */
-import { Secret } from '../../base/json.ts';
+import { definedIn, Secret } from '../../base/json.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
 import { settingsOf, type ways } from '../../kinds/contact-point/schema.ts';
 import type { DisasterProtectionSpec as ProtectionSpec } from '../../kinds/disaster-protection/schema.ts';
@@ -7,6 +7,7 @@ import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
 import { aggregations, inSpec, operators, thresholds, type MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
 import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
 import type { SolutionInstallationSpec } from '../../kinds/solution-installation/schema.ts';
+import { markForm } from '../plan/rows.ts';
 import { namesOf } from './names.ts';
 import type { AccountContent } from './read-account.ts';
 
@@ -45,8 +46,6 @@ export const folders = {
   MemberAccess: 'members',
   SolutionInstallation: 'installations',
 } as const;
-
-const mark = /\s*apphosting:[a-z2-7]{16}$/;
 
 /** An installation that a person names: the service shows none. */
 export interface NamedInstallation {
@@ -95,7 +94,7 @@ export function draftsOf(
     }
     const refs = { environmentRef: refTo(alert.appEnvId), contactPointRefs: contactPointIds.map(refTo) };
     const own = ['contactPointRefs', ...alertFields];
-    const isTheirs = mark.test(description);
+    const isTheirs = markForm.test(description);
     add(
       'MetricAlert',
       id,
@@ -182,9 +181,9 @@ const alertFields = [
 function alertSpec(alert: AlertContent, name: string) {
   const { metric, threshold, aggregation = 'mean', queryRange = '10m' } = alert;
   return {
-    ...stated({
+    ...definedIn({
       name: unless(alert.name, name),
-      description: unless(alert.description?.replace(mark, ''), ''),
+      description: unless(alert.description?.replace(markForm, ''), ''),
       metric,
       operator: inSpec(operators, alert.operator),
       threshold: unless(threshold, (thresholds as Readonly<Record<string, number>>)[metric]),
@@ -218,7 +217,7 @@ function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, nam
   const preset = app.dockerPreset ?? record.dockerPreset ?? 'CUSTOM';
   const source = record.useImage === true ? undefined : sourceOf(app, record);
   const fields = { name: unless(app.name, name), preset: unless(preset, 'CUSTOM'), port: record.port, source };
-  return { ...stated(fields), externalId: app.appId };
+  return { ...definedIn(fields), externalId: app.appId };
 }
 
 function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): HostedAppSpec['source'] {
@@ -231,7 +230,7 @@ function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): H
   const isOwnDockerfile = record.customDockerfileContentInUse !== true && dockerfilePath !== '';
   return {
     ...(git === undefined ? { cliDeployment: true } : { git }),
-    ...stated({
+    ...definedIn({
       contextDir: unless(contextDir, './'),
       builder: unless(builder, 'DOCKER'),
       dockerfilePath: isOwnDockerfile ? unless(dockerfilePath, 'Dockerfile') : undefined,
@@ -314,7 +313,7 @@ function protectionSpec({
   const { envName, appName, createNewApp } = warmDestination ?? plannedDestination ?? {};
   const isNew = createNewApp === true && appName !== undefined;
   const target = envName && { environmentName: envName, ...(isNew && { createNewApp, appName }) };
-  return stated({
+  return definedIn({
     destinationRegion: settings?.destinationRegion,
     protectionMode:
       mode === undefined ? undefined : mode.toLowerCase() === 'warm' ? ('Warm' as const) : ('Cold' as const),
@@ -326,12 +325,4 @@ function protectionSpec({
     acknowledgements: sameRegionAcknowledged === true ? ['SameRegion' as const] : undefined,
     target: target || undefined,
   });
-}
-
-/** The same without what is undefined. */
-function stated<Shape extends object>(
-  shape: Shape,
-): { readonly [Name in keyof Shape]?: Exclude<Shape[Name], undefined> } {
-  const rows = Object.entries(shape).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(rows) as { readonly [Name in keyof Shape]?: Exclude<Shape[Name], undefined> };
 }

@@ -46,6 +46,9 @@ export interface OperatorOptions {
 /** An operator that is put together. */
 export type Operator = ReturnType<typeof createOperator>;
 
+/** The name of the operator, of its lease and of its ServiceAccount. */
+export const operatorName = 'apphosting-operator';
+
 /** Namespaces, watched for their labels. */
 export const namespaceResource: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 

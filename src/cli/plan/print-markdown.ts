@@ -1,4 +1,5 @@
 /** A plan as a comment of a pull request: the same marker each time, so that whoever posts it updates one comment. */
+import { capitalised, counted } from '../output.ts';
 import type { PlanAction, Plan, PlanRow } from './model.ts';
 import {
   countsInWords,
@@ -37,7 +38,7 @@ function pageOf(plan: Plan, rows: readonly string[], kept: number, drift: readon
   const head = ['| | Resource | Call | Fields |', '|-|-|-|-|'];
   const few = rows.length <= 5;
   const table = [...head, ...rows.slice(0, kept)];
-  const cut = left > 0 ? ['', `${left} more row${left === 1 ? '' : 's'} did not fit.`] : [];
+  const cut = left > 0 ? ['', `${counted(left, 'more row')} did not fit.`] : [];
   const folded = few ? table : ['<details><summary>All ' + rows.length + '</summary>', '', ...table, '', '</details>'];
   const differs = [
     '',
@@ -67,8 +68,7 @@ function warnings(plan: Plan): readonly string[] {
   const titleOf = titlesIn(plan);
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
   const listed = (rows: readonly PlanRow[]) => {
-    const first = [...new Set(rows.map((row) => code(titleOf(row))))];
-    return first.length > 5 ? `${first.slice(0, 5).join(', ')} and ${first.length - 5} more` : first.join(', ');
+    return fewOf([...new Set(rows.map((row) => code(titleOf(row))))]);
   };
   const [deleted, deployed, access] = [of('delete'), of('deploy'), of('access')];
   const lines = [
@@ -82,6 +82,11 @@ function warnings(plan: Plan): readonly string[] {
   return lines.map((line) => `> ${line}  `);
 }
 
+/** Five of these at most, and how many more there are. */
+function fewOf(names: readonly string[]): string {
+  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
+}
+
 /** The running environments that change: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const targets = new Map<string, string[]>();
@@ -90,10 +95,7 @@ function restartsOf(rows: readonly PlanRow[]): readonly string[] {
     const verb = note.slice(0, at);
     targets.set(verb, [...(targets.get(verb) ?? []), escaped(note.slice(at + 1))]);
   }
-  return [...targets].map(
-    ([verb, names]) =>
-      `**${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}** ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}.`,
-  );
+  return [...targets].map(([verb, names]) => `**${capitalised(verb)}** ${fewOf(names)}.`);
 }
 
 function rowOf({ action, call = '', fields, note }: PlanRow, title: string): string {

@@ -1,4 +1,4 @@
-import { columns, type Paint } from '../output.ts';
+import { columns, counted, type Paint } from '../output.ts';
 import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
 /** The sign of each action, and the colour of its rows. */
@@ -75,7 +75,7 @@ export function findingAsText({ code, message, kind, name, file, line }: Plan['f
   return `x ${place}${of}${message} [${code}]`;
 }
 
-const counted: readonly (readonly [PlanAction, string])[] = [
+const listed: readonly (readonly [PlanAction, string])[] = [
   ['create', 'create'],
   ['change', 'change'],
   ['access', 'access change'],
@@ -88,15 +88,11 @@ const counted: readonly (readonly [PlanAction, string])[] = [
 export function countsInWords({ counts, findings }: Plan): string {
   const { unknown = 0 } = counts;
   const parts = [
-    ...counted.map(([action, word]) => plural(counts[action] ?? 0, word)),
+    ...listed.map(([action, word]) => counted(counts[action] ?? 0, word)),
     `${unknown} unknown`,
-    plural(findings.length, 'finding'),
+    counted(findings.length, 'finding'),
   ];
   return parts.filter((part) => !part.startsWith('0 ')).join(', ') || 'No changes';
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
 /** The last line: what there is to do, what was read, when, and how long it takes. */
@@ -109,7 +105,7 @@ export function summaryOf(plan: Plan): string {
   const when = at === undefined ? '' : `, ${at}Z`;
   const { total, seconds, requestsPerSecond } = plan.calls;
   const pace = `at least ${seconds} s at ${requestsPerSecond} requests/s`;
-  const time = total === 0 ? '' : ` ${plural(total, 'call')}, ${pace}.`;
+  const time = total === 0 ? '' : ` ${counted(total, 'call')}, ${pace}.`;
   const warning = plan.complete ? '' : ' INCOMPLETE: there may be more to do than this.';
   return `${countsInWords(plan)}. ${answered} of ${asked} lists read${when}.${time}${warning}`;
 }

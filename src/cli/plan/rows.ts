@@ -6,8 +6,9 @@ import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { conditionOf, keyInWords, printable } from '../cluster/objects.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
+import { valueAt } from '../definitions.ts';
 import { accountOfActor, type Actor } from './scenes.ts';
-import { configuredBy, isNewId } from './service-in-memory.ts';
+import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
 /** Further facts about the resources of a plan. */
 export interface Known {
@@ -25,9 +26,12 @@ export interface Known {
   readonly isDatabase: (preset: unknown) => boolean;
 }
 
+/** Our mark at the end of a text. */
+export const markForm = /\s*apphosting:[a-z2-7]{16}$/;
+
 /** A text of the service as a terminal may show it: no control characters, no marks of ours. */
 function plainText(text: string): string {
-  return printable(text.replace(/\s*apphosting:[a-z2-7]{16}$/, ''));
+  return printable(text.replace(markForm, ''));
 }
 
 /** The sorted rows of a plan: changes caused by the documents, and drift that exists anyway. */
@@ -168,10 +172,6 @@ function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
   return unknown([...(isNewId(receiptOf(answer)?.operationId) ? ['operationId'] : []), 'outcome']);
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
 /** Fields by which a call names its object; they are no change. */
 const naming: ReadonlySet<string> = new Set([
   'accountId',
@@ -191,7 +191,7 @@ function fieldsOf(request: Request, before: PlannedCall['before'], around: Aroun
   return shown.flatMap(([name, value]): readonly PlanField[] => {
     if (isSecret(value)) return [{ name, secret: true }];
     const after = told(value, around);
-    const seen = before === undefined ? undefined : at(before, name);
+    const seen = before === undefined ? undefined : valueAt(before, name.split('.'));
     const was = seen === undefined || seen === null ? undefined : told(seen as Json, around);
     if (was !== undefined && sameJson(sortedList(was), sortedList(after))) return [];
     return [{ name, ...(was !== undefined && { before: was }), after }];
@@ -214,12 +214,6 @@ function flat(name: string, value: Json): readonly (readonly [string, Json])[] {
 function isSecret(value: Json): boolean {
   if (value instanceof Secret) return true;
   return typeof value === 'object' && value !== null && Object.values(value).some((inner: Json) => isSecret(inner));
-}
-
-function at(item: Readonly<Record<string, unknown>>, path: string): unknown {
-  let value: unknown = item;
-  for (const part of path.split('.')) value = isRecord(value) ? value[part] : undefined;
-  return value;
 }
 
 type Told = NonNullable<PlanField['after']>;
