@@ -3,7 +3,6 @@ import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
 import type { Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
 import { openKube } from '../kube/client/client.ts';
-import { agesOf } from '../kube/reflector.ts';
 import { LeaseElection, leasePaceOf, type LeaseOptions } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command, type Trouble } from './frame.ts';
@@ -108,7 +107,7 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
       alive: () => operator.engine.stuck(),
       ready: () => operator.complaints()[0],
       metrics: () => {
-        measure(operator, metrics, agesOf(operator.listeners(), realClock));
+        measure(operator, metrics);
         return metrics.text();
       },
     },
