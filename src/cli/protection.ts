@@ -54,11 +54,10 @@ export function aboutProtection<F extends typeof protectionFlags & Flags>(
 
 /** Reads a protection from the cluster and its points from the service. */
 async function readProtection(
-  { api, namespace: fallback }: OpenCluster,
+  { api, namespace }: OpenCluster,
   name: string,
   settings: Settings<typeof protectionFlags>,
 ): Promise<ProtectionView | Trouble> {
-  const namespace = settings.namespace ?? fallback;
   const object = await api.get(resourceOf(disasterProtection), namespace, name);
   if (object === undefined) return { trouble: `there is no DisasterProtection ${namespace}/${name}` };
   const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });

@@ -129,8 +129,8 @@ export function steering(name: Steering) {
       }
       const title = `${target.kind.kind}/${target.name}`;
       const resource = resourceOf(target.kind);
-      return inCluster(settings, given, async ({ api, namespace: fallback }) => {
-        const namespace = target.kind.scope === 'Cluster' ? undefined : (settings.namespace ?? fallback);
+      return inCluster(settings, given, async ({ api, namespace: meant }) => {
+        const namespace = target.kind.scope === 'Cluster' ? undefined : meant;
         const find = () => api.get(resource, namespace, target.name);
         const object = await find();
         if (object === undefined)
