@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { isoSeconds } from '../base/time.ts';
 import { text, wholeNumber, type CommandLine, type Flags } from '../config.ts';
-import type { Answer } from './frame.ts';
+import type { CommandAnswer } from './frame.ts';
 import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
 import { ageInTwoUnits } from './output.ts';
@@ -61,7 +61,7 @@ export interface PointChoice {
 }
 
 /** The manifest that activates one point, or why there is none. */
-export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): Answer {
+export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): CommandAnswer {
   const point = pointOf(protection, choice.point);
   if (typeof point === 'string') return { trouble: point };
   const target = targetOf(protection, choice);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { output, wholeNumber, type CommandLine, type Flags, type Settings } from '../config.ts';
-import type { Answer } from './frame.ts';
+import type { CommandAnswer } from './frame.ts';
 import { ageInTwoUnits, columns, counted } from './output.ts';
 import { aboutProtection, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
 
@@ -41,7 +41,7 @@ export const points = aboutProtection(pointsCommand, listing);
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
 /** The points of a protection. */
-export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): Answer {
+export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): CommandAnswer {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
   const listed = asked.slice(0, limit);

@@ -10,7 +10,7 @@ import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster
 import type { AccountReader } from './account/reader.ts';
 import { conditionOf, targetIn } from './cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
-import { command, type Answer, type Called, type Command, type Trouble } from './frame.ts';
+import { command, type CommandAnswer, type Called, type Command, type Trouble } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
 import { resourceOf } from './operator/operator.ts';
 import { ageInTwoUnits } from './output.ts';
@@ -39,7 +39,7 @@ export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNames
 /** A command about one protection. */
 export function aboutProtection<F extends typeof protectionFlags & Flags>(
   line: CommandLine<F>,
-  answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => Answer,
+  answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => CommandAnswer,
 ): Command<[given?: OpenCluster]> {
   const whole = { ...line, operands: { least: 1, most: 1 } };
   return command(whole, async ({ settings, operands: [word = ''] }: Called<F>, given?: OpenCluster) => {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/kind/contract/define.ts';
-import type { Parsed } from '../../engine/objects/stored.ts';
+import type { ParsedObject } from '../../engine/objects/stored.ts';
 import { KubeError, type ClusterAction, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
 import { identities } from '../../kinds/identities.ts';
@@ -245,7 +245,7 @@ async function resourcesAre({ api, namespace, operatorNamespace, time }: Patient
   return [...fine, ...unread, ...told, ...ofAccounts.flat()];
 }
 
-function findingsOf({ key, kind, object, status }: Parsed, nowMs: number): Findings {
+function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number): Findings {
   const { metadata } = object;
   const found: CheckFinding[] = [];
   const stalled = conditionOf({ status }, 'Stalled');
@@ -273,7 +273,7 @@ function findingsOf({ key, kind, object, status }: Parsed, nowMs: number): Findi
 /** An account: the host that it is pinned to, what its token may do, and how much of its budget reads will take. */
 async function findingsOfAccount(
   api: Patient['api'],
-  { key, object: { spec, status, metadata } }: Parsed,
+  { key, object: { spec, status, metadata } }: ParsedObject,
   operatorNamespace: string,
 ): Promise<Findings> {
   const { endpoint, budget } = isRecord(status) ? status : {};

@@ -7,7 +7,7 @@ import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
 import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
-import { command, type Answer, type Called } from '../frame.ts';
+import { command, type CommandAnswer, type Called } from '../frame.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { capitalised, columns, counted, exitCodes, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
@@ -122,7 +122,7 @@ async function imported(
   { settings, operands: [folder = ''], speaks }: Imported,
   reader: AccountReader,
   { ref, progress, signal }: Around,
-): Promise<Answer> {
+): Promise<CommandAnswer> {
   const found = await readFolder(folder);
   if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
   const { kind: kinds, member: members } = settings;

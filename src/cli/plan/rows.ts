@@ -1,6 +1,6 @@
 /** Turns the recorded calls into the rows of a plan. */
 import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
-import { keyOf, partsOfKey, takeApart, type Parsed } from '../../engine/objects/stored.ts';
+import { keyOf, partsOfKey, takeApart, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { conditionOf, keyInWords, printable } from '../cluster/objects.ts';
@@ -236,7 +236,7 @@ function sortedList(value: Told): Told {
 }
 
 /** Ids of this run, with the resources that they belong to. */
-function namesOfIds(objects: readonly Parsed[]): ReadonlyMap<string, string> {
+function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, string> {
   const rows = objects.flatMap(({ key, status: { memory } }) => {
     return memory.id === undefined ? [] : [[memory.id, keyInWords(key)] as const];
   });
@@ -245,7 +245,7 @@ function namesOfIds(objects: readonly Parsed[]): ReadonlyMap<string, string> {
 
 /** What the plan cannot know of an object: what it waits for, and fields that the service never shows. */
 function unknownRow(
-  { key, kind, object, status }: Parsed,
+  { key, kind, object, status }: ParsedObject,
   known: Known,
   { made, sent }: Readonly<Record<'made' | 'sent', ReadonlySet<string>>>,
 ): readonly PlanRow[] {
@@ -271,7 +271,7 @@ function unknownRow(
   );
 }
 
-function isOnlyObserved({ spec }: Parsed['object']): boolean {
+function isOnlyObserved({ spec }: ParsedObject['object']): boolean {
   const lifecycle = isRecord(spec) ? spec['lifecycle'] : undefined;
   return isRecord(lifecycle) && Object.values(lifecycle).includes('Observe');
 }
