@@ -1,10 +1,12 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { isoSeconds } from '../base/time.ts';
 import { text, wholeNumber, type CommandLine, type Flags } from '../config.ts';
-import type { Answer } from './frame.ts';
+import type { CommandAnswer } from './frame.ts';
 import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
-import { aboutProtection, ageOf, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
+import { ageInTwoUnits } from './output.ts';
+import { aboutProtection, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
 
 /** The flags of `apphosting activate`. */
 export const activateCommand = {
@@ -59,7 +61,7 @@ export interface PointChoice {
 }
 
 /** The manifest that activates one point, or why there is none. */
-export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): Answer {
+export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): CommandAnswer {
   const point = pointOf(protection, choice.point);
   if (typeof point === 'string') return { trouble: point };
   const target = targetOf(protection, choice);
@@ -89,7 +91,7 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
       target,
       ...(choice.acknowledgeWriters === true && { acknowledgements: ['WriterSafety'] }),
       confirmation: choice.confirm ?? 'FILL-IN/FILL-IN',
-      validUntil: new Date(nowMs + choice.validMinutes * 60_000).toISOString().replace(/\.\d{3}Z$/, 'Z'),
+      validUntil: isoSeconds(nowMs + choice.validMinutes * 60_000),
       ...(isAnother(protection) && { afterOperationId: 'FILL-IN' }),
       ...(attempt > 1 && { attempt }),
     },
@@ -150,7 +152,7 @@ function earlierTries({ facts: { operations = [] } }: ProtectionView, { cutoffTi
 function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, nowMs: number): string {
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const lines = [
-    `Activates data up to ${point.cutoffTime}, ${ageOf(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
+    `Activates data up to ${point.cutoffTime}, ${ageInTwoUnits(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
     `May be used for ${validMinutes} minutes. It is not applied: review it, then create it with kubectl create -f.`,
     'Creating it may cost money. DNS is not switched, and no client is reconnected.',
     ...(protection.stale === undefined

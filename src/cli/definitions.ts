@@ -46,7 +46,7 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
     return flaw(`"${name}" is no name: lower case letters, digits, - and . only, and a letter or digit at both ends`);
   // The name is that of the object in the service too, unless the spec has one.
   return fieldsAt(schema, []).flatMap((field) => {
-    const { maxLength, [ownNameKey]: isOwnName } = within(schema, [field])?.meta() ?? {};
+    const { maxLength, [ownNameKey]: isOwnName } = schemaAt(schema, [field])?.meta() ?? {};
     const isTooLong = isOwnName !== undefined && name.length > Number(maxLength);
     if (!isTooLong || (isRecord(spec) && spec[field] !== undefined)) return [];
     return flaw(`it has more than ${String(maxLength)} characters: set spec.${field}`);
@@ -89,15 +89,20 @@ function unknownField(path: Path, known: readonly string[]): Flaw {
 
 /** The fields of the object at a place of a schema. */
 export function fieldsAt(schema: z.ZodType, path: Path): readonly string[] {
-  const found = within(schema, path);
+  const found = schemaAt(schema, path);
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }
 
+/** The value at a place of an object; undefined where it has none. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((inner, part) => (isRecord(inner) ? inner[part] : undefined), value);
+}
+
 /** The schema of a field. */
-function within(schema: z.ZodType | undefined, path: Path): z.ZodType | undefined {
-  if (schema instanceof z.ZodOptional) return within(schema.unwrap() as z.ZodType, path);
+function schemaAt(schema: z.ZodType | undefined, path: Path): z.ZodType | undefined {
+  if (schema instanceof z.ZodOptional) return schemaAt(schema.unwrap() as z.ZodType, path);
   const [first, ...rest] = path;
   if (first === undefined) return schema;
-  if (schema instanceof z.ZodArray) return within(schema.element as z.ZodType, rest);
-  return schema instanceof z.ZodObject ? within(schema.shape[first] as z.ZodType | undefined, rest) : undefined;
+  if (schema instanceof z.ZodArray) return schemaAt(schema.element as z.ZodType, rest);
+  return schema instanceof z.ZodObject ? schemaAt(schema.shape[first] as z.ZodType | undefined, rest) : undefined;
 }

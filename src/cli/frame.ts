@@ -9,7 +9,7 @@ export interface Trouble {
 }
 
 /** What a command comes to: it is printed in this order. */
-export interface Answer extends Partial<Trouble> {
+export interface CommandAnswer extends Partial<Trouble> {
   /** What could not be told: with any the command ends with 1, whatever else it found. */
   readonly problems?: readonly string[];
   /** The result for programs, as `-o json` and `-o yaml` print it. */
@@ -41,7 +41,7 @@ export type Command<Extra extends readonly unknown[] = []> = (
 /** A command: `work` ends with its answer, or with an exit code where all is said. */
 export function command<F extends Flags, Extra extends readonly unknown[] = []>(
   line: CommandLine<F>,
-  work: (called: Called<F>, ...extra: Extra) => Promise<number | Answer>,
+  work: (called: Called<F>, ...extra: Extra) => Promise<number | CommandAnswer>,
 ): Command<Extra> {
   const name = `${program} ${wordOf(line)}`;
   return async (args, speaks = standard, ...extra) => {
@@ -58,7 +58,7 @@ export function command<F extends Flags, Extra extends readonly unknown[] = []>(
     const warn = (text: string) => speaks.err(`${name}: ${text}\n`);
     try {
       const ended = await work({ settings, operands, speaks, warn }, ...extra);
-      const answer: Answer = typeof ended === 'number' ? { code: ended } : ended;
+      const answer: CommandAnswer = typeof ended === 'number' ? { code: ended } : ended;
       const { problems = [], data, text = '', note, trouble, isUsage, code } = answer;
       for (const problem of problems) warn(problem);
       const { output } = settings as { readonly output?: unknown };

@@ -65,6 +65,16 @@ export function columns(rows: readonly (readonly string[])[], gap = '  '): reado
   );
 }
 
+/** `1 call`, `2 calls`. */
+export function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
+/** A word with a capital letter. */
+export function capitalised(word: string): string {
+  return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
+}
+
 /** How long ago something was, in the largest unit that fits twice: `90s`, `12m`, `5h`, `3d`. */
 export function ageInWords(time: string, nowMs = Date.now()): string {
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1_000));
@@ -72,4 +82,12 @@ export function ageInWords(time: string, nowMs = Date.now()): string {
   if (seconds < 120) return `${seconds}s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)}m`;
   return seconds < 172_800 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
+}
+
+/** The same in the two largest units: `12m`, `5h3m`, `3d7h`. */
+export function ageInTwoUnits(moment: string, nowMs: number): string {
+  const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
+  if (minutes < 60) return `${minutes}m`;
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)}h${minutes % 60}m`;
+  return `${Math.floor(minutes / 1_440)}d${Math.floor((minutes % 1_440) / 60)}h`;
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { output, wholeNumber, type CommandLine, type Flags, type Settings } from '../config.ts';
-import type { Answer } from './frame.ts';
-import { columns } from './output.ts';
-import { aboutProtection, ageOf, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
+import type { CommandAnswer } from './frame.ts';
+import { ageInTwoUnits, columns, counted } from './output.ts';
+import { aboutProtection, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
 
 /** The flags of `apphosting points`. */
 export const pointsCommand = {
@@ -41,7 +41,7 @@ export const points = aboutProtection(pointsCommand, listing);
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
 /** The points of a protection. */
-export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): Answer {
+export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): CommandAnswer {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
   const listed = asked.slice(0, limit);
@@ -70,7 +70,7 @@ function tableOf(
   if (listed.length === 0) return 'There is no such recovery point.\n';
   const rows = listed.map((point) => [
     point.pointId.slice(0, 12),
-    ageOf(point.cutoffTime, nowMs),
+    ageInTwoUnits(point.cutoffTime, nowMs),
     point.cutoffTime,
     String(point.configurationGeneration),
     sizeOf(point),
@@ -87,7 +87,7 @@ function tableOf(
 function sizeOf({ sizing }: Point): string {
   if (sizing === undefined) return '-';
   const parts = [
-    sizing.replicas === undefined ? undefined : `${sizing.replicas} replica${sizing.replicas === 1 ? '' : 's'}`,
+    sizing.replicas === undefined ? undefined : counted(sizing.replicas, 'replica'),
     sizing.cpu === undefined ? undefined : `${sizing.cpu} CPU`,
     sizing.memoryMb === undefined ? undefined : `${sizing.memoryMb} MB`,
     sizing.volumeCapacities === undefined ? undefined : sizing.volumeCapacities.join('+'),

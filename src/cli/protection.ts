@@ -10,9 +10,10 @@ import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster
 import type { AccountReader } from './account/reader.ts';
 import { conditionOf, targetIn } from './cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
-import { command, type Answer, type Called, type Command, type Trouble } from './frame.ts';
+import { command, type CommandAnswer, type Called, type Command, type Trouble } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
 import { resourceOf } from './operator/operator.ts';
+import { ageInTwoUnits } from './output.ts';
 
 /** A protection as the commands need it. */
 export interface ProtectionView {
@@ -38,7 +39,7 @@ export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNames
 /** A command about one protection. */
 export function aboutProtection<F extends typeof protectionFlags & Flags>(
   line: CommandLine<F>,
-  answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => Answer,
+  answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => CommandAnswer,
 ): Command<[given?: OpenCluster]> {
   const whole = { ...line, operands: { least: 1, most: 1 } };
   return command(whole, async ({ settings, operands: [word = ''] }: Called<F>, given?: OpenCluster) => {
@@ -53,11 +54,10 @@ export function aboutProtection<F extends typeof protectionFlags & Flags>(
 
 /** Reads a protection from the cluster and its points from the service. */
 async function readProtection(
-  { api, namespace: fallback }: OpenCluster,
+  { api, namespace }: OpenCluster,
   name: string,
   settings: Settings<typeof protectionFlags>,
 ): Promise<ProtectionView | Trouble> {
-  const namespace = settings.namespace ?? fallback;
   const object = await api.get(resourceOf(disasterProtection), namespace, name);
   if (object === undefined) return { trouble: `there is no DisasterProtection ${namespace}/${name}` };
   const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
@@ -142,16 +142,8 @@ export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: nu
       : [`${obstacle.reason === 'AlreadyActivated' ? 'ACTIVATED BEFORE' : 'NOT POSSIBLE NOW'}: ${obstacle.message}`]),
     ...(isOld
       ? [
-          `OLD: the newest point is ${ageOf(newest.cutoffTime, nowMs)} old, and one is due every ${ageOf(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or nobody keeps this list up to date.`,
+          `OLD: the newest point is ${ageInTwoUnits(newest.cutoffTime, nowMs)} old, and one is due every ${ageInTwoUnits(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or nobody keeps this list up to date.`,
         ]
       : []),
   ];
-}
-
-/** The age of something in its two largest units. */
-export function ageOf(moment: string, nowMs: number): string {
-  const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
-  if (minutes < 60) return `${minutes}m`;
-  if (minutes < 1_440) return `${Math.floor(minutes / 60)}h${minutes % 60}m`;
-  return `${Math.floor(minutes / 1_440)}d${Math.floor((minutes % 1_440) / 60)}h`;
 }

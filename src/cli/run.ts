@@ -3,7 +3,6 @@ import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
 import type { Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
 import { openKube } from '../kube/client/client.ts';
-import { agesOf } from '../kube/reflector.ts';
 import { LeaseElection, leasePaceOf, type LeaseOptions } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command, type Trouble } from './frame.ts';
@@ -14,11 +13,10 @@ import { openLog } from '../telemetry/logger.ts';
 import { MetricRegistry } from '../telemetry/metrics.ts';
 import { serveProbes } from '../telemetry/server.ts';
 import { operatorKey } from './operator/key.ts';
-import { createOperator, type Operator } from './operator/operator.ts';
+import { createOperator, operatorName, type Operator } from './operator/operator.ts';
 import { preflight } from './operator/preflight.ts';
 import { measure } from './operator/measure.ts';
 
-const leaseName = 'apphosting-operator';
 const stopMs = 25_000;
 
 /** `apphosting run`: the operator until SIGTERM or SIGINT. */
@@ -89,7 +87,7 @@ function electionOf(
   const lost = Promise.withResolvers<string>();
   const ends = { onAcquired: won.resolve, onLost: lost.resolve };
   const pace = leasePaceOf(leaseSeconds * 1_000);
-  const lease = leaderElect === 'on' ? new LeaseElection({ ...options, ...ends, name: leaseName, pace }) : undefined;
+  const lease = leaderElect === 'on' ? new LeaseElection({ ...options, ...ends, name: operatorName, pace }) : undefined;
   if (lease === undefined) won.resolve({ takeOver: false });
   return { lease, won: won.promise, lost: lost.promise };
 }
@@ -109,7 +107,7 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
       alive: () => operator.engine.stuck(),
       ready: () => operator.complaints()[0],
       metrics: () => {
-        measure(operator, metrics, agesOf(operator.listeners(), realClock));
+        measure(operator, metrics);
         return metrics.text();
       },
     },

@@ -99,7 +99,7 @@ describe('a create in doubt', () => {
     const world = await inDoubt('loseBefore');
     const metrics = new MetricRegistry(false);
     const counted = async () => {
-      measure(world.operator, metrics, new Map());
+      measure(world.operator, metrics);
       return (await metrics.text()).match(/^apphosting_in_doubt_calls\{.*$/gm);
     };
 

@@ -107,12 +107,11 @@ export async function credentialFor(
   settings: AccountSettings & {
     readonly account?: string | undefined;
     readonly operatorNamespace: string;
-    readonly namespace?: string | undefined;
   },
   cluster: OpenCluster | undefined,
 ): Promise<GivenCredential | Trouble> {
   const { account, operatorNamespace } = settings;
   if (cluster === undefined || (account === undefined && isNamedByFlags(settings))) return credentialByFlags(settings);
-  const namespace = settings.namespace ?? cluster.namespace;
-  return credentialOfAccount(cluster.api, placeNamed(account ?? 'default', { namespace, operatorNamespace }));
+  const { api, namespace } = cluster;
+  return credentialOfAccount(api, placeNamed(account ?? 'default', { namespace, operatorNamespace }));
 }

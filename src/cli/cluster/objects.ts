@@ -1,7 +1,7 @@
 /** All objects of our kinds, read once and used for every question. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
-import { parseStored, partsOfKey, type Parsed } from '../../engine/objects/stored.ts';
+import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { resourceOf } from '../operator/operator.ts';
@@ -9,7 +9,7 @@ import { listAll } from './open.ts';
 
 /** What was read, and what could not be. */
 export interface ObjectsRead {
-  readonly objects: readonly Parsed[];
+  readonly objects: readonly ParsedObject[];
   /** One sentence each: `may not list metricalerts.apphosting.dev in team-a`. */
   readonly problems: readonly string[];
 }
@@ -20,7 +20,7 @@ export async function readObjects(
   namespace: string | undefined,
   wanted: readonly AnyKind[] = kinds,
 ): Promise<ObjectsRead> {
-  const objects: Parsed[] = [];
+  const objects: ParsedObject[] = [];
   const problems: string[] = [];
   for (const kind of wanted) {
     const place = kind.scope === 'Cluster' ? undefined : namespace;

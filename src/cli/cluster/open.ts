@@ -32,7 +32,7 @@ type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly accou
 /** An open cluster. */
 export interface OpenCluster {
   readonly api: CommandApi;
-  /** The namespace that the context names, or `default`. */
+  /** The namespace that is meant: else that of the context, or `default`. */
   readonly namespace: string;
   readonly server: string;
   close(): Promise<void>;
@@ -61,18 +61,17 @@ async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
   return { api, namespace, server: credentials.server.origin, close: () => api.close() };
 }
 
-/** Works in the cluster that the flags name, or in one that is open already. */
+/** Works in the cluster that the flags name, or in one that is open already; in the namespace that they name, if they do. */
 export async function inCluster<T>(
   settings: ClusterSettings,
   given: OpenCluster | undefined,
   work: (cluster: OpenCluster) => Promise<T>,
 ): Promise<T> {
-  if (given !== undefined) return work(given);
-  const cluster = await openCluster(settings);
+  const cluster = given ?? (await openCluster(settings));
   try {
-    return await work(cluster);
+    return await work({ ...cluster, namespace: settings.namespace ?? cluster.namespace });
   } finally {
-    await cluster.close();
+    if (given === undefined) await cluster.close();
   }
 }
 
@@ -92,7 +91,7 @@ export async function listAll(
   api: Pick<CommandApi, 'list'>,
   resource: Resource,
   namespace?: string,
-): Promise<readonly KubeObject[] | { readonly problem: string; readonly reason: KubeError['reason'] }> {
+): Promise<readonly KubeObject[] | { readonly problem: string }> {
   const items: KubeObject[] = [];
   let next: string | undefined;
   try {
@@ -107,11 +106,12 @@ export async function listAll(
     } while (next !== undefined);
     return items;
   } catch (error) {
-    if (!(error instanceof KubeError)) throw error;
-    const verb = `list ${resource.plural}${resource.group === '' ? '' : `.${resource.group}`}`;
-    return {
-      problem: error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`,
-      reason: error.reason,
-    };
+    return { problem: failureOf(error, `list ${resource.plural}${resource.group === '' ? '' : `.${resource.group}`}`) };
   }
+}
+
+/** Why the cluster did not do something: it may not be done, or what went wrong; any other error is thrown. */
+export function failureOf(error: unknown, verb: string): string {
+  if (!(error instanceof KubeError)) throw error;
+  return error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`;
 }

@@ -137,7 +137,7 @@ async function resourcesFor(
   const parsed = parseFlags({ ...line, flags, operands: { least: 0, most: 1 } }, before);
   if (kind === undefined || parsed.kind !== 'settings') return [];
   const settings = { ...parsed.settings, requestTimeout: 1 };
-  const read = async ({ api, namespace }: OpenCluster) => readObjects(api, settings.namespace ?? namespace, [kind]);
+  const read = async ({ api, namespace }: OpenCluster) => readObjects(api, namespace, [kind]);
   const { objects } = await inCluster(settings, given, read).catch(() => ({ objects: [] }));
   return objects.map(({ object: { metadata } }) => [
     only === undefined ? `${word}/${metadata.name}` : metadata.name,

@@ -1,9 +1,7 @@
 /** `apphosting inventory` and `apphosting catalog`: what is in an account of the service, and what it offers. */
 import { output, type CommandLine, type Flags } from '../../config.ts';
 import { recordsIn } from '../../base/json.ts';
-import type { Parsed } from '../../engine/objects/stored.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
-import { solutionInstallation } from '../../kinds/solution-installation/solution-installation.ts';
 import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
@@ -81,19 +79,15 @@ export const inventory = command(inventoryCommand, ({ settings }, given?: OpenCl
 /** Which resources of a cluster are bound to which ids. */
 async function managersIn({
   api,
-}: OpenCluster): Promise<{ readonly byId: ReadonlyMap<string, string>; readonly problems: readonly string[] }> {
+}: OpenCluster): Promise<{ readonly byId: ReadonlyMap<unknown, string>; readonly problems: readonly string[] }> {
   const { objects, problems } = await readObjects(api, undefined);
-  // What a solution has made is its own, unless a resource of its own is bound to it.
-  const order = objects.toSorted((a, b) => Number(isSolution(b)) - Number(isSolution(a)));
-  const rows = order.flatMap(({ key, status: { memory } }) => {
-    const made = recordsIn(memory.facts, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
-    return [...made, memory.id].flatMap((id) => (typeof id === 'string' ? [[id, key] as const] : []));
+  const made = objects.flatMap(({ key, status: { memory } }) => {
+    const ids = recordsIn(memory.facts, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
+    return ids.map((id) => [id, key] as const);
   });
-  return { byId: new Map(rows), problems };
-}
-
-function isSolution({ kind }: Parsed): boolean {
-  return kind === solutionInstallation;
+  // What a solution has made is its own, unless a resource of its own is bound to it.
+  const bound = objects.map(({ key, status: { memory } }) => [memory.id, key] as const);
+  return { byId: new Map([...made, ...bound]), problems };
 }
 
 /** Runs `apphosting catalog`. */

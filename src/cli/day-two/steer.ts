@@ -7,7 +7,7 @@ import { annotations } from '../../engine/kind/contract/define.ts';
 import { askedBy } from '../../kinds/app-environment/parts.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
-import { command, type Answer } from '../frame.ts';
+import { command, type CommandAnswer } from '../frame.ts';
 import { realTime, type Waiting } from '../machine.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { exitCodes } from '../output.ts';
@@ -121,7 +121,7 @@ export function steering(name: Steering) {
       { settings, operands: [word = ''], speaks, warn },
       given?: OpenCluster,
       waiting: Waiting = realTime,
-    ): Promise<Answer> => {
+    ): Promise<CommandAnswer> => {
       const target = targetIn(word, way.kind);
       if (target === undefined) {
         const wanted = way.kind === undefined ? 'KIND/NAME of a kind of apphosting.dev' : 'an AppEnvironment';
@@ -129,8 +129,8 @@ export function steering(name: Steering) {
       }
       const title = `${target.kind.kind}/${target.name}`;
       const resource = resourceOf(target.kind);
-      return inCluster(settings, given, async ({ api, namespace: fallback }) => {
-        const namespace = target.kind.scope === 'Cluster' ? undefined : (settings.namespace ?? fallback);
+      return inCluster(settings, given, async ({ api, namespace: meant }) => {
+        const namespace = target.kind.scope === 'Cluster' ? undefined : meant;
         const find = () => api.get(resource, namespace, target.name);
         const object = await find();
         if (object === undefined)
@@ -184,7 +184,7 @@ async function waited(
   { find, title, isTakenUp, isPause, before }: Waited,
   timeoutSeconds: number,
   { nowMs, pause }: Waiting,
-): Promise<Answer> {
+): Promise<CommandAnswer> {
   const until = nowMs() + timeoutSeconds * 1_000;
   let last = 'nothing has been said of it yet';
   for (;;) {

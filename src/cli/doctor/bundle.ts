@@ -1,12 +1,12 @@
 /** A file for a bug report: a list of fields that may be in it, and nothing besides. */
 import { isRecord, recordsIn } from '../../base/json.ts';
-import type { Parsed } from '../../engine/objects/stored.ts';
+import type { ParsedObject } from '../../engine/objects/stored.ts';
 import type { CheckFinding } from './checks.ts';
 
 /** The bundle as text: what was found, and of each resource its kind, name, conditions, drift and the call that is open. */
 export function bundleOf(
   findings: readonly CheckFinding[],
-  objects: readonly Parsed[],
+  objects: readonly ParsedObject[],
   about: { readonly version: string; readonly server: string; readonly at: string },
 ): string {
   const resources = objects.map(({ kind, object: { metadata, status }, status: { memory, conditions, damaged } }) => {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/kind/contract/define.ts';
-import type { Parsed } from '../../engine/objects/stored.ts';
+import type { ParsedObject } from '../../engine/objects/stored.ts';
 import { KubeError, type ClusterAction, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
 import { identities } from '../../kinds/identities.ts';
@@ -11,7 +11,9 @@ import { leaseResource, leaseSpecOf } from '../../kube/lease.ts';
 import { secretResource } from '../../kube/material.ts';
 import { secretNameIn, secretText } from '../account/in-cluster.ts';
 import { conditionOf, isCurrent, readObjects } from '../cluster/objects.ts';
+import { failureOf } from '../cluster/open.ts';
 import type { Waiting } from '../machine.ts';
+import { operatorName } from '../operator/operator.ts';
 import { ageInWords } from '../output.ts';
 
 /** How a check ended. */
@@ -49,7 +51,6 @@ export const definitions: Resource = {
   namespaced: false,
 };
 export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
-const operatorName = 'apphosting-operator';
 const clockSlackMs = 5_000;
 /** An operator looks at what it was asked to look at within seconds; so long, and its watch is silent. */
 const silenceMs = 60_000;
@@ -106,7 +107,7 @@ async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
-    throw new KubeError(error.reason, error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`);
+    throw new KubeError(error.reason, failureOf(error, verb));
   }
 }
 
@@ -244,7 +245,7 @@ async function resourcesAre({ api, namespace, operatorNamespace, time }: Patient
   return [...fine, ...unread, ...told, ...ofAccounts.flat()];
 }
 
-function findingsOf({ key, kind, object, status }: Parsed, nowMs: number): Findings {
+function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number): Findings {
   const { metadata } = object;
   const found: CheckFinding[] = [];
   const stalled = conditionOf({ status }, 'Stalled');
@@ -272,7 +273,7 @@ function findingsOf({ key, kind, object, status }: Parsed, nowMs: number): Findi
 /** An account: the host that it is pinned to, what its token may do, and how much of its budget reads will take. */
 async function findingsOfAccount(
   api: Patient['api'],
-  { key, object: { spec, status, metadata } }: Parsed,
+  { key, object: { spec, status, metadata } }: ParsedObject,
   operatorNamespace: string,
 ): Promise<Findings> {
   const { endpoint, budget } = isRecord(status) ? status : {};

@@ -7,9 +7,9 @@ import { accountFlags, withAccount } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
 import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
-import { command, type Answer, type Called } from '../frame.ts';
+import { command, type CommandAnswer, type Called } from '../frame.ts';
 import type { AccountReader } from '../account/reader.ts';
-import { columns, exitCodes, type Speaks } from '../output.ts';
+import { capitalised, columns, counted, exitCodes, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
 import { draftsOf, folders, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
@@ -122,7 +122,7 @@ async function imported(
   { settings, operands: [folder = ''], speaks }: Imported,
   reader: AccountReader,
   { ref, progress, signal }: Around,
-): Promise<Answer> {
+): Promise<CommandAnswer> {
   const found = await readFolder(folder);
   if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
   const { kind: kinds, member: members } = settings;
@@ -166,10 +166,6 @@ async function imported(
 
 function asked(draft: Draft): Draft {
   return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'import was asked to only observe' } };
-}
-
-function capitalised(word: string): string {
-  return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 }
 
 interface Report {
@@ -220,9 +216,8 @@ function textOf({ proof, edits, skipped, toFillIn, changes, written, isCheck }: 
 }
 
 function callsInWords({ calls }: Proof, edits: readonly string[]): string {
-  const count = Math.max(calls, edits.length);
   const by = edits.length === 0 ? '' : `, by edits: ${edits.join(', ')}`;
-  return `${count} call${count === 1 ? '' : 's'}${by}`;
+  return `${counted(Math.max(calls, edits.length), 'call')}${by}`;
 }
 
 function dataOf({ folder, proof: { drafts, calls, problems }, edits, skipped, toFillIn, changes, written }: Report) {

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { isRecord, sameJson } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { kindOf } from '../cluster/objects.ts';
-import { fieldsAt } from '../definitions.ts';
+import { fieldsAt, valueAt } from '../definitions.ts';
 import { readTexts, valueOf } from '../documents/load.ts';
 import type { Draft } from './manifests.ts';
 
@@ -169,17 +169,17 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   if (mine === undefined) return before;
   const value: unknown = mine.toJS();
   let isChanged = draft.observed === undefined && !isToFillIn && liftObserve(mine);
-  const absent = (draft.ifAbsent ?? []).filter((field) => at(value, ['spec', ...field.split('.')]) === undefined);
+  const absent = (draft.ifAbsent ?? []).filter((field) => valueAt(value, ['spec', ...field.split('.')]) === undefined);
   for (const field of [...draft.own, ...absent]) {
     const path = ['spec', ...field.split('.')];
-    const wanted = at(draft.spec, field.split('.'));
-    if (sameJson(at(value, path), wanted)) continue;
+    const wanted = valueAt(draft.spec, field.split('.'));
+    if (sameJson(valueAt(value, path), wanted)) continue;
     isChanged = true;
     const shown = mine.getIn(path, true);
     if (wanted === undefined) mine.deleteIn(path);
     else if (isScalar(shown) && typeof wanted !== 'object') shown.value = wanted;
     else if (isMap(mine.getIn(path.slice(0, -1))) || path.length === 2) mine.setIn(path, mine.createNode(wanted));
-    else mine.setIn(path.slice(0, -1), mine.createNode(at(draft.spec, field.split('.').slice(0, -1))));
+    else mine.setIn(path.slice(0, -1), mine.createNode(valueAt(draft.spec, field.split('.').slice(0, -1))));
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
@@ -197,12 +197,6 @@ function liftObserve(document: Document.Parsed): boolean {
 }
 
 const observing = ['spec', 'lifecycle', 'managementPolicy'];
-
-function at(value: unknown, path: readonly string[]): unknown {
-  let inner = value;
-  for (const part of path) inner = isRecord(inner) ? inner[part] : undefined;
-  return inner;
-}
 
 /** Fields in the order of the schema. */
 function ordered(schema: z.ZodType, value: unknown, path: readonly (string | number)[] = []): unknown {

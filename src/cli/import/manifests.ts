@@ -8,6 +8,7 @@ import type { HostedAppSpec } from '../../kinds/hosted-app/schema.ts';
 import { aggregations, inSpec, operators, thresholds, type MetricAlertSpec } from '../../kinds/metric-alert/schema.ts';
 import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
 import type { SolutionInstallationSpec } from '../../kinds/solution-installation/schema.ts';
+import { markForm } from '../plan/rows.ts';
 import { namesOf } from './names.ts';
 import type { AccountContent } from './read-account.ts';
 
@@ -46,8 +47,6 @@ export const folders = {
   MemberAccess: 'members',
   SolutionInstallation: 'installations',
 } as const;
-
-const mark = /\s*apphosting:[a-z2-7]{16}$/;
 
 /** An installation that a person names: the service shows none. */
 export interface NamedInstallation {
@@ -96,7 +95,7 @@ export function draftsOf(
     }
     const refs = { environmentRef: refTo(alert.appEnvId), contactPointRefs: contactPointIds.map(refTo) };
     const own = ['contactPointRefs', ...alertFields];
-    const isTheirs = mark.test(description);
+    const isTheirs = markForm.test(description);
     add(
       'MetricAlert',
       id,
@@ -185,7 +184,7 @@ function alertSpec(alert: AlertContent, name: string) {
   return {
     ...definedIn({
       name: unless(alert.name, name),
-      description: unless(alert.description?.replace(mark, ''), ''),
+      description: unless(alert.description?.replace(markForm, ''), ''),
       metric,
       operator: inSpec(operators, alert.operator),
       threshold: unless(threshold, (thresholds as Readonly<Record<string, number>>)[metric]),

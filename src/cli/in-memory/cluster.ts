@@ -1,5 +1,5 @@
 import { sameJson } from '../../base/json.ts';
-import type { Clock, Entropy } from '../../base/time.ts';
+import { type Clock, type Entropy, isoSeconds } from '../../base/time.ts';
 import { KubeError, type KubeObject, type ObjectMeta, type Resource } from '../../engine/ports.ts';
 import { parseObject } from '../../kube/client/parse.ts';
 import { SeededEntropy } from './virtual-clock.ts';
@@ -63,7 +63,7 @@ export class ClusterInMemory {
       ...given,
       ...(resource.namespaced && { namespace }),
       uid: this.#entropy.uuid(),
-      creationTimestamp: this.#now(),
+      creationTimestamp: isoSeconds(this.clock.wall()),
       generation: 1,
       resourceVersion: '1',
     };
@@ -97,7 +97,10 @@ export class ClusterInMemory {
     if (before.metadata.deletionTimestamp !== undefined) return;
     const { metadata } = before;
     const generation = (metadata.generation ?? 0) + 1;
-    this.#store(resource, before, { ...before, metadata: { ...metadata, generation, deletionTimestamp: this.#now() } });
+    this.#store(resource, before, {
+      ...before,
+      metadata: { ...metadata, generation, deletionTimestamp: isoSeconds(this.clock.wall()) },
+    });
   }
 
   #replace(resource: Resource, before: KubeObject, given: GivenObject): KubeObject {
@@ -155,10 +158,6 @@ export class ClusterInMemory {
     const known = this.objects.get(key) ?? new Map<string, KubeObject>();
     this.objects.set(key, known);
     return known;
-  }
-
-  #now(): string {
-    return new Date(this.clock.wall()).toISOString().replace(/\.\d+Z$/, 'Z');
   }
 }
 

@@ -2,16 +2,17 @@ import type { V1Secret } from '@kubernetes/client-node';
 import type { KubeWire } from '../../kube/client/parse.ts';
 import { randomBytes } from 'node:crypto';
 import { OperatorKey } from '../../engine/kind/planner/compare.ts';
-import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
-import { Secret } from '../../base/json.ts';
+import { KubeError, type KubeApi } from '../../engine/ports.ts';
+import { isRecord, Secret } from '../../base/json.ts';
+import { secretResource } from '../../kube/material.ts';
+import { operatorName } from './operator.ts';
 
-const secrets: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
-const secretName = 'apphosting-operator-key';
+const secretName = `${operatorName}-key`;
 
 /** The operator's own key: read from its Secret, which is made at the first start. */
 export async function operatorKey(api: KubeApi, namespace: string): Promise<OperatorKey> {
   for (let tries = 0; tries < 3; tries += 1) {
-    const secret = await api.get(secrets, namespace, secretName);
+    const secret = await api.get(secretResource, namespace, secretName);
     const key = keyIn(secret?.['data']);
     if (key !== undefined) return new OperatorKey(key);
     if (secret !== undefined)
@@ -20,11 +21,11 @@ export async function operatorKey(api: KubeApi, namespace: string): Promise<Oper
       const made: KubeWire<V1Secret> = {
         apiVersion: 'v1',
         kind: 'Secret',
-        metadata: { name: secretName, namespace, labels: { 'app.kubernetes.io/name': 'apphosting-operator' } },
+        metadata: { name: secretName, namespace, labels: { 'app.kubernetes.io/name': operatorName } },
         type: 'Opaque',
         data: { key: randomBytes(32).toString('base64') },
       };
-      await api.create(secrets, namespace, made);
+      await api.create(secretResource, namespace, made);
     } catch (error) {
       if (!(error instanceof KubeError && error.reason === 'exists')) throw error;
     }
@@ -33,6 +34,5 @@ export async function operatorKey(api: KubeApi, namespace: string): Promise<Oper
 }
 
 function keyIn(data: unknown): Secret | undefined {
-  if (typeof data !== 'object' || data === null || !('key' in data) || typeof data.key !== 'string') return undefined;
-  return new Secret(data.key);
+  return isRecord(data) && typeof data['key'] === 'string' ? new Secret(data['key']) : undefined;
 }

@@ -13,12 +13,8 @@ const restated = [
 ];
 
 /** Brings the gauges up to date; called when somebody scrapes. */
-export function measure(
-  operator: Operator,
-  metrics: MetricRegistry,
-  ages: ReadonlyMap<string, number | undefined>,
-): void {
-  for (const [resource, ageMs] of ages) {
+export function measure(operator: Operator, metrics: MetricRegistry): void {
+  for (const [resource, ageMs] of operator.ages()) {
     metrics.gauge('apphosting_watch_silence_seconds', { resource }, ageMs === undefined ? undefined : ageMs / 1_000);
   }
   metrics.gauge('apphosting_queue_depth', {}, operator.engine.depth);

@@ -11,7 +11,7 @@ import { type AnyKind, group, version } from '../../engine/kind/contract/define.
 import type { Powers } from '../../engine/kind/contract/pass.ts';
 import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events.ts';
-import { complaintsOf, type Watched, Reflector } from '../../kube/reflector.ts';
+import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter } from '../../kube/object-writer.ts';
 
@@ -46,6 +46,9 @@ export interface OperatorOptions {
 /** An operator that is put together. */
 export type Operator = ReturnType<typeof createOperator>;
 
+/** The name of the operator, of its lease and of its ServiceAccount. */
+export const operatorName = 'apphosting-operator';
+
 /** Namespaces, watched for their labels. */
 export const namespaceResource: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 
@@ -65,7 +68,7 @@ export function createOperator(options: OperatorOptions) {
   /** Tell all other watches of a restored cluster: their own lists may look newer. */
   const rewound = (by?: string): void => {
     engine.rewound();
-    for (const listener of listeners) if (listener.name !== by) listener.rewound();
+    for (const cache of caches) if (cache.name !== by) cache.rewound();
   };
   const scope = namespace === undefined ? {} : { namespace };
   const events = new EventPublisher({
@@ -116,7 +119,7 @@ export function createOperator(options: OperatorOptions) {
       }),
   );
   const own = [...reflectors, ...(labels === undefined ? [] : [labels])];
-  const listeners = [...own, ...material.reflectors];
+  const caches = [...own, ...material.reflectors];
   return {
     engine,
     /** Starts to watch; nothing is acted on before `act`. */
@@ -126,7 +129,7 @@ export function createOperator(options: OperatorOptions) {
     },
     /** Resolves when every cache has its first list. */
     synced: async () => {
-      await Promise.all(listeners.map((listener) => listener.synced));
+      await Promise.all(caches.map((cache) => cache.synced));
     },
     /** Starts to work; `holdMs` is how long calls that cannot be repeated wait first. */
     act: (holdMs: number) => {
@@ -136,12 +139,13 @@ export function createOperator(options: OperatorOptions) {
     /** Kubernetes went back in time: everything is listed again. */
     rewound: () => rewound(),
     /** What keeps it from being ready, one sentence each. */
-    complaints: () => complaintsOf(listeners, clock),
-    listeners: (): readonly Watched[] => listeners,
+    complaints: () => complaintsOf(caches, clock),
+    /** How long each watch has been silent. */
+    ages: () => agesOf(caches, clock),
     stop: async () => {
       await engine.stop();
       await writer.drain(10_000);
-      await Promise.all([...listeners.map((listener) => listener.stop()), material.stop()]);
+      await Promise.all([...caches.map((cache) => cache.stop()), material.stop()]);
       await events.close(2_000);
     },
   };

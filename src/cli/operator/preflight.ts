@@ -3,7 +3,7 @@ import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { oldestMinor, type KubeClient } from '../../kube/client/client.ts';
 import { leaseResource } from '../../kube/lease.ts';
 import { configMapResource, secretResource } from '../../kube/material.ts';
-import { namespaceResource, resourceOf } from './operator.ts';
+import { namespaceResource, operatorName, resourceOf } from './operator.ts';
 
 /** The cluster and settings that the operator starts with. */
 export interface Plans {
@@ -34,7 +34,7 @@ export async function preflight(
     if (problem !== undefined) return problem;
   }
   for (const resource of [leaseResource, secretResource]) {
-    const look = () => api.get(resource, operatorNamespace, 'apphosting-operator');
+    const look = () => api.get(resource, operatorNamespace, operatorName);
     const problem = await problemOf(look, `get ${resource.plural} in namespace ${operatorNamespace}`, plans);
     if (problem !== undefined) return problem;
   }

@@ -89,7 +89,7 @@ type Planned = Called<(typeof planCommand)['flags']>;
 /** Runs `apphosting plan`. */
 export const plan = command(planCommand, ({ settings, operands: [path = ''] }: Planned, given?: OpenCluster) =>
   inClusterIfNamed(settings, given, async (cluster) => {
-    const namespace = settings.namespace ?? cluster?.namespace ?? 'default';
+    const namespace = cluster?.namespace ?? settings.namespace ?? 'default';
     const wanted = sortDocuments(await loadDocuments(path), namespace);
     const base = settings.base && sortDocuments(await loadDocuments(settings.base), namespace);
     const namespaces = new Set([namespace, ...wanted.scene.actors.map((actor) => actor.namespace)]);

@@ -1,11 +1,21 @@
 /** A plan as a comment of a pull request: the same marker each time, so that whoever posts it updates one comment. */
-import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
-import { countsInWords, findingAsText, signs, summaryOf, titleOf, valueAsText } from './print-text.ts';
+import { capitalised, counted } from '../output.ts';
+import type { PlanAction, Plan, PlanRow } from './model.ts';
+import {
+  countsInWords,
+  fieldInWords,
+  findingAsText,
+  marks,
+  summaryOf,
+  titlesIn,
+  type FieldStyle,
+} from './print-text.ts';
 
 /** The plan as Markdown of at most so many characters: whole rows are left out, and counted. */
 export function planAsMarkdown(plan: Plan, maxChars: number): string {
-  const rows = plan.rows.map((row) => rowOf(row, plan));
-  const drift = plan.drift.map((row) => rowOf(row, plan));
+  const titleOf = titlesIn(plan);
+  const rows = plan.rows.map((row) => rowOf(row, titleOf(row)));
+  const drift = plan.drift.map((row) => rowOf(row, titleOf(row)));
   for (let kept = rows.length; ; kept = kept > 64 ? Math.floor(kept * 0.9) : kept - 1) {
     for (const withDrift of drift.length === 0 ? [false] : [true, false]) {
       const text = pageOf(plan, rows, kept, withDrift ? drift : []);
@@ -28,7 +38,7 @@ function pageOf(plan: Plan, rows: readonly string[], kept: number, drift: readon
   const head = ['| | Resource | Call | Fields |', '|-|-|-|-|'];
   const few = rows.length <= 5;
   const table = [...head, ...rows.slice(0, kept)];
-  const cut = left > 0 ? ['', `${left} more row${left === 1 ? '' : 's'} did not fit.`] : [];
+  const cut = left > 0 ? ['', `${counted(left, 'more row')} did not fit.`] : [];
   const folded = few ? table : ['<details><summary>All ' + rows.length + '</summary>', '', ...table, '', '</details>'];
   const differs = [
     '',
@@ -55,10 +65,10 @@ function headline(plan: Plan): string {
 
 /** The warnings at the top. */
 function warnings(plan: Plan): readonly string[] {
+  const titleOf = titlesIn(plan);
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
   const listed = (rows: readonly PlanRow[]) => {
-    const first = [...new Set(rows.map((row) => code(titleOf(row, plan))))];
-    return first.length > 5 ? `${first.slice(0, 5).join(', ')} and ${first.length - 5} more` : first.join(', ');
+    return fewOf([...new Set(rows.map((row) => code(titleOf(row))))]);
   };
   const [deleted, deployed, access] = [of('delete'), of('deploy'), of('access')];
   const lines = [
@@ -72,6 +82,11 @@ function warnings(plan: Plan): readonly string[] {
   return lines.map((line) => `> ${line}  `);
 }
 
+/** Five of these at most, and how many more there are. */
+function fewOf(names: readonly string[]): string {
+  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
+}
+
 /** The running environments that change: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const targets = new Map<string, string[]>();
@@ -80,26 +95,17 @@ function restartsOf(rows: readonly PlanRow[]): readonly string[] {
     const verb = note.slice(0, at);
     targets.set(verb, [...(targets.get(verb) ?? []), escaped(note.slice(at + 1))]);
   }
-  return [...targets].map(
-    ([verb, names]) =>
-      `**${verb.slice(0, 1).toUpperCase()}${verb.slice(1)}** ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}.`,
-  );
+  return [...targets].map(([verb, names]) => `**${capitalised(verb)}** ${fewOf(names)}.`);
 }
 
-function rowOf(row: PlanRow, plan: Plan): string {
-  const fields = row.fields.map((field) => fieldOf(field, row.action));
-  const told = [...(row.note === undefined ? [] : [escaped(row.note)]), ...(row.action === 'create' ? [] : fields)];
-  return `| ${signs[row.action]} | ${escaped(titleOf(row, plan))} | ${row.call ?? ''} | ${told.join(', ')} |`;
+function rowOf({ action, call = '', fields, note }: PlanRow, title: string): string {
+  const listed = action === 'create' ? [] : fields;
+  const words = listed.map((field) => (action === 'unknown' ? code(field.name) : fieldInWords(field, style)));
+  const told = [...(note === undefined ? [] : [escaped(note)]), ...words];
+  return `| ${marks[action].sign} | ${escaped(title)} | ${call} | ${told.join(', ')} |`;
 }
 
-function fieldOf(field: PlanField, action: PlanAction): string {
-  if (action === 'unknown') return code(field.name);
-  if (field.secret === true) return `${escaped(field.name)} (secret changes)`;
-  const after = code(valueAsText(field.after));
-  return field.before === undefined
-    ? `${escaped(field.name)} ${after}`
-    : `${escaped(field.name)} ${code(valueAsText(field.before))} → ${after}`;
-}
+const style: FieldStyle = { name: escaped, value: code, arrow: '→' };
 
 /** A text in a cell that nothing in it can break, link or mention. */
 function escaped(text: string): string {

@@ -1,52 +1,40 @@
-import { columns, type Paint } from '../output.ts';
+import { columns, counted, type Paint } from '../output.ts';
 import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
-/** The sign of each action. */
-export const signs: Readonly<Record<PlanAction, string>> = {
-  create: '+',
-  change: '~',
-  access: '~',
-  deploy: '!',
-  request: '!',
-  delete: '-',
-  unknown: '?',
-};
+/** The sign of each action, and the colour of its rows. */
+export const marks = {
+  create: { sign: '+', colour: 'green' },
+  change: { sign: '~', colour: 'yellow' },
+  access: { sign: '~', colour: 'yellow' },
+  deploy: { sign: '!', colour: 'cyan' },
+  request: { sign: '!', colour: 'cyan' },
+  delete: { sign: '-', colour: 'red' },
+  unknown: { sign: '?', colour: 'dim' },
+} as const satisfies Readonly<Record<PlanAction, object>>;
 
-const colours = { '+': 'green', '~': 'yellow', '!': 'cyan', '-': 'red', '?': 'dim' } as const;
 const longest = 60;
 
 /** The plan as text. */
 export function planAsText(plan: Plan, options: { readonly wide: boolean; readonly paint: Paint }): string {
   const { paint, wide } = options;
-  const table = columns(plan.rows.map((row) => [`${signs[row.action]} ${titleOf(row, plan)}`, ...cellsOf(row, wide)]));
-  const lines = table.map((line) => {
-    const sign = line.slice(0, 1);
-    return isSign(sign) ? paint(colours[sign], line) : line;
-  });
-  const drift = plan.drift.length === 0 ? [] : driftOf(plan, wide);
+  const titleOf = titlesIn(plan);
+  const table = (rows: readonly PlanRow[], indent: string) =>
+    columns(rows.map((row) => [`${indent}${marks[row.action].sign} ${titleOf(row)}`, ...cellsOf(row, wide)]));
+  const lines = table(plan.rows, '').map((line, at) => paint(marks[plan.rows[at]?.action ?? 'unknown'].colour, line));
+  const head = `already different, and not caused by this (${plan.drift.length}):`;
+  const titles = [...new Set(plan.drift.map(titleOf))].join(', ');
+  const drift = plan.drift.length === 0 ? [] : wide ? [head, ...table(plan.drift, '  ')] : [`${head} ${titles}`];
   const findings = plan.findings.map((finding) => paint('red', findingAsText(finding)));
   const notes = plan.notes.map((note) => paint('dim', `note: ${note}`));
   const blocks = [findings, lines, drift, notes].filter((block) => block.length > 0);
   return [...blocks.flatMap((block) => [...block]), summaryOf(plan), ''].join('\n');
 }
 
-function isSign(text: string): text is keyof typeof colours {
-  return text in colours;
-}
-
-function driftOf(plan: Plan, wide: boolean): readonly string[] {
-  const head = `already different, and not caused by this (${plan.drift.length}):`;
-  if (!wide) return [`${head} ${[...new Set(plan.drift.map((row) => titleOf(row, plan)))].join(', ')}`];
-  return [
-    head,
-    ...columns(plan.drift.map((row) => [`  ${signs[row.action]} ${titleOf(row, plan)}`, ...cellsOf(row, wide)])),
-  ];
-}
-
-/** `ContactPoint/on-call`; with the namespace where the plan is about several. */
-export function titleOf({ kind, namespace, name }: Pick<PlanRow, 'kind' | 'namespace' | 'name'>, plan: Plan): string {
-  const namespaces = new Set([...plan.rows, ...plan.drift].map((row) => row.namespace));
-  return namespaces.size > 1 && namespace !== '' ? `${kind}/${namespace}/${name}` : `${kind}/${name}`;
+/** How a plan calls the resource of a row: `ContactPoint/on-call`; with the namespace where it is about several. */
+export function titlesIn({ rows, drift }: Plan): (row: PlanRow) => string {
+  const namespaces = new Set([...rows, ...drift].map(({ namespace }) => namespace));
+  return ({ kind, namespace, name }) =>
+    namespaces.size > 1 && namespace !== '' ? `${kind}/${namespace}/${name}` : `${kind}/${name}`;
 }
 
 function cellsOf(row: PlanRow, wide: boolean): readonly string[] {
@@ -54,21 +42,28 @@ function cellsOf(row: PlanRow, wide: boolean): readonly string[] {
   const names = row.fields.map(({ name }) => name).join(', ');
   if (row.action === 'unknown') return [names, row.note ?? '', place];
   const isListed = wide || (row.action !== 'create' && row.action !== 'deploy');
-  const told = [...(row.note === undefined ? [] : [row.note]), ...(isListed ? row.fields.map(fieldAsText) : [])];
-  return [row.call ?? '', told.join(', '), place];
+  const words = isListed ? row.fields.map((field) => fieldInWords(field)) : [];
+  return [row.call ?? '', [...(row.note === undefined ? [] : [row.note]), ...words].join(', '), place];
 }
 
+/** How a printer writes a field. */
+export interface FieldStyle {
+  readonly name: (text: string) => string;
+  readonly value: (text: string) => string;
+  readonly arrow: string;
+}
+
+const plain: FieldStyle = { name: (text) => text, value: (text) => text, arrow: '->' };
+
 /** One field: `threshold 80 -> 85`. */
-function fieldAsText(field: PlanField): string {
-  if (field.secret === true) return `${field.name} (secret changes)`;
-  const after = valueAsText(field.after);
-  return field.before === undefined
-    ? `${field.name} ${after}`
-    : `${field.name} ${valueAsText(field.before)} -> ${after}`;
+export function fieldInWords({ name, secret, before, after }: PlanField, style = plain): string {
+  if (secret === true) return `${style.name(name)} (secret changes)`;
+  const values = (before === undefined ? [after] : [before, after]).map((value) => style.value(valueAsText(value)));
+  return `${style.name(name)} ${values.join(` ${style.arrow} `)}`;
 }
 
 /** A value on one line, cut where it is long. */
-export function valueAsText(value: unknown): string {
+function valueAsText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '(none)');
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
@@ -80,7 +75,7 @@ export function findingAsText({ code, message, kind, name, file, line }: Plan['f
   return `x ${place}${of}${message} [${code}]`;
 }
 
-const counted: readonly (readonly [PlanAction, string])[] = [
+const listed: readonly (readonly [PlanAction, string])[] = [
   ['create', 'create'],
   ['change', 'change'],
   ['access', 'access change'],
@@ -93,15 +88,11 @@ const counted: readonly (readonly [PlanAction, string])[] = [
 export function countsInWords({ counts, findings }: Plan): string {
   const { unknown = 0 } = counts;
   const parts = [
-    ...counted.map(([action, word]) => plural(counts[action] ?? 0, word)),
+    ...listed.map(([action, word]) => counted(counts[action] ?? 0, word)),
     `${unknown} unknown`,
-    plural(findings.length, 'finding'),
+    counted(findings.length, 'finding'),
   ];
   return parts.filter((part) => !part.startsWith('0 ')).join(', ') || 'No changes';
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
 /** The last line: what there is to do, what was read, when, and how long it takes. */
@@ -114,7 +105,7 @@ export function summaryOf(plan: Plan): string {
   const when = at === undefined ? '' : `, ${at}Z`;
   const { total, seconds, requestsPerSecond } = plan.calls;
   const pace = `at least ${seconds} s at ${requestsPerSecond} requests/s`;
-  const time = total === 0 ? '' : ` ${plural(total, 'call')}, ${pace}.`;
+  const time = total === 0 ? '' : ` ${counted(total, 'call')}, ${pace}.`;
   const warning = plan.complete ? '' : ' INCOMPLETE: there may be more to do than this.';
   return `${countsInWords(plan)}. ${answered} of ${asked} lists read${when}.${time}${warning}`;
 }

@@ -6,7 +6,7 @@
  * caused by the change.
  */
 import { OperatorKey } from '../../engine/kind/planner/compare.ts';
-import { keyOfObject, parseStored, partsOfKey, type Parsed } from '../../engine/objects/stored.ts';
+import { keyOfObject, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import { openHosting } from '../../hosting/service.ts';
@@ -45,7 +45,7 @@ export interface PlannedCall {
 export interface Played {
   readonly calls: readonly PlannedCall[];
   /** Our objects at the end. */
-  readonly objects: readonly Parsed[];
+  readonly objects: readonly ParsedObject[];
   readonly failures: readonly Extract<AccountReading, { is: 'failed' }>[];
   /** False if something was still going on when the time was up. */
   readonly isQuiet: boolean;

@@ -1,13 +1,14 @@
 /** Turns the recorded calls into the rows of a plan. */
 import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
-import { keyOf, partsOfKey, takeApart, type Parsed } from '../../engine/objects/stored.ts';
+import { keyOf, partsOfKey, takeApart, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { conditionOf, keyInWords, printable } from '../cluster/objects.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
+import { valueAt } from '../definitions.ts';
 import { accountOfActor, type Actor } from './scenes.ts';
-import { configuredBy, isNewId } from './service-in-memory.ts';
+import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
 /** Further facts about the resources of a plan. */
 export interface Known {
@@ -25,9 +26,12 @@ export interface Known {
   readonly isDatabase: (preset: unknown) => boolean;
 }
 
+/** Our mark at the end of a text. */
+export const markForm = /\s*apphosting:[a-z2-7]{16}$/;
+
 /** A text of the service as a terminal may show it: no control characters, no marks of ours. */
 function plainText(text: string): string {
-  return printable(text.replace(/\s*apphosting:[a-z2-7]{16}$/, ''));
+  return printable(text.replace(markForm, ''));
 }
 
 /** The sorted rows of a plan: changes caused by the documents, and drift that exists anyway. */
@@ -168,10 +172,6 @@ function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
   return unknown([...(isNewId(receiptOf(answer)?.operationId) ? ['operationId'] : []), 'outcome']);
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
 /** Fields by which a call names its object; they are no change. */
 const naming: ReadonlySet<string> = new Set([
   'accountId',
@@ -191,7 +191,7 @@ function fieldsOf(request: Request, before: PlannedCall['before'], around: Aroun
   return shown.flatMap(([name, value]): readonly PlanField[] => {
     if (isSecret(value)) return [{ name, secret: true }];
     const after = told(value, around);
-    const seen = before === undefined ? undefined : at(before, name);
+    const seen = before === undefined ? undefined : valueAt(before, name.split('.'));
     const was = seen === undefined || seen === null ? undefined : told(seen as Json, around);
     if (was !== undefined && sameJson(sortedList(was), sortedList(after))) return [];
     return [{ name, ...(was !== undefined && { before: was }), after }];
@@ -216,12 +216,6 @@ function isSecret(value: Json): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some((inner: Json) => isSecret(inner));
 }
 
-function at(item: Readonly<Record<string, unknown>>, path: string): unknown {
-  let value: unknown = item;
-  for (const part of path.split('.')) value = isRecord(value) ? value[part] : undefined;
-  return value;
-}
-
 type Told = NonNullable<PlanField['after']>;
 
 /** A value as people may read it: ids of this run by the names of their resources. */
@@ -242,7 +236,7 @@ function sortedList(value: Told): Told {
 }
 
 /** Ids of this run, with the resources that they belong to. */
-function namesOfIds(objects: readonly Parsed[]): ReadonlyMap<string, string> {
+function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, string> {
   const rows = objects.flatMap(({ key, status: { memory } }) => {
     return memory.id === undefined ? [] : [[memory.id, keyInWords(key)] as const];
   });
@@ -251,7 +245,7 @@ function namesOfIds(objects: readonly Parsed[]): ReadonlyMap<string, string> {
 
 /** What the plan cannot know of an object: what it waits for, and fields that the service never shows. */
 function unknownRow(
-  { key, kind, object, status }: Parsed,
+  { key, kind, object, status }: ParsedObject,
   known: Known,
   { made, sent }: Readonly<Record<'made' | 'sent', ReadonlySet<string>>>,
 ): readonly PlanRow[] {
@@ -277,7 +271,7 @@ function unknownRow(
   );
 }
 
-function isOnlyObserved({ spec }: Parsed['object']): boolean {
+function isOnlyObserved({ spec }: ParsedObject['object']): boolean {
   const lifecycle = isRecord(spec) ? spec['lifecycle'] : undefined;
   return isRecord(lifecycle) && Object.values(lifecycle).includes('Observe');
 }

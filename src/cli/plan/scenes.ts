@@ -1,7 +1,7 @@
 /** Builds the scenes of a rehearsal from the documents and the cluster. */
 import { isRecord } from '../../base/json.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
-import { accountOf, keyOf, partsOfKey, type Parsed } from '../../engine/objects/stored.ts';
+import { accountOf, keyOf, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
 import { kindOf } from '../cluster/objects.ts';
 import { flawsOf, pathInWords } from '../definitions.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
@@ -125,7 +125,7 @@ function texts(value: unknown): Readonly<Record<string, string>> {
 }
 
 /** An object of the cluster as an actor, with what its status shows. */
-export function liveActor({ kind, object: { metadata, spec, status } }: Parsed): Actor {
+export function liveActor({ kind, object: { metadata, spec, status } }: ParsedObject): Actor {
   const { name, namespace = '', generation = 1, labels, annotations, finalizers } = metadata;
   const kept = { ...(labels && { labels }), ...(annotations && { annotations }), ...(finalizers && { finalizers }) };
   return {

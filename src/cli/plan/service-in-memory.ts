@@ -468,6 +468,7 @@ function itemIn(body: unknown): Item {
   return { ...(unwrapped(body, 'app', 'contactPoint', 'alert', 'access', 'envAccess', 'member') as Item | undefined) };
 }
 
-function textOf(value: unknown): string {
+/** A text, or an empty one where there is none. */
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

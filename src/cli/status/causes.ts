@@ -1,5 +1,5 @@
 /** Why an object is not Ready: the chain of what it waits for, down to the deepest cause. */
-import { partsOfKey, referredBy, type Parsed } from '../../engine/objects/stored.ts';
+import { partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { remedies } from '../../crd/remedies.ts';
 import { conditionOf, isCurrent } from '../cluster/objects.ts';
@@ -29,10 +29,10 @@ export interface Story {
   readonly pages: readonly string[];
 }
 
-type ByKey = ReadonlyMap<string, Parsed>;
+type ByKey = ReadonlyMap<string, ParsedObject>;
 
 /** The chains of causes of these objects. */
-export function storiesOf(objects: readonly Parsed[], all: readonly Parsed[]): readonly Story[] {
+export function storiesOf(objects: readonly ParsedObject[], all: readonly ParsedObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [object.key, object]));
   const waiting = new Map<string, number>();
   for (const object of all) {
@@ -55,9 +55,9 @@ export function storiesOf(objects: readonly Parsed[], all: readonly Parsed[]): r
   });
 }
 
-function chainOf(object: Parsed, byKey: ByKey): readonly Step[] {
+function chainOf(object: ParsedObject, byKey: ByKey): readonly Step[] {
   const chain: Step[] = [];
-  let current: Parsed | undefined = object;
+  let current: ParsedObject | undefined = object;
   while (current !== undefined && !chain.some(({ key }) => current !== undefined && key === current.key)) {
     const step = stepOf(current);
     if (step === undefined) break;
@@ -74,7 +74,7 @@ function chainOf(object: Parsed, byKey: ByKey): readonly Step[] {
 }
 
 /** The reason and message of an object that is not Ready; undefined if it is. */
-function stepOf({ key, object, status }: Parsed): Step | undefined {
+function stepOf({ key, object, status }: ParsedObject): Step | undefined {
   const ready = conditionOf({ status }, 'Ready');
   if (ready === undefined || !isCurrent(object)) {
     const message =
@@ -86,7 +86,7 @@ function stepOf({ key, object, status }: Parsed): Step | undefined {
 }
 
 /** The next cause: an object, the key of a missing one, or nothing. */
-function behind(object: Parsed, { reason }: Step, byKey: ByKey): Parsed | string | undefined {
+function behind(object: ParsedObject, { reason }: Step, byKey: ByKey): ParsedObject | string | undefined {
   if (reason === 'AccountNotReady') return byKey.get(object.account) ?? object.account;
   if (reason !== 'ReferenceNotReady') return undefined;
   const keys = referredBy(object);
@@ -95,7 +95,7 @@ function behind(object: Parsed, { reason }: Step, byKey: ByKey): Parsed | string
   return found.find((one) => stepOf(one) !== undefined) ?? missing;
 }
 
-function stateOf(object: Parsed, last: Step | undefined, byKey: ByKey): State {
+function stateOf(object: ParsedObject, last: Step | undefined, byKey: ByKey): State {
   if (last === undefined) return 'ready';
   if (last.reason === 'NotSeen') return 'unknown';
   const cause = byKey.get(last.key);

@@ -23,7 +23,7 @@ export const statusCommand = {
 /** Runs `apphosting status`. */
 export const status = command(statusCommand, ({ settings }, given?: OpenCluster) =>
   inCluster(settings, given, async (cluster) => {
-    const namespace = settings.allNamespaces ? undefined : (settings.namespace ?? cluster.namespace);
+    const namespace = settings.allNamespaces ? undefined : cluster.namespace;
     const { objects, problems } = await readObjects(cluster.api, namespace);
     const data = treeOf(objects);
     const looked = { namespace, isWhole: problems.length === 0 };

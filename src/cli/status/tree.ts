@@ -1,6 +1,6 @@
 /** The tree of an account: its apps, their environments, and what is about each of those. */
 import { isRecord } from '../../base/json.ts';
-import { partsOfKey, referredBy, type Parsed } from '../../engine/objects/stored.ts';
+import { partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import { conditionOf, isCurrent, printable } from '../cluster/objects.ts';
 
 /** An object with what stands under it. */
@@ -16,13 +16,13 @@ export interface Branch {
 }
 
 /** Every account with everything that belongs to it; what belongs to none that was read stands by itself. */
-export function treeOf(objects: readonly Parsed[]): readonly Branch[] {
+export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
   const keys = new Set(objects.map(({ key }) => key));
   const children = Map.groupBy(objects, (one) => {
     const above = [...referredBy(one).filter((key) => rankOf(key) < rankOf(one.key)), one.account];
     return above.find((key) => key !== one.key && keys.has(key));
   });
-  const branchOf = ({ key, object, status }: Parsed): Branch => {
+  const branchOf = ({ key, object, status }: ParsedObject): Branch => {
     const ready = conditionOf({ status }, 'Ready');
     return {
       key,
@@ -46,12 +46,12 @@ function rankOf(key: string): number {
   return at < 0 ? ranks.length : at;
 }
 
-function sorted(objects: readonly Parsed[]): readonly Parsed[] {
-  const order = ({ key }: Parsed) => `${rankOf(key)} ${key}`;
+function sorted(objects: readonly ParsedObject[]): readonly ParsedObject[] {
+  const order = ({ key }: ParsedObject) => `${rankOf(key)} ${key}`;
   return objects.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
 }
 
-function detailOf({ status }: Parsed['object']): string | undefined {
+function detailOf({ status }: ParsedObject['object']): string | undefined {
   const state = isRecord(status) ? status['state'] : undefined;
   return typeof state === 'string' ? printable(state) : undefined;
 }

@@ -31,7 +31,7 @@ export const why = command(whyCommand, async ({ settings, operands: [word] }, gi
   if (word !== undefined && target === undefined)
     return { trouble: `"${word}" is not KIND/NAME of a kind of apphosting.dev`, isUsage: true };
   return inCluster(settings, given, async (cluster) => {
-    const namespace = settings.allNamespaces ? undefined : (settings.namespace ?? cluster.namespace);
+    const namespace = settings.allNamespaces ? undefined : cluster.namespace;
     const { objects, problems } = await readObjects(cluster.api, namespace);
     const meant = objects.filter(
       ({ kind, object }) => target === undefined || (kind === target.kind && object.metadata.name === target.name),

@@ -14,7 +14,7 @@ import type { Condition, JournalEntry, Memory, Showing } from '../kind/contract/
 import { z } from 'zod';
 
 /** An object as it is stored in Kubernetes, with its spec and its status parsed. */
-export interface Parsed {
+export interface ParsedObject {
   readonly key: string;
   readonly kind: AnyKind;
   readonly object: KubeObject;
@@ -32,7 +32,7 @@ export interface Parsed {
 }
 
 /** The same in the index. */
-export interface Stored extends Parsed {
+export interface Stored extends ParsedObject {
   readonly ties: readonly string[];
 }
 
@@ -161,9 +161,9 @@ export class ObjectIndex {
 export function parseStored(
   kind: AnyKind,
   object: KubeObject,
-  before?: Parsed,
+  before?: ParsedObject,
   status: StoredStatus = parseStatus(kind, object.status),
-): Parsed {
+): ParsedObject {
   const { uid, generation, namespace } = object.metadata;
   const unchanged =
     before?.object.metadata.uid === uid && before.object.metadata.generation === generation && generation !== undefined;
@@ -177,7 +177,7 @@ export function parseStored(
 export function takeApart(
   kind: AnyKind,
   object: Pick<KubeObject, 'spec' | 'tooLarge'>,
-): Pick<Parsed, 'spec' | 'needs' | 'claims'> {
+): Pick<ParsedObject, 'spec' | 'needs' | 'claims'> {
   try {
     const spec = parseSpec(kind, object);
     if (spec.is !== 'valid') return { spec, needs: {}, claims: [] };
@@ -187,7 +187,7 @@ export function takeApart(
   }
 }
 
-function parseSpec(kind: AnyKind, object: Pick<KubeObject, 'spec' | 'tooLarge'>): Parsed['spec'] {
+function parseSpec(kind: AnyKind, object: Pick<KubeObject, 'spec' | 'tooLarge'>): ParsedObject['spec'] {
   if (object.tooLarge !== undefined) return { is: 'invalid', message: object.tooLarge };
   const parsed = kind.spec.safeParse(object.spec ?? {});
   if (parsed.success) return { is: 'valid', value: parsed.data };
@@ -205,7 +205,7 @@ export function accountOf(kind: AnyKind, key: string, namespace: string | undefi
   return keyOf('HostingAccount', namespace, name);
 }
 
-function tiesOf(stored: Parsed, operatorNamespace: string): readonly string[] {
+function tiesOf(stored: ParsedObject, operatorNamespace: string): readonly string[] {
   const { kind, object, spec, needs, claims, status } = stored;
   const namespace = object.metadata.namespace ?? operatorNamespace;
   const { id, journal, facts } = status.memory;
@@ -260,7 +260,7 @@ export class DroppedReferences {
 }
 
 /** The keys of the resources that a spec refers to. */
-export function referredBy({ needs, object }: Parsed): readonly string[] {
+export function referredBy({ needs, object }: ParsedObject): readonly string[] {
   return (needs.references ?? []).map(({ kind, name }) => keyOf(kind, object.metadata.namespace, name));
 }
 
