@@ -5,14 +5,7 @@ import { collection } from '../store/collection.ts';
 import { memberships, type Region, regions } from '../accounts/records.ts';
 import { forbidden, found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
-
-/** The startup override: starts the container otherwise than its image says. */
-export interface StartupSettings {
-  readonly command?: string;
-  readonly args?: readonly string[];
-  readonly shell?: boolean;
-  readonly workingDir?: string;
-}
+import type { FunctionSettings, StartupSettings } from './settings.ts';
 
 /** A variable of an environment. */
 export interface EnvVar {
@@ -58,7 +51,7 @@ export interface Environment {
   readonly volumes: number;
   readonly preventDestroy: boolean;
   readonly startupConfig?: StartupSettings | undefined;
-  readonly functionConfig?: Readonly<Record<string, number>>;
+  readonly functionConfig?: FunctionSettings;
   readonly envVars: Readonly<Record<string, EnvVar>>;
   /** Changes of the app that wait for the next deployment. */
   readonly pendingChanges: readonly string[];

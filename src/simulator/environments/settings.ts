@@ -1,8 +1,7 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type BodyFields, fields, flag, list, number, object, onlyFields, optional, record } from '../http/fields.ts';
-import { text } from '../http/fields.ts';
+import { type BodyFields, fields, flag, list, number, object, optional, record, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
-import type { Environment, EnvVar, StartupSettings } from './environment.ts';
+import type { Environment, EnvVar } from './environment.ts';
 
 /** The environment with the startup override that a request asks for. */
 export function withStartup(environment: Environment, app: App, body: BodyFields): Environment {
@@ -26,6 +25,9 @@ export function withStartup(environment: Environment, app: App, body: BodyFields
 }
 
 const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
+
+/** The startup override: starts the container otherwise than its image says. */
+export type StartupSettings = ReturnType<typeof startupFields>;
 
 /** Omitted fields keep their value; a new command means a shell unless the request says otherwise. */
 function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
@@ -52,27 +54,25 @@ export function withEnvVars(environment: Environment, body: BodyFields): Environ
 }
 
 /** The limits of functions, the same for every account of this simulator. */
-const functionLimits = {
-  containerConcurrency: { min: 0, max: 1000, whole: true },
-  timeoutSeconds: { min: 1, max: 3600 },
-  idleTimeoutSeconds: { min: 0, max: 3600 },
-  responseStartTimeoutSeconds: { min: 0, max: 3600 },
-  minScale: { min: 0, max: 100, whole: true },
-  maxScale: { min: 0, max: 100, whole: true },
-} as const;
+const functionFields = fields({
+  containerConcurrency: number({ min: 0, max: 1000, whole: true }),
+  timeoutSeconds: number({ min: 1, max: 3600 }),
+  idleTimeoutSeconds: number({ min: 0, max: 3600 }),
+  responseStartTimeoutSeconds: number({ min: 0, max: 3600 }),
+  minScale: number({ min: 0, max: 100, whole: true }),
+  maxScale: number({ min: 0, max: 100, whole: true }),
+});
+
+/** The settings of a function. */
+export type FunctionSettings = ReturnType<typeof functionFields>;
 
 /** The environment with function settings merged into the saved ones. */
 export function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'functionConfig', object);
   if (given === undefined) return environment;
   if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
-  onlyFields(given, 'functionConfig', Object.keys(functionLimits));
-  const part = Object.entries(functionLimits).flatMap(([name, limits]) => {
-    const value = optional(given, name, number(limits));
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  const functionConfig: Record<string, number> = { ...environment.functionConfig, ...Object.fromEntries(part) };
-  const { minScale, maxScale } = functionConfig as { minScale?: number; maxScale?: number };
+  const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
+  const { minScale, maxScale } = functionConfig;
   // A maximum of 0 means no maximum.
   if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
     throw invalid('functionConfig.minScale must not be above maxScale');
