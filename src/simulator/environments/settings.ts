@@ -1,7 +1,7 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type BodyFields, fields, flag, list, number, object, optional, record, text } from '../http/fields.ts';
+import { type BodyFields, flag, object, optional, record, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
-import type { Environment, EnvVar } from './environment.ts';
+import { type Environment, type EnvVar, functionFields, startupFields, type StartupSettings } from './environment.ts';
 
 /** The environment with the startup override that a request asks for. */
 export function withStartup(environment: Environment, app: App, body: BodyFields): Environment {
@@ -23,11 +23,6 @@ export function withStartup(environment: Environment, app: App, body: BodyFields
   );
   return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
 }
-
-const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
-
-/** The startup override: starts the container otherwise than its image says. */
-export type StartupSettings = ReturnType<typeof startupFields>;
 
 /** Omitted fields keep their value; a new command means a shell unless the request says otherwise. */
 function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
@@ -52,19 +47,6 @@ export function withEnvVars(environment: Environment, body: BodyFields): Environ
   }
   return { ...environment, envVars: Object.fromEntries(envVars) };
 }
-
-/** The limits of functions, the same for every account of this simulator. */
-const functionFields = fields({
-  containerConcurrency: number({ min: 0, max: 1000, whole: true }),
-  timeoutSeconds: number({ min: 1, max: 3600 }),
-  idleTimeoutSeconds: number({ min: 0, max: 3600 }),
-  responseStartTimeoutSeconds: number({ min: 0, max: 3600 }),
-  minScale: number({ min: 0, max: 100, whole: true }),
-  maxScale: number({ min: 0, max: 100, whole: true }),
-});
-
-/** The settings of a function. */
-export type FunctionSettings = ReturnType<typeof functionFields>;
 
 /** The environment with function settings merged into the saved ones. */
 export function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
