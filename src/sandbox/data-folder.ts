@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
 import { makeFolder } from './control-plane/folder.ts';
 import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
-import { claim, lookAt } from './binaries/lock.ts';
+import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 
 /** What a temporary folder is for. */
 type Purpose = 'sandbox' | 'tests';
@@ -33,8 +33,8 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   }
   try {
     await makeFolder(dir);
-    const release = await taken(dir);
-    return { dir, kept: true, leftovers: await endLeftovers(dir), release };
+    const unlock = await taken(dir);
+    return { dir, kept: true, leftovers: await endLeftovers(dir), release: async () => unlock() };
   } catch (error) {
     if (error instanceof CannotStart) throw error;
     throw new CannotStart(`${dir} cannot be used: ${reasonOf(error)}`, { cause: error });
@@ -47,7 +47,7 @@ export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<Dat
   const unlock = await taken(dir);
   const release = async () => {
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
-    await unlock();
+    unlock();
   };
   return { dir, kept: false, leftovers: 0, release };
 }
@@ -55,9 +55,9 @@ export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<Dat
 /** Ends the processes and removes the temporary folders whose own process was killed. Returns how many there were. */
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
-  for (const { dir, lock } of await temporaryFolders(Object.values(prefixes))) {
+  for (const { dir, owner } of await temporaryFolders(Object.values(prefixes))) {
     // Without a lock the folder belongs to a sandbox that is just starting or ending.
-    if (lock.kind !== 'dead') continue;
+    if (owner !== 'dead') continue;
     await endLeftovers(dir);
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     cleared += 1;
@@ -68,12 +68,12 @@ export async function clearAbandoned(): Promise<number> {
 /** The temporary folders of sandboxes that run now. */
 export async function runningFolders(): Promise<readonly string[]> {
   const folders = await temporaryFolders([prefixes.sandbox]);
-  return folders.filter(({ lock }) => lock.kind === 'held').map(({ dir }) => dir);
+  return folders.filter(({ owner }) => owner === 'living').map(({ dir }) => dir);
 }
 
 /** Whether a sandbox runs in a folder. */
-export async function isRunningIn(dir: string): Promise<boolean> {
-  return (await lookAt(lockIn(dir))).kind === 'held';
+export function isRunningIn(dir: string): boolean {
+  return ownerOf(lockIn(dir)) === 'living';
 }
 
 /** The ports that a sandbox keeps from one start to the next: objects are bound to the service's address. */
@@ -101,20 +101,24 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   await rename(draft, path);
 }
 
-async function taken(dir: string): Promise<() => Promise<void>> {
-  const lock = await claim(lockIn(dir));
-  if (lock.kind === 'held') return lock.release;
-  throw new CannotStart(`a sandbox is running in ${dir} (process ${lock.pid}): end it, or name another --data folder`);
+async function taken(dir: string): Promise<() => void> {
+  await makeFolder(runFolder(dir));
+  try {
+    return lock(lockIn(dir));
+  } catch (error) {
+    if (!(error instanceof InUse)) throw error;
+    const message = `a sandbox is running in ${dir} (${error.message}): end it, or name another --data folder`;
+    throw new CannotStart(message, { cause: error });
+  }
 }
 
 async function temporaryFolders(starts: readonly string[]) {
   const names = (await readdir(tmpdir())).filter((name) => starts.some((start) => name.startsWith(start)));
-  const dirs = names.map((name) => join(tmpdir(), name));
-  return Promise.all(dirs.map(async (dir) => ({ dir, lock: await lookAt(lockIn(dir)) })));
+  return names.map((name) => join(tmpdir(), name)).map((dir) => ({ dir, owner: ownerOf(lockIn(dir)) }));
 }
 
 function lockIn(dir: string): string {
-  return join(runFolder(dir), 'lock');
+  return join(runFolder(dir), 'sandbox');
 }
 
 function portsPath(dir: string): string {

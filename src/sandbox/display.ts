@@ -35,22 +35,14 @@ export function liveDisplay(screen: TableScreen, paint: Paint): Display {
 
 /** A display for a file or a pipe. */
 export function plainDisplay(screen: Screen, stamp: () => string): Display {
-  const last = new Map<string, string>();
+  let last = new Map<string, string>();
   return {
     show: (rows) => {
-      const gone = new Set(last.keys());
-      for (const row of rows) {
-        const key = keyOf(row);
-        const state = stateOf(row);
-        gone.delete(key);
-        if (last.get(key) === state) continue;
-        last.set(key, state);
-        screen.write(`${stamp()}  ${key}: ${state}\n`);
-      }
-      for (const key of gone) {
-        last.delete(key);
-        screen.write(`${stamp()}  ${key}: gone\n`);
-      }
+      const now = new Map(rows.map((row) => [keyOf(row), stateOf(row)]));
+      const changed = [...now].filter(([key, state]) => last.get(key) !== state);
+      const gone = [...last.keys()].filter((key) => !now.has(key)).map((key) => [key, 'gone'] as const);
+      for (const [key, state] of [...changed, ...gone]) screen.write(`${stamp()}  ${key}: ${state}\n`);
+      last = now;
     },
     line: (text) => void screen.write(`${text}\n`),
   };

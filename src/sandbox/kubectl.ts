@@ -17,7 +17,7 @@ export async function kubectl(
 ): Promise<number> {
   if (data === undefined) return run(binaries, await theOnlyRunning(), args);
   const dir = resolve(data);
-  if (await isRunningIn(dir)) return run(binaries, dir, args);
+  if (isRunningIn(dir)) return run(binaries, dir, args);
   if (!existsSync(join(dir, 'run', 'etcd'))) throw new CannotStart(`no sandbox was ever up in ${dir}`);
   say(`no sandbox is running in ${dir}: starting its Kubernetes for this command`);
   const folder = await keptFolder(dir);

@@ -1,5 +1,7 @@
 /**
- * An area of the interface, and how it plugs in. An area is one value of type `Area`, listed once in `areas.ts`:
+ * An area of the interface, and how it plugs in. A request is served in four files: `simulator.ts` takes it, `public/interface.ts` leads it
+ * to the route, `AREA/area.ts` has the route with its handler, and the file of the thing beside it says what the thing is. An area is one
+ * value of type `Area`, listed once in `areas.ts`:
  *
  * - `collections`: its slice of the world. Declare each with `collection()`, next to the type of its rows. Rows are plain JSON values
  *   with dates in milliseconds; `remembered: true` for what the public interface lists (lists may lag).

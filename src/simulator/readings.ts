@@ -3,27 +3,17 @@
  * its sentence says.
  */
 
-interface Words<W extends string> {
-  readonly kind: 'words';
-  readonly does: string;
-  readonly words: readonly [W, ...W[]];
+function words<const W extends string>(does: string, ...values: readonly [W, ...W[]]) {
+  return { kind: 'words', does, words: values } as const;
 }
 
-interface Amount {
-  readonly kind: 'amount';
-  readonly does: string;
-  readonly initial: number;
-  /** Set where `off` (stored as 0) is allowed too. */
-  readonly off: boolean;
+/** A number; with `off`, which is kept as 0, where that is allowed. */
+function amount(does: string, initial: number, off = false) {
+  return { kind: 'amount', does, initial, off } as const;
 }
 
-function words<const W extends string>(does: string, ...values: readonly [W, ...W[]]): Words<W> {
-  return { kind: 'words', does, words: values };
-}
-
-function amount(does: string, initial: number, off = false): Amount {
-  return { kind: 'amount', does, initial, off };
-}
+type Words<W extends string> = ReturnType<typeof words<W>>;
+type Amount = ReturnType<typeof amount>;
 
 /** The registry: name, meaning, values. */
 export const registry = {

@@ -37,8 +37,29 @@ function plantDemo(world: World): void {
   world.of(accounts).put({ accountId: 'acc_demo', name: 'Demo', memberEnvAccess: false, sandboxEntitlement: true });
   world.of(accounts).put({ accountId: 'acc_other', name: 'Other', memberEnvAccess: false, sandboxEntitlement: false });
   plantTokens(world);
-  plantApps(world);
+  for (const [appId, more] of demoApps) createApp(world, { appId, accountId: 'acc_demo', ...more });
+  for (const [appEnvId, appId, more] of demoEnvironments) {
+    createEnvironment(world, { appEnvId, appId, region: 'eu-west', status: 'running', ...more });
+  }
 }
+
+const image = (name: string) => ({ useImage: true, image: `registry.example/demo/${name}:1` });
+const source = { gitNamespace: 'demo', gitRepo: 'web', gitInstallationId: 'git_demo', dockerfilePath: 'Dockerfile' };
+
+const demoApps = [
+  ['app_web', { name: 'web', port: 3000, ...source, ...image('web') }],
+  ['app_db', { name: 'orders-db', dockerPreset: 'POSTGRESQL', port: 5432 }],
+  ['app_fn', { name: 'resize', dockerPreset: 'FUNCTION', port: 8080, ...image('resize') }],
+  ['app_job', { name: 'migrate', dockerPreset: 'JOB', ...image('migrate') }],
+] as const;
+
+const demoEnvironments = [
+  ['env_web_prod', 'app_web', { name: 'production', gitBranch: 'main', cliEnvName: 'web-prod', volumes: 1 }],
+  ['env_web_staging', 'app_web', { gitBranch: 'main', name: 'staging', cliEnvName: 'web-staging' }],
+  ['env_db_prod', 'app_db', { name: 'production', cliEnvName: 'orders-db-prod', volumes: 1 }],
+  ['env_fn_prod', 'app_fn', { name: 'production', cliEnvName: 'resize-prod' }],
+  ['env_job_prod', 'app_job', { name: 'production', cliEnvName: 'migrate-prod' }],
+] as const;
 
 const everyPermission: readonly Permission[] = ['manageMembers', 'secretsAccess'];
 
@@ -60,50 +81,4 @@ function plantTokens(world: World): void {
     world.of(tokens).put({ token, kind, scopes, currentAccountId: accountId });
     world.of(memberships).put({ membershipId, accountId, token, role, permissions, allowedAppEnvIds: [] });
   }
-}
-
-function plantApps(world: World): void {
-  const accountId = 'acc_demo';
-  const source = { gitNamespace: 'demo', gitRepo: 'web', gitInstallationId: 'git_demo', dockerfilePath: 'Dockerfile' };
-  const image = (name: string) => ({ useImage: true, image: `registry.example/demo/${name}:1` });
-  createApp(world, { appId: 'app_web', accountId, name: 'web', port: 3000, ...source, ...image('web') });
-  createApp(world, { appId: 'app_db', accountId, name: 'orders-db', dockerPreset: 'POSTGRESQL', port: 5432 });
-  createApp(world, {
-    appId: 'app_fn',
-    accountId,
-    name: 'resize',
-    dockerPreset: 'FUNCTION',
-    port: 8080,
-    ...image('resize'),
-  });
-  createApp(world, { appId: 'app_job', accountId, name: 'migrate', dockerPreset: 'JOB', ...image('migrate') });
-
-  const running = { region: 'eu-west', status: 'running' };
-  const production = { ...running, name: 'production' };
-  const branch = { gitBranch: 'main' };
-  createEnvironment(world, {
-    appEnvId: 'env_web_prod',
-    appId: 'app_web',
-    ...production,
-    ...branch,
-    cliEnvName: 'web-prod',
-    volumes: 1,
-  });
-  createEnvironment(world, {
-    appEnvId: 'env_web_staging',
-    appId: 'app_web',
-    ...running,
-    ...branch,
-    name: 'staging',
-    cliEnvName: 'web-staging',
-  });
-  createEnvironment(world, {
-    appEnvId: 'env_db_prod',
-    appId: 'app_db',
-    ...production,
-    cliEnvName: 'orders-db-prod',
-    volumes: 1,
-  });
-  createEnvironment(world, { appEnvId: 'env_fn_prod', appId: 'app_fn', ...production, cliEnvName: 'resize-prod' });
-  createEnvironment(world, { appEnvId: 'env_job_prod', appId: 'app_job', ...production, cliEnvName: 'migrate-prod' });
 }

@@ -94,7 +94,7 @@ describe('the sandbox', () => {
     const first = await readJson(data, 'urls.json');
 
     const second = await runSandbox(temporary, '--data', data);
-    expect(second.output).toContain(`a sandbox is running in ${data} (process ${sandbox.pid})`);
+    expect(second.output).toContain(`a sandbox is running in ${data} (process ${sandbox.pid} has it)`);
     const other = await runSandbox(temporary, '--data', foreign);
     expect(other.output).toContain('holds other things');
     expect([second.code, other.code]).toEqual([1, 1]);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { binariesIn } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
 import { makeFolder } from '../control-plane/folder.ts';
-import { claim } from './lock.ts';
+import { lock } from '../../simulator/store/lock.ts';
 
 const draftPrefix = '.draft-';
 
@@ -52,9 +52,9 @@ export function cacheAt(dir: string) {
     return made;
   }
 
-  /** The process that holds this lock makes entries; others wait. */
-  const claimWork = () => claim(join(dir, '.preparing'));
-  return { dir, find, make, claimWork };
+  /** Takes the right to make entries, which one process has at a time; returns what gives it back. */
+  const takeTurn = () => lock(join(dir, '.preparing'));
+  return { dir, find, make, takeTurn };
 }
 
 /** We hold the lock, so any other draft is left from a process that was killed. */

@@ -3,6 +3,7 @@ import type { Surroundings } from '../../config.ts';
 import { unpackArchive } from './archive.ts';
 import { binariesIn } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
+import { InUse } from '../../simulator/store/lock.ts';
 import { openCache } from './cache.ts';
 import type { BinaryCache } from './cache.ts';
 import { CannotStart, reasonOf } from '../control-plane/cannot-start.ts';
@@ -41,7 +42,7 @@ export async function findBinaries(
   if (kept !== undefined) return kept;
   refusals.push(`our cache ${cache.dir} has nothing for ${platform}`);
 
-  const work = await claimWork(cache, progress, signal);
+  const release = await turnOf(cache, progress, signal);
   try {
     const meanwhile = await cached();
     if (meanwhile !== undefined) return meanwhile;
@@ -60,7 +61,7 @@ export async function findBinaries(
       }
     }
   } finally {
-    await work.release();
+    release();
   }
   throw new CannotStart(nothingWorked(refusals));
 }
@@ -109,11 +110,14 @@ async function fromAssets(dir: string | undefined, refusals: string[]): Promise<
   return undefined;
 }
 
-async function claimWork(cache: BinaryCache, progress: Progress, signal: AbortSignal) {
+async function turnOf(cache: BinaryCache, progress: Progress, signal: AbortSignal): Promise<() => void> {
   for (let told = false; ; told = true) {
-    const work = await cache.claimWork();
-    if (work.kind === 'held') return work;
-    if (!told) progress.say(`process ${work.pid} is preparing the control plane: waiting for it`);
+    try {
+      return cache.takeTurn();
+    } catch (error) {
+      if (!(error instanceof InUse)) throw error;
+      if (!told) progress.say(`the control plane is being prepared (${error.message}): waiting`);
+    }
     await sleep(500, undefined, { signal });
   }
 }

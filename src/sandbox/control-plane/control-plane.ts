@@ -86,7 +86,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     /** The text of a kubeconfig for one of the built-in users, or for any token. */
     const kubeconfig = (who: User | { readonly name: string; readonly token: string }) =>
       typeof who === 'string'
-        ? kubeconfigFor(url, ca, users[who], credentials.tokens[who])
+        ? kubeconfigFor(url, ca, users[who], credentials.tokenOf(who))
         : kubeconfigFor(url, ca, who.name, who.token);
     const kubeconfigPath = join(dir, 'kubeconfig');
     await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
@@ -94,7 +94,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     signal?.throwIfAborted();
     if (manager) await manager.start();
     else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
-    const adminToken = credentials.tokens.admin;
+    const adminToken = credentials.tokenOf('admin');
     // A program of `daemons` that was stopped or killed is started again at its address; `stop` ends all, clients first.
     return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, pids: () => pidsOf(daemons), stop };
   } catch (error) {

@@ -34,16 +34,9 @@ export async function credentialsIn(dir: string) {
       .map((name) => `${randomBytes(24).toString('base64url')},${name},${name},"system:masters"`)
       .join('\n'),
   );
-  const tokenOf = (user: User) => {
-    const row = rows.split('\n').find((line) => line.split(',')[1] === users[user]);
-    return row?.split(',')[0] ?? '';
-  };
-  const tokens = {
-    admin: tokenOf('admin'),
-    operator: tokenOf('operator'),
-    controllerManager: tokenOf('controllerManager'),
-  };
-  return { certDir, tokenFile, serviceAccountKeyFile, tokens };
+  const tokens = new Map(rows.split('\n').map((row) => [row.split(',')[1], row.split(',')[0]]));
+  const tokenOf = (user: User) => tokens.get(users[user]) ?? '';
+  return { certDir, tokenFile, serviceAccountKeyFile, tokenOf };
 }
 
 /** The certificate that the API server made for itself, which is its own authority; undefined until it is written. */

@@ -18,22 +18,15 @@ export async function processTable(): Promise<readonly Running[]> {
   return rows.filter(({ args }) => args.length > 0);
 }
 
-/** The start time, which distinguishes a process from a later one with the same id; undefined without such a process. */
-export async function identityOf(pid: number): Promise<string | undefined> {
-  if (platform !== 'linux') return psColumn(pid, 'lstart');
-  try {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // After the process name, which may contain anything: state is the first field, the start time the twentieth.
-    const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return state === 'Z' || state === 'X' ? undefined : fields[18];
-  } catch {
-    return undefined;
-  }
-}
-
 /** Whether a process is there (one that has ended and was not yet collected is not). */
 export async function isRunning(pid: number): Promise<boolean> {
-  return (await identityOf(pid)) !== undefined;
+  const asked = platform === 'linux' ? readFile(`/proc/${pid}/stat`, 'utf8') : ps('-o', 'state=', '-p', String(pid));
+  // The state follows the name of the process, which may contain anything.
+  const state = await asked.then(
+    (text) => text.slice(text.lastIndexOf(')') + 1).trim(),
+    () => '',
+  );
+  return /^[^ZX]/.test(state);
 }
 
 /** Sends a signal; false when the process is not there any more. */
@@ -55,18 +48,12 @@ async function commandLineOf(pid: number): Promise<readonly string[]> {
 }
 
 async function fromPs(): Promise<readonly Running[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,command='], { timeout: 10_000 });
-  return stdout.split('\n').flatMap((line) => {
+  return (await ps('-axo', 'pid=,command=')).split('\n').flatMap((line) => {
     const [, pid, command] = /^\s*(\d+)\s+(.+)$/.exec(line) ?? [];
     return pid === undefined || command === undefined ? [] : [{ pid: Number(pid), args: command.split(' ') }];
   });
 }
 
-async function psColumn(pid: number, column: string): Promise<string | undefined> {
-  try {
-    const { stdout } = await promisify(execFile)('ps', ['-o', `${column}=`, '-p', String(pid)], { timeout: 10_000 });
-    return stdout.trim() || undefined;
-  } catch {
-    return undefined;
-  }
+async function ps(...args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)('ps', args, { timeout: 10_000 })).stdout;
 }

@@ -212,8 +212,7 @@ function deleteAlert(call: AreaCall): AreaAnswer {
 function toggleAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const alert = alertNamed(world, required(body, 'alertId', text()));
-  environmentFor(call, alert.appEnvId);
-  adminOf(call, alert.accountId);
+  environmentForAdmin(call, alert.appEnvId);
   const enabled = required(body, 'enabled', flag);
   const next = toggled(alert, enabled);
   world.of(alerts).put(next);

@@ -4,7 +4,7 @@ import { type Token, tokens } from '../accounts/records.ts';
 import { control, type ControlCall, type ControlRoute, ok } from '../area.ts';
 import { regionNamed } from '../environments/environment.ts';
 import { type BodyFields, choice, fields, flag, list, object, onlyFields, optional } from '../http/fields.ts';
-import { readFields, required, sent, text } from '../http/fields.ts';
+import { orNull, present, readFields, required, text } from '../http/fields.ts';
 import { found, invalid, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
@@ -67,9 +67,8 @@ export const tokenRoutes: readonly ControlRoute[] = [
   control('DELETE /tokens/:id', 'forgets a token: the next call with it is a 401', removeToken),
 ];
 
-const tokenFields = ['kind', 'scopes', 'memberships', 'currentAccountId'];
-const scopes = list(choice(everyScope));
-const tokenKind = choice(['user', 'environment']);
+const rights = { kind: choice(['user', 'environment']), scopes: list(choice(everyScope)) };
+const tokenFields = [...Object.keys(rights), 'memberships', 'currentAccountId'];
 const permissions = list(choice(['manageMembers', 'secretsAccess']));
 
 function createToken({ world, body }: ControlCall) {
@@ -114,15 +113,10 @@ function membershipsOf(world: World, token: string): readonly MembershipRecord[]
 /** A currentAccountId of null takes the current account away. */
 function tokenFrom(world: World, token: Token, body: BodyFields): Token {
   const { currentAccountId: before, ...rest } = token;
-  const cleared = body['currentAccountId'] === null;
-  const currentAccountId = cleared ? undefined : (optional(body, 'currentAccountId', text()) ?? before);
+  const given = optional(body, 'currentAccountId', orNull(text()));
+  const currentAccountId = given === undefined ? before : (given ?? undefined);
   if (currentAccountId !== undefined) accountNamed(world, currentAccountId);
-  return {
-    ...rest,
-    kind: optional(body, 'kind', tokenKind) ?? token.kind,
-    scopes: optional(body, 'scopes', scopes) ?? token.scopes,
-    ...(currentAccountId === undefined ? {} : { currentAccountId }),
-  };
+  return present({ ...rest, ...readFields(body, rights), currentAccountId });
 }
 
 function replaceMemberships(world: World, token: string, given: readonly BodyFields[]): readonly string[] {
@@ -142,7 +136,7 @@ function replaceMemberships(world: World, token: string, given: readonly BodyFie
       accountId,
       token,
       role: required(fields, 'role', choice(['admin', 'member'])),
-      permissions: sent(fields, 'permissions') ? required(fields, 'permissions', permissions) : [],
+      permissions: optional(fields, 'permissions', permissions) ?? [],
       allowedAppEnvIds: known?.membershipId === membershipId ? known.allowedAppEnvIds : [],
     };
     world.of(memberships).put(membership);

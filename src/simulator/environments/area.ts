@@ -147,8 +147,7 @@ export const environmentsArea: Area = {
 };
 
 function lifecycle(action: string, handle: (call: AreaCall) => AreaAnswer, fields: readonly string[]): Route {
-  const takes = ['appEnvId', 'envName', ...fields];
-  return { method: 'POST', path: `/app-env/${action}`, scopes: ['svc:write:deploy'], takes, handle };
+  return route(`POST /app-env/${action}`, ['svc:write:deploy'], handle, ['appEnvId', 'envName', ...fields]);
 }
 
 function listEnvironments(call: AreaCall): AreaAnswer {

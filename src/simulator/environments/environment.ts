@@ -3,16 +3,28 @@ import { removeAlertsOf } from '../alerts/alert.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
 import { collection } from '../store/collection.ts';
 import { memberships, type Region, regions } from '../accounts/records.ts';
+import { fields, flag, list, number, text } from '../http/fields.ts';
 import { forbidden, found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** The startup override: starts the container otherwise than its image says. */
-export interface StartupSettings {
-  readonly command?: string;
-  readonly args?: readonly string[];
-  readonly shell?: boolean;
-  readonly workingDir?: string;
-}
+/** Reads a startup override, which starts the container otherwise than its image says. */
+export const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
+
+/** A startup override. */
+export type StartupSettings = ReturnType<typeof startupFields>;
+
+/** Reads the settings of a function; the limits are the same for every account of this simulator. */
+export const functionFields = fields({
+  containerConcurrency: number({ min: 0, max: 1000, whole: true }),
+  timeoutSeconds: number({ min: 1, max: 3600 }),
+  idleTimeoutSeconds: number({ min: 0, max: 3600 }),
+  responseStartTimeoutSeconds: number({ min: 0, max: 3600 }),
+  minScale: number({ min: 0, max: 100, whole: true }),
+  maxScale: number({ min: 0, max: 100, whole: true }),
+});
+
+/** The settings of a function. */
+type FunctionSettings = ReturnType<typeof functionFields>;
 
 /** A variable of an environment. */
 export interface EnvVar {
@@ -58,7 +70,7 @@ export interface Environment {
   readonly volumes: number;
   readonly preventDestroy: boolean;
   readonly startupConfig?: StartupSettings | undefined;
-  readonly functionConfig?: Readonly<Record<string, number>>;
+  readonly functionConfig?: FunctionSettings;
   readonly envVars: Readonly<Record<string, EnvVar>>;
   /** Changes of the app that wait for the next deployment. */
   readonly pendingChanges: readonly string[];

@@ -1,8 +1,7 @@
 import { type App, kindOf } from '../apps/app.ts';
-import { type BodyFields, fields, flag, list, number, object, onlyFields, optional, record } from '../http/fields.ts';
-import { text } from '../http/fields.ts';
+import { type BodyFields, flag, object, optional, record, text } from '../http/fields.ts';
 import { invalid } from '../http/refusal.ts';
-import type { Environment, EnvVar, StartupSettings } from './environment.ts';
+import { type Environment, type EnvVar, functionFields, startupFields, type StartupSettings } from './environment.ts';
 
 /** The environment with the startup override that a request asks for. */
 export function withStartup(environment: Environment, app: App, body: BodyFields): Environment {
@@ -24,8 +23,6 @@ export function withStartup(environment: Environment, app: App, body: BodyFields
   );
   return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
 }
-
-const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
 
 /** Omitted fields keep their value; a new command means a shell unless the request says otherwise. */
 function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
@@ -51,28 +48,13 @@ export function withEnvVars(environment: Environment, body: BodyFields): Environ
   return { ...environment, envVars: Object.fromEntries(envVars) };
 }
 
-/** The limits of functions, the same for every account of this simulator. */
-const functionLimits = {
-  containerConcurrency: { min: 0, max: 1000, whole: true },
-  timeoutSeconds: { min: 1, max: 3600 },
-  idleTimeoutSeconds: { min: 0, max: 3600 },
-  responseStartTimeoutSeconds: { min: 0, max: 3600 },
-  minScale: { min: 0, max: 100, whole: true },
-  maxScale: { min: 0, max: 100, whole: true },
-} as const;
-
 /** The environment with function settings merged into the saved ones. */
 export function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'functionConfig', object);
   if (given === undefined) return environment;
   if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
-  onlyFields(given, 'functionConfig', Object.keys(functionLimits));
-  const part = Object.entries(functionLimits).flatMap(([name, limits]) => {
-    const value = optional(given, name, number(limits));
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  const functionConfig: Record<string, number> = { ...environment.functionConfig, ...Object.fromEntries(part) };
-  const { minScale, maxScale } = functionConfig as { minScale?: number; maxScale?: number };
+  const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
+  const { minScale, maxScale } = functionConfig;
   // A maximum of 0 means no maximum.
   if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
     throw invalid('functionConfig.minScale must not be above maxScale');

@@ -150,6 +150,11 @@ function shownEnvironment(environment: Environment, world: World): ShownFields {
   };
 }
 
+const configurationFields = only('accountId generation createdAt pointsTaken nextSnapshotAt nextValidationAt');
+const settingFields = only('mode snapshotIntervalMs validationIntervalMs rpoTargetMs');
+const toldFields = only('hold failSteps nextValidation');
+const operationFields = only('operationId kind phase startedAt endedAt outcome failedSteps check');
+
 const mostPoints = 60;
 const mostOperations = 16;
 
@@ -159,37 +164,26 @@ function shownConfiguration(row: StoredConfiguration, world: World): ShownFields
   const configuration = assembled(row, points);
   const { settings, source, standby, told, activationResult } = configuration;
   return {
-    accountId: row.accountId,
+    ...configurationFields(row),
+    ...settingFields(settings),
+    ...toldFields(told),
     appEnvId: row.sourceAppEnvId,
     appName: source.appName,
     envName: source.environmentName,
     region: source.region,
     destination: settings.destinationRegion,
-    mode: settings.mode,
-    generation: row.generation,
-    createdAt: row.createdAt,
-    snapshotIntervalMs: settings.snapshotIntervalMs,
-    validationIntervalMs: settings.validationIntervalMs,
-    rpoTargetMs: settings.rpoTargetMs,
     readiness: readinessAt(configuration, world.now),
     busy: busyOperation(configuration)?.operationId,
     operations: configuration.operations.slice(-mostOperations).map(shownOperation),
     standby: standby === undefined ? undefined : shownStandby(standby),
     points: configuration.points.slice(-mostPoints).map(({ cutoffAt }) => cutoffAt),
-    pointsTaken: row.pointsTaken,
-    nextSnapshotAt: row.nextSnapshotAt,
-    nextValidationAt: row.nextValidationAt,
     fenced: row.fencedAt !== undefined,
-    hold: told.hold,
-    failSteps: told.failSteps,
-    nextValidation: told.nextValidation,
     recovered: activationResult?.targetAppEnvId,
   };
 }
 
-function shownOperation({ operationId, kind, phase, startedAt, endedAt, outcome, failedSteps, ...rest }: Operation) {
-  const target = rest.pinned?.target.envName;
-  return { operationId, kind, phase, startedAt, endedAt, outcome, failedSteps, check: rest.check, target };
+function shownOperation(operation: Operation): ShownFields {
+  return { ...operationFields(operation), target: operation.pinned?.target.envName };
 }
 
 function shownStandby(standby: Standby) {

@@ -11,7 +11,7 @@ import { crc32 } from 'node:zlib';
 
 import type { RequestLine, SavedState, SavedStep } from './saved.ts';
 
-const writeTo = promisify(fs.write);
+const writeTo = promisify(fs.writeFile);
 const syncTo = promisify(fs.fdatasync);
 
 /** The content of a state file. */
@@ -102,7 +102,7 @@ export class Journal {
     const line = lineOf(state);
     const temporary = `${this.#path}.new`;
     const fd = fs.openSync(temporary, 'w', 0o600);
-    writeFully(fd, line);
+    fs.writeFileSync(fd, line);
     fs.fsyncSync(fd);
     fs.renameSync(temporary, this.#path);
     syncDirectory(dirname(this.#path));
@@ -174,11 +174,11 @@ export class Journal {
   }
 
   async #write(): Promise<void> {
-    const bytes = Buffer.from(this.#buffer.join(''));
+    const text = this.#buffer.join('');
     const fd = this.#fd;
     this.#emptied();
     try {
-      for (let at = 0; at < bytes.length;) at += (await writeTo(fd, bytes, at)).bytesWritten;
+      await writeTo(fd, text);
       await syncTo(fd);
     } catch (error) {
       this.#failure = new Error('the state could not be written', { cause: error });
@@ -187,15 +187,10 @@ export class Journal {
   }
 
   #flushNow(): void {
-    writeFully(this.#fd, this.#buffer.join(''));
+    fs.writeFileSync(this.#fd, this.#buffer.join(''));
     fs.fdatasyncSync(this.#fd);
     this.#emptied();
   }
-}
-
-function writeFully(fd: number, text: string): void {
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length;) at += fs.writeSync(fd, bytes, at);
 }
 
 /** Makes a rename survive a power cut. */

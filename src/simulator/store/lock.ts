@@ -12,6 +12,14 @@ export class InUse extends Error {
   override readonly name = 'InUse';
 }
 
+/** Who has a file: a process that lives, one that has ended, or nobody. */
+export function ownerOf(path: string): 'living' | 'dead' | 'nobody' {
+  const text = contentOf(`${path}.lock`);
+  const owner = text === undefined ? undefined : ownerIn(text);
+  if (owner === undefined) return 'nobody';
+  return isAlive(owner) ? 'living' : 'dead';
+}
+
 /**
  * Takes a file for this process: `FILE.lock` beside it names who has it. The lock of a process that is gone is taken over. Returns what
  * gives the file back; throws `InUse` when another process has it.

@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
 import type { Ending, Program } from '../../../src/sandbox/control-plane/daemon.ts';
 import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
-import { claim, lookAt } from '../../../src/sandbox/binaries/lock.ts';
 import { freePorts, isFree } from '../../../src/sandbox/control-plane/ports.ts';
-import { identityOf, isRunning } from '../../../src/sandbox/control-plane/process-table.ts';
+import { isRunning } from '../../../src/sandbox/control-plane/process-table.ts';
 import { eventually } from '../../support/real-time.ts';
 import { temporaryDir } from '../../support/temporary.ts';
 
@@ -57,39 +55,9 @@ describe('a process', () => {
     expect(await endLeftovers(dir)).toBe(0);
   });
 
-  it('is told from a later one with its id', async () => {
-    expect(await identityOf(process.pid)).toBe(await identityOf(process.pid));
-    expect(await identityOf(1)).not.toBe(await identityOf(process.pid));
-    expect(await identityOf(2 ** 22 + 1)).toBeUndefined();
-  });
-});
-
-describe('a lock', () => {
-  it('has one holder at a time', async () => {
-    const path = join(await temporaryDir(), 'lock');
-
-    const claims = await Promise.all(Array.from({ length: 8 }, () => claim(path)));
-    const held = claims.flatMap((one) => (one.kind === 'held' ? [one] : []));
-
-    expect(held).toHaveLength(1);
-    expect(await lookAt(path)).toEqual({ kind: 'held', pid: process.pid });
-    await held[0]?.release();
-    expect(await lookAt(path)).toEqual({ kind: 'free' });
-    expect((await claim(path)).kind).toBe('held');
-  });
-
-  it.each([
-    { text: `${2 ** 22 + 1} 1`, because: 'there is no such process' },
-    { text: `${process.pid} 1`, because: 'its id has another process now' },
-    { text: '12', because: 'nobody can read it' },
-  ])('of a dead process is nobody’s, because $because', async ({ text }) => {
-    const dir = await temporaryDir();
-    await writeFile(join(dir, '7'), text);
-
-    const claims = await Promise.all(Array.from({ length: 20 }, () => claim(dir)));
-
-    expect(claims.filter(({ kind }) => kind === 'held')).toHaveLength(1);
-    expect(await readdir(dir)).toEqual(['8']);
+  it('is running until it has ended', async () => {
+    expect(await isRunning(process.pid)).toBe(true);
+    expect(await isRunning(2 ** 22 + 1)).toBe(false);
   });
 });
 
