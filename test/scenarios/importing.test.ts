@@ -106,10 +106,11 @@ it('an imported account is applied: all of it becomes Ready, and nothing is sent
     .map((text) => parse(text) as { readonly kind: string; readonly metadata: { readonly name: string } })
     .filter(({ kind }) => kind !== 'Secret' && kind !== 'Kustomization');
   expect(new Set(resources.map(({ kind }) => kind))).toHaveLength(6);
-  for (const { kind, metadata } of resources) {
+  const looked = async ({ kind, metadata }: (typeof resources)[number]) => {
     await tenant.becomes(kind as TenantKind, metadata.name, 'True/InSync');
     await tenant.isLookedAt(kind as TenantKind, metadata.name);
-  }
+  };
+  await Promise.all(resources.map(looked));
   expect(await asked(tenant)).toEqual(before);
 
   const held = ['pause', 'ContactPoint/desk', '--wait'];
