@@ -65,6 +65,10 @@ async function clickedTogether({ accountId, token, appEnvId }: Tenant): Promise<
   const item = { sourceAppEnvId: source.appEnvId, expectedGeneration: 0, requestId: 'by-hand', target };
   const { items } = await call('/disaster-readiness/configure', { common, items: [item] });
   expect(items).toMatchObject([{ success: true }]);
+  const [{ configurationId = '' } = {}] = items as readonly { readonly configurationId?: string }[];
+  const isEnrolled = async () => (await service.ledger()).some((row) => row.kind === 'enrollment.succeeded');
+  while (!(await isEnrolled()))
+    await service.control('PATCH', `/configurations/${configurationId}`, { nextPhase: true });
   const membershipId = `mem_${accountId}`;
   await service.control('POST', '/tokens', { memberships: [{ accountId, membershipId, role: 'member' }] });
   return ['--member', membershipId];
