@@ -65,6 +65,10 @@ async function clickedTogether({ accountId, token, appEnvId }: Tenant): Promise<
   const item = { sourceAppEnvId: source.appEnvId, expectedGeneration: 0, requestId: 'by-hand', target };
   const { items } = await call('/disaster-readiness/configure', { common, items: [item] });
   expect(items).toMatchObject([{ success: true }]);
+  const [{ configurationId = '' } = {}] = items as readonly { readonly configurationId?: string }[];
+  const isEnrolled = async () => (await service.ledger()).some((row) => row.kind === 'enrollment.succeeded');
+  while (!(await isEnrolled()))
+    await service.control('PATCH', `/configurations/${configurationId}`, { nextPhase: true });
   const membershipId = `mem_${accountId}`;
   await service.control('POST', '/tokens', { memberships: [{ accountId, membershipId, role: 'member' }] });
   return ['--member', membershipId];
@@ -106,10 +110,11 @@ it('an imported account is applied: all of it becomes Ready, and nothing is sent
     .map((text) => parse(text) as { readonly kind: string; readonly metadata: { readonly name: string } })
     .filter(({ kind }) => kind !== 'Secret' && kind !== 'Kustomization');
   expect(new Set(resources.map(({ kind }) => kind))).toHaveLength(6);
-  for (const { kind, metadata } of resources) {
+  const looked = async ({ kind, metadata }: (typeof resources)[number]) => {
     await tenant.becomes(kind as TenantKind, metadata.name, 'True/InSync');
     await tenant.isLookedAt(kind as TenantKind, metadata.name);
-  }
+  };
+  await Promise.all(resources.map(looked));
   expect(await asked(tenant)).toEqual(before);
 
   const held = ['pause', 'ContactPoint/desk', '--wait'];

@@ -54,7 +54,7 @@ describe('the sandbox', () => {
     const { temporary, data } = await place();
     const samples = await sampleWith(data, 'stuck', '{email: a@example.com, never: true}');
 
-    const { code, output } = await runSandbox(temporary, '--once', '--timeout', '3', '--samples', samples);
+    const { code, output } = await runSandbox(temporary, '--once', '--timeout', '8', '--samples', samples);
 
     expect(code).toBe(1);
     expect(output).toContain('ContactPoint default/stuck: not ready, Waiting: it never will be');

@@ -152,6 +152,23 @@ export class Tenant {
     return conditions?.find((condition) => condition.type === type);
   }
 
+  /** The reasons that Ready has had for the newest generation since a version of an object, each once in a row. */
+  async reasonsSince(kind: TenantKind, name: string, resourceVersion: string): Promise<readonly string[]> {
+    const path = `/apis/${ours.group}/${ours.version}/namespaces/${this.namespace}/${plurals[kind]}`;
+    const newest = (await this.get(kind, name))?.metadata;
+    let forms: readonly KubeObject[] = [];
+    await eventually(`what has become of ${kind} ${name} is told`, async () => {
+      forms = (await this.#api.since(path, resourceVersion)).filter(({ metadata }) => metadata.name === name);
+      return forms.some(({ metadata }) => metadata.resourceVersion === newest?.resourceVersion);
+    });
+    const reasons = forms.flatMap(({ status }) => {
+      const { conditions = [] } = (status ?? {}) as { conditions?: readonly Condition[] };
+      const ready = conditions.find(({ type }) => type === 'Ready');
+      return ready?.observedGeneration === newest?.generation ? [ready?.reason ?? ''] : [];
+    });
+    return reasons.filter((reason, at) => reason !== reasons[at - 1]);
+  }
+
   /** Waits until Ready is `STATUS/REASON` for the newest generation, and returns its message. */
   async becomes(kind: TenantKind, name: string, wanted: string): Promise<string> {
     let last = 'there is no such object';
