@@ -233,7 +233,7 @@ export class WholeLife {
         kube.endWatches();
         return;
       default: {
-        const outcome = draw.of(['conflict', 'unavailable', 'hang', 'timeout', 'throttled'] as const);
+        const outcome = draw.of(['conflict', 'unavailable', 'timeout', 'throttled'] as const);
         const effect = outcome === 'conflict' ? 'before' : draw.of(['before', 'after'] as const);
         const verb = draw.of(['replaceStatus', 'replaceStatus', 'patch', 'get'] as const);
         const times = 1 + draw.below(3);
