@@ -20,17 +20,10 @@ export async function kubectl(
   if (isRunningIn(dir)) return run(binaries, dir, args);
   if (!existsSync(join(dir, 'run', 'etcd'))) throw new CannotStart(`no sandbox was ever up in ${dir}`);
   say(`no sandbox is running in ${dir}: starting its Kubernetes for this command`);
-  const folder = await keptFolder(dir);
-  try {
-    const plane = await startControlPlane({ dir, binaries, say });
-    try {
-      return await run(binaries, dir, args);
-    } finally {
-      await plane.stop();
-    }
-  } finally {
-    await folder.release();
-  }
+  await using ending = new AsyncDisposableStack();
+  ending.defer((await keptFolder(dir)).release);
+  ending.defer((await startControlPlane({ dir, binaries, say })).stop);
+  return await run(binaries, dir, args);
 }
 
 async function theOnlyRunning(): Promise<string> {

@@ -13,7 +13,7 @@ import { type Commands, operator, operatorKubeconfig, simulator, simulatorState 
 import { revival } from './revival.ts';
 
 /** What a sandbox is made of. */
-export interface Recipe {
+interface Recipe {
   readonly dir: string;
   readonly binaries: Binaries;
   readonly commands: Commands;

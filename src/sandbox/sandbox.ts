@@ -10,7 +10,7 @@ import { clearAbandoned, keptFolder, temporaryFolder } from './data-folder.ts';
 import { liveDisplay, plainDisplay, type Display } from './display.ts';
 import { follow, notReady, ours } from './follow.ts';
 import { kubectl } from './kubectl.ts';
-import { launch, samplesIn, type Recipe, type Sandbox } from './launch.ts';
+import { launch, samplesIn, type Sandbox } from './launch.ts';
 import { manifestsIn, type Manifest } from './manifests.ts';
 import { ownCommands, type Commands } from './programs.ts';
 import { stateOf } from './table.ts';
@@ -66,39 +66,28 @@ async function runSandbox(
   const samples = settings.samples === 'none' ? [] : await samplesIn(settings.samples ?? repository.samples);
   const cleared = await clearAbandoned();
   if (cleared > 0) progress.say(`cleared away what killed sandboxes left in ${cleared} temporary folder(s)`);
+  await using ending = new AsyncDisposableStack();
   const folder = settings.data === undefined ? await temporaryFolder() : await keptFolder(settings.data);
+  ending.defer(folder.release);
   if (folder.leftovers > 0)
     progress.say(`ended ${folder.leftovers} processes that a killed sandbox left in ${folder.dir}`);
-  try {
-    const binaries = await findBinaries(surroundings(), progress, signal);
-    const display = displayOn(process.stdout);
-    let say = progress.say;
-    const recipe: Recipe = {
-      dir: folder.dir,
-      binaries,
-      commands: repository.commands,
-      settings,
-      crds,
-      samples,
-      say: (text) => say(text),
-      signal,
-    };
-    const running = await launch(recipe);
-    try {
-      display.line(welcome(running, folder.kept));
-      // From here on what happens is shown in one place, above the table.
-      say = (text) => display.line(text);
-      const watched = settings.once
-        ? untilReady(running, samples, settings.timeout, display, signal)
-        : untilStopped(running, display, signal);
-      return await Promise.race([watched, running.broken]);
-    } finally {
-      if (signal.aborted) process.stderr.write('\nending everything …\n');
-      await running.stop();
-    }
-  } finally {
-    await folder.release();
-  }
+  const binaries = await findBinaries(surroundings(), progress, signal);
+  const display = displayOn(process.stdout);
+  let say = progress.say;
+  const { dir, kept } = folder;
+  const { commands } = repository;
+  const running = await launch({ dir, binaries, commands, settings, crds, samples, say: (text) => say(text), signal });
+  ending.defer(() => {
+    if (signal.aborted) process.stderr.write('\nending everything …\n');
+    return running.stop();
+  });
+  display.line(welcome(running, kept));
+  // From here on what happens is shown in one place, above the table.
+  say = (text) => display.line(text);
+  const watched = settings.once
+    ? untilReady(running, samples, settings.timeout, display, signal)
+    : untilStopped(running, display, signal);
+  return await Promise.race([watched, running.broken]);
 }
 
 async function untilStopped({ cluster }: Sandbox, display: Display, signal: AbortSignal): Promise<number> {
