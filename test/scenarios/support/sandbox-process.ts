@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { onTestFinished } from 'vitest';
 import { within } from '../../../src/sandbox/control-plane/deadline.ts';
-import { belongsTo } from '../../../src/sandbox/control-plane/leftovers.ts';
+import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
 import { processTable } from '../../../src/sandbox/control-plane/process-table.ts';
+import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import { eventually, sharedKubernetes } from './kubernetes.ts';
 
 /** A sandbox with stand-ins, as a process like the one a person starts. */
@@ -21,6 +22,21 @@ export interface SandboxProcess {
 
 const program = join(import.meta.dirname, 'stand-ins', 'sandbox.ts');
 const root = join(import.meta.dirname, '..', '..', '..');
+
+/** The folders of a test's sandboxes: one for temporary ones, and one for `--data`. */
+export async function aPlace() {
+  const folder = await temporaryFolder('tests');
+  onTestFinished(folder.release);
+  const temporary = join(folder.dir, 'tmp');
+  await mkdir(temporary);
+  const data = join(folder.dir, 'data');
+  onTestFinished(async () => {
+    // Only a test that failed half-way leaves anything.
+    for (const dir of [data, ...(await readdir(temporary)).map((name) => join(temporary, name))])
+      await endLeftovers(dir);
+  });
+  return { temporary, data };
+}
 
 /** Starts a sandbox. The temporary folder it uses is `temporary`, so that tests do not meet each other's. */
 export function startSandbox(temporary: string, ...args: readonly string[]): SandboxProcess {
