@@ -107,7 +107,7 @@ function pointOf({ facts }: ProtectionView, asked: string): Point | string {
   if (asked === 'latest') return newest;
   const found = recoveryPoints.filter(({ pointId }) => pointId.startsWith(asked));
   const [only] = found;
-  if (only === undefined) return `no recovery point begins with ${asked}; apphosting points lists them`;
+  if (only === undefined) return `no recovery point begins with ${asked}; \`apphosting points\` lists them`;
   return found.length === 1 ? only : `${found.length} recovery points begin with ${asked}; give more of the id`;
 }
 

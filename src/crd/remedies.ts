@@ -29,7 +29,7 @@ const waiting = {
   Updating: byItself,
   Deleting: byItself,
   InDoubt:
-    'Nothing for two minutes (`--horizon-seconds`). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
+    'Nothing for two and a half minutes (`--call-deadline-seconds` and `--horizon-seconds` together). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
   CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
   EnvironmentInDoubt:
     'Nothing: it goes on when the resource that the message names knows what came of its call, or when that can no longer arrive.',

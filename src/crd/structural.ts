@@ -98,7 +98,7 @@ function object(node: Node, path: string, steady: boolean): Partial<Structural> 
 
 function map(node: Node, path: string): Partial<Structural> {
   const value = node.additionalProperties;
-  if (typeof value !== 'object') throw refusal(path, 'is an object of which nothing is known');
+  if (typeof value !== 'object') throw refusal(path, 'is an object without described fields or values');
   need(node, 'maxProperties', path);
   return { additionalProperties: convert(value, `${path}{}`, false) };
 }

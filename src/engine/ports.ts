@@ -10,7 +10,7 @@ import type { JsonObject, Secret } from '../base/json.ts';
 /** The effect of a request when the service carries it out. It decides what a lost answer can mean. */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 
-/** How urgent a request is within its credential's budget; lower goes first. */
+/** How urgent a request is within its credential's budget; in this order, the first goes first. */
 export type Urgency = 'dangerous' | 'edit' | 'wait' | 'drift';
 
 /** One request to the service, as a value. */

@@ -453,12 +453,12 @@ export class RateLimitedShare {
   #total = 0;
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  /** Counts a read in, by whether it is pressing now. */
+  /** Adds a read to the share; a pressing one (a firing alert) weighs four times as much as a calm one. */
   count(reading: object, isPressing: boolean): void {
     this.#set(reading, isPressing ? pressingWeight : 1);
   }
 
-  /** Counts a read out. */
+  /** Takes a read out of the share. */
   leave(reading: object): void {
     this.#set(reading, 0);
   }

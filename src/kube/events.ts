@@ -29,7 +29,7 @@ const triesEach = 3;
 const retryMs = 2_000;
 /** Routine events of one kind of object, in one namespace and for one reason, are gathered for this long. */
 const gatherMs = 2_000;
-/** Those of so few objects are published one by one. */
+/** Up to this many gathered events are published one by one; more become one event that names the others. */
 const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];

@@ -7,7 +7,7 @@ function words<const W extends string>(does: string, ...values: readonly [W, ...
   return { kind: 'words', does, words: values } as const;
 }
 
-/** A number; with `off`, which is kept as 0, where that is allowed. */
+/** A number, or `off` where that is allowed, which is kept as 0. */
 function amount(does: string, initial: number, off = false) {
   return { kind: 'amount', does, initial, off } as const;
 }
@@ -22,7 +22,7 @@ export const registry = {
   'names.alerts': words('two alerts of an environment may share a name, or not', 'repeatable', 'unique'),
   'rejection.status': words('status of a business rejection whose status is not shown', '400', '409', '422', '403'),
   'errors.body': words('the form of an error body', 'error', 'message', 'nested', 'text', 'empty'),
-  'get.wrapping': words('single objects come bare or under their name', 'bare', 'wrapped'),
+  'get.wrapping': words('a single object is the body itself, or stands in the body under its name', 'bare', 'wrapped'),
   'patch.response': words('the answer to PATCH /contact-point and PATCH /alert', 'object', 'messageOnly', 'empty'),
   'envAccess.shape': words(
     "the form of a member's environment access",
@@ -69,7 +69,12 @@ export const registry = {
     'refreshOnly',
     'live',
   ),
-  'contactPoints.deploys': words('where a contact point is deployed by itself', 'whenUsed', 'everywhere', 'never'),
+  'contactPoints.deploys': words(
+    'in which regions the service deploys a contact point without being told',
+    'whenUsed',
+    'everywhere',
+    'never',
+  ),
   'createApp.provisions': words('a new database gets an environment by itself, or not', 'none', 'databases'),
   'envVars.order': words('the order in which the control surface shows variables', 'asGiven', 'byName'),
   masking: words('the form of a masked secret', '****'),

@@ -20,7 +20,7 @@ export const operatorNamespaceFlag = {
 
 const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
 
-/** The flags of an account of a cluster. */
+/** The flags that choose the account resource of a cluster whose credential is used. */
 export const clusterAccountFlags = {
   ...anyCluster,
   account: text('read as this HostingAccount of the cluster does, or as this ClusterHostingAccount/NAME', 'NAME'),

@@ -144,7 +144,11 @@ async function imported(
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
     ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: capitalised(why), reason: message })),
-    ...missing.map((id): Skipped => ({ what: `--id ${id}`, code: 'NotFound', reason: 'no resource comes from it' })),
+    ...missing.map((id): Skipped => ({
+      what: `--id ${id}`,
+      code: 'NotFound',
+      reason: 'nothing with this id can be imported',
+    })),
     ...everything.skipped,
     ...proof.skipped,
   ];

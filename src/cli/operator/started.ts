@@ -7,8 +7,8 @@ export interface StartMoment {
 }
 
 /**
- * The time of a moment by the later of our wall clock and the API server's. Creation times are the API server's, so with a
- * slow wall clock an older object would look younger than this process.
+ * The wall time of a moment, by our clock or the API server's, whichever is ahead. Creation times are the API server's, so
+ * with a slow clock of ours an older object would look younger than this process.
  */
 export function laterOf(
   { wall, monotonic }: StartMoment,

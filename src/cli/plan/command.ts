@@ -75,7 +75,7 @@ export const planCommand = {
       fallback: '60000',
       schema: wholeNumber(200, 10_000_000),
     },
-    name: text('what the plan is called in its comment; else the name of the folder', 'NAME'),
+    name: text('the name of the plan in its comment; without it, the name of the folder', 'NAME'),
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },
   notes: [

@@ -195,7 +195,7 @@ class Stage {
     }
   }
 
-  /** Lets time pass until nothing is sent any more; false where that did not come. */
+  /** Lets virtual time pass until no more calls are made; false when there are still some after `longestMs`. */
   async untilQuiet(): Promise<boolean> {
     for (;;) {
       await this.#rest();

@@ -61,7 +61,7 @@ function textOf(tree: readonly Branch[], output: string, paint: Paint, { namespa
 
 /** That all of so many are Ready, so that a part is not taken for everything, nor what was not read for nothing. */
 export function allReady(count: number, isWhole: boolean): string {
-  if (count === 0 && !isWhole) return 'what is there could not be read';
+  if (count === 0 && !isWhole) return 'no resource could be read, so nothing can be said';
   return `all ${count} resources${isWhole ? '' : ' that could be read'} are Ready`;
 }
 

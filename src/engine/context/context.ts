@@ -96,7 +96,7 @@ export class ReconcileContext {
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
   }
 
-  /** A text, or a value with texts in it, as people may read it. */
+  /** Takes the credential out of a text, or out of all texts in a value. */
   redacted<Value>(value: Value): Value {
     return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
   }

@@ -112,7 +112,7 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
 function cleanupPending(shown: PendingCleanup | undefined): OwnCondition {
   const { pendingCount = 0, retainedDiskCount = 0, earliestRetentionUntil } = shown ?? {};
   if (pendingCount === 0 && retainedDiskCount === 0) {
-    return cleanup.no('NothingPending', 'the service shows no clean-up');
+    return cleanup.no('NothingPending', 'the service shows no clean-up that is pending');
   }
   const until = earliestRetentionUntil === undefined ? '' : `, the first until ${earliestRetentionUntil}`;
   const message = `${pendingCount} to clean up, ${retainedDiskCount} of them disks kept for their time${until}`;

@@ -172,7 +172,7 @@ function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationIt
   );
 }
 
-/** The time after which to look again although no read has changed: also when the last read becomes too old. */
+/** When to look again even if no read changes; while reads fail, when the last one becomes too old to count. */
 function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const { dueInMs = -1 } = failing(pass) ?? {};
   const retryInMs = dueInMs < 0 ? pointsAgainMs(pass, configuration) : dueInMs + 1;

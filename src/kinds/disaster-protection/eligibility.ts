@@ -49,7 +49,7 @@ function lacksNames({ spec }: ProtectionPass, configuration: ConfigurationItem |
   return spec.target === undefined ? configuration === undefined : spec.target.appName === undefined;
 }
 
-/** What a database lacks, which always gets a new app. */
+/** A database is always recovered into a new app: says which names for it the spec lacks. */
 function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefined {
   const preset = presetOfEnvironment(pass, appEnvId);
   if (preset === undefined || !isDatabase(pass, preset)) return undefined;

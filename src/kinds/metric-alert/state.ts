@@ -13,11 +13,11 @@ const fires = about('Firing');
 
 /** The states that the interface describes, and what each means. Any other is shown without an interpretation. */
 const states: ReadonlyMap<string, OwnCondition> = new Map([
-  ['Firing', fires.yes('Firing', 'the condition is met and notifications were sent')],
-  ['Normal', fires.no('Normal', 'the condition is not met')],
-  ['Pending', fires.no('Pending', 'the condition is met, but not for long enough yet')],
+  ['Firing', fires.yes('Firing', 'the condition of the alert is met and notifications were sent')],
+  ['Normal', fires.no('Normal', 'the condition of the alert is not met')],
+  ['Pending', fires.no('Pending', 'the condition of the alert is met, but not for long enough yet')],
   ['NoData', fires.unknown('NoData', 'there is no data for the metric')],
-  ['Error', fires.unknown('EvaluationError', 'the service cannot evaluate the condition')],
+  ['Error', fires.unknown('EvaluationError', 'the service cannot evaluate the condition of the alert')],
 ]);
 
 /** One evaluation by the service, as a list or a refresh shows it. */

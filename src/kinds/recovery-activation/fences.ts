@@ -123,8 +123,8 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): Fenc
   if (earlier === undefined) return undefined;
   const what = `the history shows activation ${earlier.operationId}`;
   if (named === undefined) return never('AlreadyActivated', `${what}; ${hint}`);
-  const which = `and not that it was over before ${named.operationId} began, which spec.afterOperationId names`;
-  return never('AlreadyActivated', `${what}, ${which}; name the last one, or, where its end is not shown, ${anew}`);
+  const which = `and does not show that it ended before ${named.operationId} (spec.afterOperationId) began`;
+  return never('AlreadyActivated', `${what} ${which}; name the last one, or, where its end is not shown, ${anew}`);
 }
 
 const anew = 'begin anew with a DisasterReset and a raised enrollment';

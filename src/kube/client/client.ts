@@ -168,7 +168,7 @@ export class KubeClient implements KubeApi {
     // Some providers answer "33+".
     const minor = isRecord(body) ? Number.parseInt(textOf(body, 'minor') ?? '', 10) : Number.NaN;
     if (!isRecord(body) || Number.isNaN(major) || Number.isNaN(minor)) {
-      throw new GarbledError(`${what}: the answer does not say`);
+      throw new GarbledError(`${what}: the answer has no version number`);
     }
     const text = textOf(body, 'gitVersion') ?? `v${major}.${minor}`;
     return { major, minor, text, supported: major > 1 || (major === 1 && minor >= oldestMinor) };

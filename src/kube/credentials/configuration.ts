@@ -37,7 +37,7 @@ export interface KubeConfiguration {
   readonly user: User;
   readonly server: URL;
   readonly proxy: URL | undefined;
-  /** Headers that client-node does not send: who acts in the name of a user's uid and groups. */
+  /** The headers of impersonation that client-node does not send: a user's uid and groups. */
   readonly impersonation: Readonly<Record<string, string | string[]>>;
   /** The namespace that the context or the pod stands in. */
   readonly namespace: string | undefined;

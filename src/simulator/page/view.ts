@@ -109,7 +109,7 @@ const alertFields = only(
 
 /**
  * Everything that the page shows. A field is here because it was put on this list: configs of contact points and values of variables
- * never are. A token is made up here and is its own name: the page sends requests with it.
+ * never are. Tokens are shown: they are made up, so no secrets, and the page sends requests with them.
  */
 const shownCollections = [
   shown(accounts, only('name memberEnvAccess sandboxEntitlement')),

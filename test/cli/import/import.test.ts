@@ -250,7 +250,7 @@ describe('an import', () => {
 
     const { code, out } = await imported(service, '--id', 'app_wep');
 
-    expect(out).toMatch(/^skipped +1 +--id app_wep: no resource comes from it +\[NotFound\]$/m);
+    expect(out).toMatch(/^skipped +1 +--id app_wep: nothing with this id can be imported +\[NotFound\]$/m);
     expect(code).toBe(1);
   });
 

@@ -73,8 +73,8 @@ describe('status', () => {
   });
 
   it.each([
-    ['status', status, ['--color', 'never'], 'what is there could not be read\n'],
-    ['why', why, ['-A'], 'what is there could not be read\n'],
+    ['status', status, ['--color', 'never'], 'no resource could be read, so nothing can be said\n'],
+    ['why', why, ['-A'], 'no resource could be read, so nothing can be said\n'],
   ] as const)(
     '%s says that nothing could be read, and not that there is nothing',
     async (_name, command, args, told) => {

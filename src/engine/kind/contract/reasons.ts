@@ -74,7 +74,7 @@ export const reasons = {
   ChangesPending: 'Changes of the app wait in each environment for its next deployment.',
   NoChangesPending: 'No change of the app waits for a deployment.',
   ChangeNotShown:
-    'The service accepted the same change three times but still shows the old value; it is not sent again until the spec changes.',
+    'The service accepted the same change, an edit three times or a correction twice, but still shows the old value; it is not sent again until the spec changes.',
   Contested:
     'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
   EndpointChanged:

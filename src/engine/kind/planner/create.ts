@@ -74,8 +74,8 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * How new a list must be to show that nothing exists yet. An object with our mark cannot be older than this process's
- * knowledge of the resource, so many new resources can share one list.
+ * How new a list must be to prove that nothing was created yet. An object with our mark cannot be older than what this process
+ * knows of its resource, so any list begun since then will do, and many new resources share it.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);

@@ -153,7 +153,7 @@ function sized<Item extends z.ZodType>(list: z.ZodArray<Item>, { max, min }: Siz
   return min === undefined ? list.max(max) : list.max(max).min(min);
 }
 
-/** Values by name. */
+/** The schema of a map: any keys, values of one schema. */
 export function mapOf<Value extends z.ZodType>(
   description: string,
   value: Value,

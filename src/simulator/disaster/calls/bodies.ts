@@ -116,5 +116,5 @@ export const circumstances = fields({
   firstCopyBytes: number({ min: 0 }),
 });
 
-/** Such a request. */
+/** What the control surface may set of the circumstances of a configuration. */
 export type Circumstances = ReturnType<typeof circumstances>;
