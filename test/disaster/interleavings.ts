@@ -8,6 +8,7 @@ import type { ClusterSnapshot } from '../support/memory-cluster.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { InProcess } from '../support/in-process.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
+import type { Lived } from '../properties/whole-run.ts';
 import { anActivation, conditionOf, statusOf, target, type ProtectionStatus } from './support.ts';
 
 const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'] as const;
@@ -409,18 +410,23 @@ class Run {
   }
 }
 
+const happenings = 6;
+
+/** What came of one run. */
+interface Played extends Lived {
+  /** What the service was made to do, each time by its kind of commit. */
+  readonly tally: readonly string[];
+}
+
 /** Plays one run and says what was wrong with it. */
-export async function play(
-  seed: number,
-  events: number,
-): Promise<{ readonly wrong: readonly string[]; readonly tally: string[]; readonly deaths: number }> {
+export async function play(seed: number): Promise<Played> {
   const run = new Run(seed);
   await run.begin();
-  for (let count = 0; count < events; count += 1) await run.happen();
+  for (let count = 0; count < happenings; count += 1) await run.happen();
   await run.calm();
   const ledger = await run.world.ledger();
   const tally = ledger.map(({ kind }) => kind).filter((kind) => /accepted|wiped|created|succeeded/.test(kind));
   const wrong = await run.wrong();
-  const told = wrong.map((flaw) => `seed ${seed}: ${flaw} after: ${run.said.join('; ')}`);
-  return { wrong: told, tally, deaths: run.world.deaths + run.other.deaths };
+  const told = wrong.map((flaw) => `${flaw} after: ${run.said.join('; ')}`);
+  return { wrong: told, tally, happened: happenings, deaths: run.world.deaths + run.other.deaths };
 }
