@@ -9,6 +9,7 @@ import type { Disturbance } from '../support/disturbed-wire.ts';
 import { InProcess } from '../support/in-process.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import type { Lived } from '../properties/whole-run.ts';
+import { leaksOf } from '../properties/walk.ts';
 import { anActivation, conditionOf, statusOf, target, type ProtectionStatus } from './support.ts';
 
 const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'] as const;
@@ -71,6 +72,7 @@ class Run {
   /** Manifests as they stand in somebody's repository: applied again, they are the same. */
   readonly #requests: Request[] = [];
   #backup: ClusterSnapshot | undefined;
+  readonly #leaks: string[] = [];
   #enrollment = 1;
   #enrolled = 1;
 
@@ -236,7 +238,11 @@ class Run {
     const { cluster } = this.world;
     this.said.push(this.#backup === undefined ? 'backup' : 'restore');
     if (this.#backup === undefined) this.#backup = cluster.snapshot();
-    else cluster.restore(this.#backup);
+    else {
+      // A restored cluster has no history.
+      await this.#lookForLeaks();
+      cluster.restore(this.#backup);
+    }
   }
 
   async #clocks(): Promise<void> {
@@ -316,10 +322,16 @@ class Run {
     await this.world.service.handle({ method: 'PATCH', url, headers, body: JSON.stringify(what) });
   }
 
-  /** What the ledger says against the run. */
+  async #lookForLeaks(): Promise<void> {
+    for (const one of [this.world, this.other]) this.#leaks.push(...(await leaksOf(one, { planted: [] })));
+  }
+
+  /** What the ledger, and everything that was written, say against the run. */
   async wrong(): Promise<readonly string[]> {
+    await this.#lookForLeaks();
     const ledger = (await this.world.ledger()) as unknown as readonly Commit[];
     return [
+      ...new Set(this.#leaks),
       ...this.#activatedTwice(ledger),
       ...this.#wipedOrDiscardedUnasked(ledger),
       ...this.#enrolledTwice(ledger),

@@ -1,6 +1,7 @@
 /** Random lives of one member's access: edits, lost answers, late calls, dying processes, and environments that the member makes. */
 import { InProcess } from '../support/in-process.ts';
 import type { Lived } from './whole-run.ts';
+import { leaksOf } from './walk.ts';
 import { Draw } from './whole-subjects.ts';
 
 const all = ['env_web_prod', 'env_web_staging', 'env_db_prod', 'env_fn_prod'];
@@ -69,6 +70,7 @@ export async function accessLived(seed: number): Promise<Lived> {
     ...extras.map((id) => `may reach ${id}`),
     ...lacks.map((id) => `may not reach ${id}`),
     ...(emptied ? ['was given everything'] : []),
+    ...(await leaksOf(world, { planted: [] })),
   ];
   return { wrong: wrong.length === 0 ? [] : [...wrong, ...trace], happened: happenings, deaths: world.deaths };
 }
