@@ -52,7 +52,12 @@ describe('reported', () => {
 
 describe('slowest', () => {
   it('names the tests that took longest, the longest first', () => {
-    const times = [3, 1, 2].map((ms) => ({ file: 'test/a.test.ts', test: `takes ${ms}`, state: 'passed' as const, ms }));
+    const times = [3, 1, 2].map((ms) => ({
+      file: 'test/a.test.ts',
+      test: `takes ${ms}`,
+      state: 'passed' as const,
+      ms,
+    }));
 
     expect(slowest(times, 2).map(({ test }) => test)).toEqual(['takes 3', 'takes 2']);
   });

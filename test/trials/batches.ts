@@ -6,7 +6,9 @@ import { play } from '../disaster/interleavings.ts';
 import { accessLived } from '../properties/access-life.ts';
 import { deathsAtCallsOf, faultsOfWritesOf, lifeWith, outcomesOf, planInWords } from '../properties/faults.ts';
 import type { FaultPlan } from '../properties/faults.ts';
+import { disturbedOrderLived, orderLived } from '../properties/golden-folder.ts';
 import { lives, type Life } from '../properties/lives.ts';
+import { truthLived } from '../properties/truth-life.ts';
 import { recoveryLived, wholeLived, type Lived } from '../properties/whole-run.ts';
 import { Draw } from '../properties/whole-subjects.ts';
 
@@ -80,4 +82,7 @@ export const families: Readonly<Record<string, Family>> = {
   recovery: randomLives(recoveryLived),
   orders: randomLives(play),
   access: randomLives(accessLived),
+  truth: randomLives(truthLived),
+  'golden-path': randomLives(orderLived),
+  'golden-path-disturbed': randomLives(disturbedOrderLived),
 };

@@ -14,7 +14,11 @@ describe('what came of the trials with engines', () => {
 
     const engines = trialsOf({ ...calm, failures, times: [prunes, ends, missing] });
 
-    expect(told({ ...empty('abc1234', 7), engines }).split('\n').slice(3)).toEqual([
+    expect(
+      told({ ...empty('abc1234', 7), engines })
+        .split('\n')
+        .slice(3),
+    ).toEqual([
       'trials with real engines: 1 held, 1 failed, 1 not run',
       '  held       Flux > prunes (2 s)',
       '  FAILED     Flux > with the operator > ends (1 s)',
@@ -31,7 +35,11 @@ describe('what came of the trials with engines', () => {
   ])('is a failure where only %s failed, which runs all of them again', (_what, failure) => {
     const engines = trialsOf({ ...calm, failures: [failure], times: [prunes] });
 
-    expect(told({ ...empty('abc1234', 7), engines }).split('\n').slice(3)).toEqual([
+    expect(
+      told({ ...empty('abc1234', 7), engines })
+        .split('\n')
+        .slice(3),
+    ).toEqual([
       'trials with real engines: 1 held, 1 failed, 0 not run',
       '  held       Flux > prunes (2 s)',
       `  FAILED     ${failure.file} > ${failure.test} (0 s)`,
