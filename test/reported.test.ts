@@ -6,7 +6,7 @@ describe('reported', () => {
     passed: 5,
     skipped: 3,
     failures: [],
-    times: [{ file: 'a.test.ts', test: 'a is b', ms: 12 }],
+    times: [{ file: 'a.test.ts', test: 'a is b', state: 'passed', ms: 12 }],
   };
   const failure = { file: 'a.test.ts', test: 'b is c', why: 'b is not c' };
   const withoutPlace = (why: string) => ({ file: '(the run itself)', test: '(outside of a test)', why });
@@ -52,7 +52,12 @@ describe('reported', () => {
 
 describe('slowest', () => {
   it('names the tests that took longest, the longest first', () => {
-    const times = [3, 1, 2].map((ms) => ({ file: 'test/a.test.ts', test: `takes ${ms}`, ms }));
+    const times = [3, 1, 2].map((ms) => ({
+      file: 'test/a.test.ts',
+      test: `takes ${ms}`,
+      state: 'passed' as const,
+      ms,
+    }));
 
     expect(slowest(times, 2).map(({ test }) => test)).toEqual(['takes 3', 'takes 2']);
   });

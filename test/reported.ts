@@ -13,6 +13,7 @@ export interface Failure {
 export interface Timed {
   readonly file: string;
   readonly test: string;
+  readonly state: 'passed' | 'failed' | 'skipped' | 'pending';
   readonly ms: number;
 }
 
@@ -21,7 +22,7 @@ export interface Reported {
   readonly passed: number;
   readonly skipped: number;
   readonly failures: readonly Failure[];
-  /** Every test that ran. */
+  /** Every test, also one that did not run. */
   readonly times: readonly Timed[];
 }
 

@@ -30,13 +30,13 @@ const files = {
 };
 
 /** Runs these files with our reporter. */
-async function ran(sources: Readonly<Record<string, string>>): Promise<Reported> {
+async function ran(sources: Readonly<Record<string, string>>, ...more: readonly string[]): Promise<Reported> {
   const folder = await mkdtemp(join(tmpdir(), 'apphosting-reporter-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   for (const [name, text] of Object.entries(sources)) await writeFile(join(folder, name), text);
   const report = join(folder, 'report.json');
   const reporter = `--reporter=${join(root, 'test', 'reporter.ts')}`;
-  const args = ['run', '--root', folder, '--globals', reporter, `--outputFile=${report}`];
+  const args = ['run', '--root', folder, '--globals', reporter, `--outputFile=${report}`, ...more];
   const child = spawn(join(root, 'node_modules', '.bin', 'vitest'), args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let errors = '';
   child.stderr.on('data', (chunk) => (errors += String(chunk)));
@@ -65,7 +65,17 @@ describe('the report of a run', () => {
     ]);
     expect(report.failures.find(({ test }) => test === 'a > fails')?.why).toContain('caused by: Error: b is c');
     expect(report).toMatchObject({ passed: 3, skipped: 2 });
-    expect(report.times.map(({ file, test }) => `${file}: ${test}`)).toContain('tests.test.js: passes');
+    expect(report.times.map(({ file, test, state }) => `${file}: ${test}: ${state}`)).toEqual(
+      expect.arrayContaining(['tests.test.js: passes: passed', 'tests.test.js: is skipped: skipped']),
+    );
+  });
+
+  it('calls a test by the words with which vitest runs it alone', async () => {
+    const { times } = await ran({ 'tests.test.js': files['tests.test.js'] }, '-t', 'a > fails');
+
+    expect(times.flatMap(({ test, state }) => (state === 'skipped' ? [] : [`${test}: ${state}`]))).toEqual([
+      'a > fails: failed',
+    ]);
   });
 
   it('that fails before its first test says the error with which vitest ended', async () => {

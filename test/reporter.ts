@@ -31,7 +31,8 @@ function reportOf(modules: readonly TestModule[], unhandled: readonly Serialized
 }
 
 function timed(test: TestCase): Timed {
-  return { file: test.module.relativeModuleId, test: test.fullName, ms: test.diagnostic()?.duration ?? 0 };
+  const { state } = test.result();
+  return { file: test.module.relativeModuleId, test: test.fullName, state, ms: test.diagnostic()?.duration ?? 0 };
 }
 
 function failuresOf(module: TestModule): readonly Failure[] {

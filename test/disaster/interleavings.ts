@@ -8,6 +8,8 @@ import type { ClusterSnapshot } from '../support/memory-cluster.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { InProcess } from '../support/in-process.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
+import type { Lived } from '../properties/whole-run.ts';
+import { leaksOf } from '../properties/walk.ts';
 import { anActivation, conditionOf, statusOf, target, type ProtectionStatus } from './support.ts';
 
 const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'] as const;
@@ -70,6 +72,7 @@ class Run {
   /** Manifests as they stand in somebody's repository: applied again, they are the same. */
   readonly #requests: Request[] = [];
   #backup: ClusterSnapshot | undefined;
+  readonly #leaks: string[] = [];
   #enrollment = 1;
   #enrolled = 1;
 
@@ -235,7 +238,11 @@ class Run {
     const { cluster } = this.world;
     this.said.push(this.#backup === undefined ? 'backup' : 'restore');
     if (this.#backup === undefined) this.#backup = cluster.snapshot();
-    else cluster.restore(this.#backup);
+    else {
+      // A restored cluster has no history.
+      await this.#lookForLeaks();
+      cluster.restore(this.#backup);
+    }
   }
 
   async #clocks(): Promise<void> {
@@ -315,10 +322,16 @@ class Run {
     await this.world.service.handle({ method: 'PATCH', url, headers, body: JSON.stringify(what) });
   }
 
-  /** What the ledger says against the run. */
+  async #lookForLeaks(): Promise<void> {
+    for (const one of [this.world, this.other]) this.#leaks.push(...(await leaksOf(one, { planted: [] })));
+  }
+
+  /** What the ledger, and everything that was written, say against the run. */
   async wrong(): Promise<readonly string[]> {
+    await this.#lookForLeaks();
     const ledger = (await this.world.ledger()) as unknown as readonly Commit[];
     return [
+      ...new Set(this.#leaks),
       ...this.#activatedTwice(ledger),
       ...this.#wipedOrDiscardedUnasked(ledger),
       ...this.#enrolledTwice(ledger),
@@ -409,18 +422,23 @@ class Run {
   }
 }
 
+const happenings = 6;
+
+/** What came of one run. */
+interface Played extends Lived {
+  /** What the service was made to do, each time by its kind of commit. */
+  readonly tally: readonly string[];
+}
+
 /** Plays one run and says what was wrong with it. */
-export async function play(
-  seed: number,
-  events: number,
-): Promise<{ readonly wrong: readonly string[]; readonly tally: string[]; readonly deaths: number }> {
+export async function play(seed: number): Promise<Played> {
   const run = new Run(seed);
   await run.begin();
-  for (let count = 0; count < events; count += 1) await run.happen();
+  for (let count = 0; count < happenings; count += 1) await run.happen();
   await run.calm();
   const ledger = await run.world.ledger();
   const tally = ledger.map(({ kind }) => kind).filter((kind) => /accepted|wiped|created|succeeded/.test(kind));
   const wrong = await run.wrong();
-  const told = wrong.map((flaw) => `seed ${seed}: ${flaw} after: ${run.said.join('; ')}`);
-  return { wrong: told, tally, deaths: run.world.deaths + run.other.deaths };
+  const told = wrong.map((flaw) => `${flaw} after: ${run.said.join('; ')}`);
+  return { wrong: told, tally, happened: happenings, deaths: run.world.deaths + run.other.deaths };
 }

@@ -1,14 +1,15 @@
 /** Random lives of one member's access: edits, lost answers, late calls, dying processes, and environments that the member makes. */
 import { InProcess } from '../support/in-process.ts';
+import type { Lived } from './whole-run.ts';
+import { leaksOf } from './walk.ts';
 import { Draw } from './whole-subjects.ts';
 
 const all = ['env_web_prod', 'env_web_staging', 'env_db_prod', 'env_fn_prod'];
+const happenings = 14;
 const troubles = ['loseBefore', 'loseAnswer', 'hangAfter', 'refuseConnection', { lateMs: 60_000 }] as const;
 
-/** One life of a member's access; what was wrong in the end, with what happened, and how many processes died. */
-export async function accessLived(
-  seed: number,
-): Promise<{ readonly wrong: readonly string[]; readonly deaths: number }> {
+/** One life of a member's access; what was wrong in the end, with what happened. */
+export async function accessLived(seed: number): Promise<Lived> {
   const draw = new Draw(seed);
   const world = new InProcess({ seed });
   await world.start();
@@ -29,7 +30,7 @@ export async function accessLived(
     apply();
   };
   edit();
-  for (let count = 0; count < 14; count += 1) {
+  for (let count = 0; count < happenings; count += 1) {
     const what = draw.below(100);
     if (what < 45) edit();
     else if (what < 75) {
@@ -69,8 +70,9 @@ export async function accessLived(
     ...extras.map((id) => `may reach ${id}`),
     ...lacks.map((id) => `may not reach ${id}`),
     ...(emptied ? ['was given everything'] : []),
+    ...(await leaksOf(world, { planted: [] })),
   ];
-  return { wrong: wrong.length === 0 ? [] : [...wrong, ...trace], deaths: world.deaths };
+  return { wrong: wrong.length === 0 ? [] : [...wrong, ...trace], happened: happenings, deaths: world.deaths };
 }
 
 async function reach(world: InProcess): Promise<readonly string[]> {

@@ -6,7 +6,7 @@ describe('the access of a member', () => {
     const wrong: string[] = [];
     for (let seed = 1; seed <= 60; seed += 1) {
       const lived = await accessLived(seed);
-      if (lived.wrong.length > 0) wrong.push(`seed ${seed}: ${lived.wrong.join('\n  ')}`);
+      if (lived.wrong.length > 0) wrong.push(`npm run trials -- --only access:${seed}`, ...lived.wrong);
     }
 
     expect(wrong.join('\n')).toBe('');

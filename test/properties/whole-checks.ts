@@ -33,7 +33,7 @@ export async function findings(life: WholeLife): Promise<readonly string[]> {
     ...(await leftBehind(life, objects, collections)),
     ...ofOthers(life, collections),
     ...life.leaks.map((where) => `a secret stands in ${where}`),
-    ...ofLogs(life),
+    ...(await ofLogsAndMetrics(life)),
   ];
 }
 
@@ -240,12 +240,13 @@ function ofOthers(life: WholeLife, service: Service): readonly string[] {
 }
 
 /** Mistakes of our own in the logs, and secrets. */
-function ofLogs(life: WholeLife): readonly string[] {
+async function ofLogsAndMetrics(life: WholeLife): Promise<readonly string[]> {
   const lines = life.processes.flatMap(({ trace }) => trace.lines);
   const bugs = lines.filter((line) => line.startsWith('error') && !/KubeError|DeadlineError/.test(line));
-  const leaks = lines.filter((line) => line.includes('planted-') || line.includes('demo-admin'));
+  const metrics = await Promise.all(life.processes.map((one) => one.metrics?.text() ?? ''));
+  const leaks = [...lines, ...metrics].filter((line) => line.includes('planted-') || line.includes('demo-admin'));
   return [
     ...bugs.slice(0, 2).map((line) => `the log has ${line.slice(0, 700)}`),
-    ...leaks.slice(0, 1).map(() => 'a secret stands in the log'),
+    ...leaks.slice(0, 1).map(() => 'a secret stands in the log or in a metric'),
   ];
 }

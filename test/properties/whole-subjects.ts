@@ -3,14 +3,6 @@ import type { Disturbance } from '../support/disturbed-wire.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { accessSubjects } from './whole-access.ts';
 
-/** The seeds that are asked for: `17`, `100-400`, or several of these with commas. */
-export function seedsOf(asked: string): readonly number[] {
-  return asked.split(',').flatMap((part) => {
-    const [first = 1, last = first] = part.split('-').map(Number);
-    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  });
-}
-
 /** Numbers, choices and coins of one seed. */
 export class Draw {
   readonly #entropy: SeededEntropy;

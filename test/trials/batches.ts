@@ -6,8 +6,10 @@ import { play } from '../disaster/interleavings.ts';
 import { accessLived } from '../properties/access-life.ts';
 import { deathsAtCallsOf, faultsOfWritesOf, lifeWith, outcomesOf, planInWords } from '../properties/faults.ts';
 import type { FaultPlan } from '../properties/faults.ts';
-import { lives } from '../properties/lives.ts';
-import { recoveryLived, wholeLived } from '../properties/whole-run.ts';
+import { disturbedOrderLived, orderLived } from '../properties/golden-folder.ts';
+import { lives, type Life } from '../properties/lives.ts';
+import { truthLived } from '../properties/truth-life.ts';
+import { recoveryLived, wholeLived, type Lived } from '../properties/whole-run.ts';
 import { Draw } from '../properties/whole-subjects.ts';
 
 /** What came of a batch. */
@@ -29,15 +31,13 @@ type Family = (seed: number) => Promise<Tried>;
 const plansOf = new Map<string, Promise<readonly FaultPlan[]>>();
 
 /** All plans with one fault of a kind, found once in a process. */
-function singlePlans(kind: string): Promise<readonly FaultPlan[]> {
-  const life = lives.find((one) => one.kind === kind) ?? lives[0];
-  if (life === undefined) throw new Error('there is no life to live');
-  const known = plansOf.get(kind);
+function singlePlans(life: Life): Promise<readonly FaultPlan[]> {
+  const known = plansOf.get(life.kind);
   if (known !== undefined) return known;
   const found = Promise.all([outcomesOf(life), deathsAtCallsOf(life), faultsOfWritesOf(life)]).then((all) =>
     all.flat(),
   );
-  plansOf.set(kind, found);
+  plansOf.set(life.kind, found);
   return found;
 }
 
@@ -45,12 +45,10 @@ function singlePlans(kind: string): Promise<readonly FaultPlan[]> {
 const livesInABatch = 10;
 
 /** Lives of one kind with one to three faults each, in worlds of their own seeds. */
-function faultyLives(kind: string): Family {
+function faultyLives(life: Life): Family {
   return async (seed) => {
-    const life = lives.find((one) => one.kind === kind);
-    if (life === undefined) throw new Error(`there is no life of a ${kind}`);
     const draw = new Draw(seed);
-    const singles = await singlePlans(kind);
+    const singles = await singlePlans(life);
     const wrong: string[] = [];
     const met: string[] = [];
     let [plans, deaths, transitions] = [0, 0, 0];
@@ -69,27 +67,22 @@ function faultyLives(kind: string): Family {
   };
 }
 
-/** A random life: its faults are drawn as it goes, so it follows no plan. */
-function randomLife(lived: { wrong: readonly string[]; deaths: number }, transitions: number): Tried {
-  return { wrong: lived.wrong, plans: 0, deaths: lived.deaths, transitions, faults: [] };
+/** Random lives: their faults are drawn as they go, so they follow no plan. */
+function randomLives(live: (seed: number) => Promise<Lived>): Family {
+  return async (seed) => {
+    const { wrong, deaths, happened } = await live(seed);
+    return { wrong, plans: 0, deaths, transitions: happened, faults: [] };
+  };
 }
-
-const eventsOfARun = 6;
 
 /** Every family of batches, by its name. */
 export const families: Readonly<Record<string, Family>> = {
-  ...Object.fromEntries(lives.map(({ kind }) => [kind, faultyLives(kind)])),
-  whole: async (seed) => {
-    const lived = await wholeLived(seed);
-    return randomLife(lived, lived.happened);
-  },
-  recovery: async (seed) => {
-    const lived = await recoveryLived(seed);
-    return randomLife(lived, lived.happened);
-  },
-  orders: async (seed) => randomLife(await play(seed, eventsOfARun), eventsOfARun),
-  access: async (seed) => randomLife(await accessLived(seed), eventsOfAMember),
+  ...Object.fromEntries(lives.map((life) => [life.kind, faultyLives(life)])),
+  whole: randomLives(wholeLived),
+  recovery: randomLives(recoveryLived),
+  orders: randomLives(play),
+  access: randomLives(accessLived),
+  truth: randomLives(truthLived),
+  'golden-path': randomLives(orderLived),
+  'golden-path-disturbed': randomLives(disturbedOrderLived),
 };
-
-/** As `accessLived` draws them. */
-const eventsOfAMember = 14;

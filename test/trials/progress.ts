@@ -28,6 +28,8 @@ export interface EngineTrial {
   readonly why?: string;
   /** True for one that could not be run here. */
   readonly isLeftOut?: boolean;
+  /** True for what failed outside of all trials, such as a hook: nothing runs it alone. */
+  readonly isOutside?: boolean;
   readonly ms: number;
 }
 
@@ -114,9 +116,9 @@ function toldOf(engines: readonly EngineTrial[] = []): readonly string[] {
     if (isLeftOut) return `  not run    ${name}${why === undefined ? '' : `: ${why}`}`;
     return why === undefined ? `  held       ${name} (${seconds})` : `  FAILED     ${name} (${seconds})`;
   });
-  const each = failed.flatMap(({ name, why = '' }) => [
+  const each = failed.flatMap(({ name, why = '', isOutside }) => [
     '',
-    `npm run trials -- --only "engines:${name}"`,
+    isOutside ? 'npm run trials -- --only engines' : `npm run trials -- --only "engines:${name}"`,
     `  ${why.split('\n', 1)[0]}`,
   ]);
   return ['', `trials with real engines: ${counts}`, ...lines, ...each];
