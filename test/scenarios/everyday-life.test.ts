@@ -137,8 +137,6 @@ describe('an environment', () => {
   });
 });
 
-const namespacesEnd = sharedKubernetes().binaries.controllerManager !== undefined;
-
 describe('in the end', () => {
   it('no planted secret stands in a log, an event or a status', async () => {
     const written = [operator.output(), ...(await Promise.all(tenants.map((tenant) => tenant.everythingWritten())))];
@@ -151,18 +149,13 @@ describe('in the end', () => {
     expect(planted.length).toBeGreaterThan(10);
   });
 
-  it.skipIf(!namespacesEnd)(
-    'every namespace is deleted with everything in it, the account and its Secret included',
-    async () => {
-      await Promise.all(tenants.map((tenant) => tenant.leave()));
+  it('every namespace is deleted with everything in it, the account and its Secret included', async () => {
+    await Promise.all(tenants.map((tenant) => tenant.leave()));
 
-      const isOver = async () => (await Promise.all(tenants.map((tenant) => tenant.hasLeft()))).every(Boolean);
-      await eventually('all namespaces are gone', isOver);
-      // What was to be retained is still there, and nothing else.
-      const left = await Promise.all(
-        tenants.map(async (tenant) => (await tenant.contactPoints()).map(({ name }) => name)),
-      );
-      expect(left.flat()).toEqual(['ops']);
-    },
-  );
+    const isOver = async () => (await Promise.all(tenants.map((tenant) => tenant.hasLeft()))).every(Boolean);
+    await eventually('all namespaces are gone', isOver);
+    // What was to be retained is still there, and nothing else.
+    const left = await Promise.all(tenants.map(async (tenant) => (await tenant.contactPoints()).map(({ name }) => name)));
+    expect(left.flat()).toEqual(['ops']);
+  });
 });

@@ -2,15 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BreakablePlane } from '../support/breakable-plane.ts';
-import {
-  connect,
-  definedPlane,
-  eventually,
-  kubectl,
-  sharedKubernetes,
-  type Answer,
-  type Api,
-} from './support/kubernetes.ts';
+import { connect, definedPlane, eventually, kubectl, type Answer, type Api } from './support/kubernetes.ts';
 
 const deploy = join(import.meta.dirname, '..', '..', 'deploy', 'kustomize');
 const group = '/apis/apphosting.dev/v1alpha1/namespaces/team';
@@ -210,8 +202,7 @@ async function tried(api: Api, verb: string, resource: string): Promise<number> 
   }
 }
 
-// Joining view, edit and admin is the work of the controller manager, which not every control plane has.
-describe.skipIf(sharedKubernetes().binaries.controllerManager === undefined)('with a token of their own', () => {
+describe('with a token of their own', () => {
   it.each(Object.keys(people) as Person[])('a %s may do what the roles say, and nothing else', async (name) => {
     const own = rows.filter(([person]) => person === name);
     const api = as(name);
