@@ -223,31 +223,12 @@ describe('with a token of their own', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('hear the same from kubectl auth can-i', async () => {
-    const asked = rows.filter(
-      ([name, verb, resource]) =>
-        name !== 'viewer' && name !== 'stranger' && (verb === 'create' || resource.includes('/')),
-    );
-    const all: readonly Row[] = [
-      ...asked,
-      ['viewer', 'get', 'secrets', false],
-      ['viewer', 'create', 'disasterprotections', false],
-      ['activator', 'activate', 'disasterprotections', true],
-      ['editor', 'activate', 'disasterprotections', false],
-      ['admin', 'activate', 'disasterprotections', false],
-      ['resetter', 'activate', 'disasterprotections', false],
-    ];
-    const wrong: string[] = [];
-    for (const [name, verb, resource, allowed] of all) {
-      const [plural, part] = resource.split('/');
-      const full = plural === 'secrets' ? 'secrets' : `${plural}.apphosting.dev`;
-      const flags = part === undefined ? [] : [`--subresource=${part}`];
-      if ((await canI(name, verb, full, ...flags)) !== allowed)
-        wrong.push(`${name} ${verb} ${full} ${flags.join(' ')}`);
-    }
-
-    expect(wrong).toEqual([]);
-  });
+  it.each(['editor', 'admin', 'activator', 'resetter'] as const)(
+    'a %s hears from kubectl who may activate',
+    async (name) => {
+      expect(await canI(name, 'activate', 'disasterprotections.apphosting.dev')).toBe(name === 'activator');
+    },
+  );
 
   it('cannot give themselves more: an admin of the namespace binds neither the activator nor the resetter', async () => {
     for (const role of ['apphosting-activator', 'apphosting-resetter']) {
