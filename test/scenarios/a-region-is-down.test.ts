@@ -56,7 +56,7 @@ async function arrive(name: string, protectionMode: 'Cold' | 'Warm', held: reado
   const tenant = await Tenant.arrive(api, service);
   await tenant.openAccount();
   const [protection, kubeconfig] = await Promise.all([
-    Protection.enrolled(tenant, 'orders-db', { protectionMode }),
+    Protection.enrolled(tenant, 'orders-db', protectionMode),
     kubeconfigOf(tenant.namespace, held),
   ]);
   const place = join(folder.dir, name);

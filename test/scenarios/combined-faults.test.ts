@@ -137,12 +137,14 @@ describe('an operator that everything happens to at once', () => {
       await tenant.apply('MetricAlert', `alert-${n}`, spec);
     }
 
+    await eventually('an alert is made', async () => (await tenant.commits('alert.created')) > 0);
     await making.end();
     const leaving = new Trouble('DELETE');
     onTestFinished(() => leaving.end());
     await tenant.leave();
     await eventually('the namespace has gone', () => tenant.hasLeft());
 
+    expect(making.met).toBeGreaterThan(0);
     expect(leaving.met).toBeGreaterThan(0);
     expect(await tenant.commits('alert.deleted')).toBe(await tenant.commits('alert.created'));
     const left = await tenant.contactPoints();

@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  apiOf,
-  eventually,
-  freshNamespace,
-  kubectl,
-  sharedKubernetes,
-  field,
-  itemsOf,
-  textOf,
-} from './support/kubernetes.ts';
+import { auditOf } from './support/audit.ts';
+import { apiOf, eventually, freshNamespace, kubectl, sharedKubernetes, field, textOf } from './support/kubernetes.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
@@ -130,10 +122,18 @@ describe('the control plane', () => {
   });
 
   it('records who asked for what', async () => {
-    const api = apiOf(sharedKubernetes());
-    const { body } = await api.get('/api/v1/namespaces');
+    const { auditLogPath, ...shared } = sharedKubernetes();
+    const admin = apiOf(shared);
+    const namespace = await freshNamespace(admin);
+    const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+    await admin.post(accounts, { metadata: { name: 'asker' } });
+    const minted = await admin.post(`${accounts}/asker/token`, { spec: {} });
+    const asker = apiOf(shared, textOf(field(minted.body, 'status', 'token')));
 
-    expect(itemsOf(body, 'items').length).toBeGreaterThan(0);
-    expect(sharedKubernetes().auditLogPath).toMatch(/audit\.log$/);
+    await asker.get(`/api/v1/namespaces/${namespace}/secrets`);
+
+    const user = `system:serviceaccount:${namespace}:asker`;
+    await eventually('it is recorded', async () => (await auditOf(auditLogPath, user)).length > 0);
+    expect(await auditOf(auditLogPath, user)).toEqual([{ verb: 'list', user, what: '/secrets', namespace, code: 403 }]);
   });
 });

@@ -7,8 +7,8 @@ import { Tenant } from './support/tenant.ts';
 /* Several operators, each alone in its namespace, are killed again and again while they create. */
 
 const lanes = 5;
-/** All operators together die in each way with each kind twice. */
-const killsEach = 4;
+/** All operators together die in each way with each kind. */
+const killsEach = 2;
 
 const api = connect(sharedKubernetes());
 let service: HostingService;

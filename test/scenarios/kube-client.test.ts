@@ -9,17 +9,23 @@ import { KubeTransport, usualLimits } from '../../src/kube/client/transport.ts';
 import { findCredentials } from '../../src/kube/credentials/credentials.ts';
 import { present, thing, things } from '../kube/example.ts';
 import { realClock } from '../support/real-time.ts';
-import { defineThings, kubeAt, kubeconfigText } from './support/kube.ts';
+import { defineThings, kubeAt, kubeconfigText, ownNamespace } from './support/kube.ts';
 import { sharedKubernetes } from './support/kubernetes.ts';
 
 let api: KubeClient;
+let namespace: string;
+let remove: () => Promise<void>;
 
 beforeAll(async () => {
   api = await kubeAt(sharedKubernetes().kubeconfigPath);
   await defineThings(api);
+  ({ name: namespace, remove } = await ownNamespace(api));
 });
 
-afterAll(() => api.close());
+afterAll(async () => {
+  await remove();
+  await api.close();
+});
 
 /** The server told its time since then; it tells whole seconds. */
 function expectTold(date: { readonly dateMs: number } | undefined, since: number): void {
@@ -108,23 +114,23 @@ describe('the API classes of the commands', () => {
     const before = Date.now();
     const commands = await commandsAt(sharedKubernetes().kubeconfigPath);
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'classed' }, data: { token: 'bWFkZSB1cA==' } };
-    for (const name of ['classed-a', 'classed-b']) await api.create(things, 'default', thing(name));
-    await api.create(secrets, 'default', secret);
+    for (const name of ['classed-a', 'classed-b']) await api.create(things, namespace, thing(name));
+    await api.create(secrets, namespace, secret);
 
-    await commands.patch(things, 'default', 'classed-a', [{ op: 'replace', path: '/spec/size', value: 7 }]);
+    await commands.patch(things, namespace, 'classed-a', [{ op: 'replace', path: '/spec/size', value: 7 }]);
 
-    const known = present(await api.get(things, 'default', 'classed-a'));
+    const known = present(await api.get(things, namespace, 'classed-a'));
     expect(known.spec).toEqual({ size: 7 });
-    expect(await commands.get(things, 'default', 'classed-a')).toEqual(known);
-    expect((await commands.get(secrets, 'default', 'classed'))?.['data']).toEqual(secret.data);
+    expect(await commands.get(things, namespace, 'classed-a')).toEqual(known);
+    expect((await commands.get(secrets, namespace, 'classed'))?.['data']).toEqual(secret.data);
     const name = 'things.contract.apphosting.dev';
     expect((await commands.get({ ...definitions, namespaced: false }, undefined, name))?.metadata.name).toBe(name);
-    const [all, first] = [await api.list(things, { limit: 500 }), await commands.list(things, { limit: 1 })];
-    expect(first.items).toEqual(all.items.slice(0, 1));
-    const next = await commands.list(things, { limit: 1, continue: first.continue ?? '' });
-    expect(next.items).toEqual(all.items.slice(1, 2));
-    const inDefault = await commands.list(things, { limit: 500, namespace: 'default' });
-    expect(inDefault.items).toEqual((await api.list(things, { limit: 500, namespace: 'default' })).items);
+    const { items } = await api.list(things, { limit: 500, namespace });
+    const first = await commands.list(things, { limit: 1, namespace });
+    expect(first.items).toEqual(items.slice(0, 1));
+    const next = await commands.list(things, { limit: 1, namespace, continue: first.continue ?? '' });
+    expect(next.items).toEqual(items.slice(1, 2));
+    expect((await commands.list(things, { limit: 500 })).items).toContainEqual(known);
     expectTold(commands.serverDate(), before);
   });
 
@@ -144,15 +150,15 @@ describe('the API classes of the commands', () => {
       );
 
     for (const name of ['absent', 'classed-refused'])
-      expect(await commands.get(things, 'default', name)).toBeUndefined();
-    await api.create(things, 'default', thing('classed-refused'));
+      expect(await commands.get(things, namespace, name)).toBeUndefined();
+    await api.create(things, namespace, thing('classed-refused'));
 
-    expect(await said(commands.get(unknown, 'default', 'a'))).toEqual(await said(api.get(unknown, 'default', 'a')));
-    expect(await said(commands.patch(things, 'default', 'classed-refused', patch))).toEqual(
-      await said(api.patch(things, 'default', 'classed-refused', patch)),
+    expect(await said(commands.get(unknown, namespace, 'a'))).toEqual(await said(api.get(unknown, namespace, 'a')));
+    expect(await said(commands.patch(things, namespace, 'classed-refused', patch))).toEqual(
+      await said(api.patch(things, namespace, 'classed-refused', patch)),
     );
     expect(await said(nobody.list(things, { limit: 1 }))).toMatchObject({ reason: 'forbidden' });
-    const mayNot = { verb: 'list', group: things.group, resource: 'things/status', namespace: 'default' };
+    const mayNot = { verb: 'list', group: things.group, resource: 'things/status', namespace };
     expect(await commands.isAllowed({ user: 'nobody', groups: ['a'] }, mayNot)).toBe(false);
     expect(await commands.isAllowed({ user: 'root', groups: ['system:masters'] }, mayNot)).toBe(true);
   });

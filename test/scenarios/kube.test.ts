@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { KubeObject, Resource } from '../../src/engine/ports.ts';
 import type { KubeClient } from '../../src/kube/client/client.ts';
 import { EventPublisher, eventResource } from '../../src/kube/events.ts';
-import { LeaseElection, leaseResource, leaseSpecOf } from '../../src/kube/lease.ts';
 import { KubeMaterial, secretResource } from '../../src/kube/material.ts';
 import { Reflector } from '../../src/kube/reflector.ts';
 import { KubeObjectWriter } from '../../src/kube/object-writer.ts';
@@ -137,51 +136,6 @@ describe('the object writer', () => {
     expect((await writer.commitStatus(made, () => ({ id: 'env-1' }))).is).toBe('gone');
     expect((await witness.get(things, namespace.name, 'id'))?.status).toBeUndefined();
     expect(await writer.drain(60_000)).toBe(0);
-  });
-});
-
-describe('the lease', () => {
-  /** Long enough that a holder on a busy machine renews it in time. */
-  const pace = { leaseMs: 9_000, renewMs: 6_000, retryMs: 300, missingMs: 400 };
-
-  it('is won by one, handed over, restored and taken over', async () => {
-    const heard: string[] = [];
-    const contender = (identity: string): LeaseElection =>
-      new LeaseElection({
-        ...common,
-        api,
-        namespace: namespace.name,
-        name: 'leader',
-        identity,
-        pace,
-        onAcquired: ({ takeOver }) => heard.push(`${identity} ${takeOver ? 'took over' : 'acquired'}`),
-        onLost: () => heard.push(`${identity} lost`),
-      });
-    const [one, two] = [contender('one'), contender('two')];
-    one.start();
-    await eventually('one leads', async () => one.mayAct() === undefined);
-    two.start();
-    const lease = present(await witness.get(leaseResource, namespace.name, 'leader'));
-    expect(lease.spec).toMatchObject({ renewTime: expect.stringMatching(/\.\d{6}Z$/) });
-    expect(leaseSpecOf(lease).holder).toBe(one.identity);
-
-    await witness.delete(leaseResource, namespace.name, 'leader');
-    await eventually('it is restored', async () => {
-      const live = await witness.get(leaseResource, namespace.name, 'leader');
-      return live !== undefined && leaseSpecOf(live).holder === one.identity;
-    });
-    await one.stop();
-    await eventually('two leads', async () => two.mayAct() === undefined);
-    const renewTime = '2026-01-01T00:00:00.000000Z';
-    await edit(leaseResource, 'leader', () => ({
-      spec: { holderIdentity: 'stranger', leaseDurationSeconds: 3, renewTime },
-    }));
-    await eventually('two heard of it', async () => heard.includes('two lost'));
-    await eventually('two leads again', async () => two.mayAct() === undefined);
-    await two.stop();
-
-    expect(heard).toEqual(['one acquired', 'two acquired', 'two lost', 'two took over']);
-    expect(leaseSpecOf(present(await witness.get(leaseResource, namespace.name, 'leader'))).holder).toBe('');
   });
 });
 

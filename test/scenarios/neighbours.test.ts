@@ -39,28 +39,4 @@ describe('a namespace goes on', () => {
     expect([taken, given]).toEqual([underWay, 0]);
     expect(underWay).toBeGreaterThan(workers);
   });
-
-  it('beside one whose service asks to wait for 31 years, which is told there at once', async () => {
-    const { proxy, aTenant } = stage();
-    const [quiet, throttled] = await Promise.all([aTenant(), aTenant()]);
-    let asked = 0;
-    proxy.spoil = (_method, path) => {
-      if (!path.includes(throttled.accountId)) return undefined;
-      return async ({ socket }) => {
-        asked += 1;
-        socket.end('HTTP/1.1 429 Slow Down\r\nretry-after: 1000000000\r\ncontent-length: 2\r\n\r\n{}');
-      };
-    };
-    await throttled.apply('ContactPoint', 'waits', mail);
-    const said = await throttled.becomes('ContactPoint', 'waits', 'False/Throttled');
-    const account = async () =>
-      (await throttled.condition('HostingAccount', 'default', 'Throttled'))?.status === 'True';
-    await eventually('the account says so', account);
-
-    await quiet.apply('ContactPoint', 'beside', mail);
-    await quiet.becomes('ContactPoint', 'beside', 'True/InSync');
-
-    expect(said).toMatch(/requests wait until 20/u);
-    expect(asked).toBeLessThan(5);
-  });
 });

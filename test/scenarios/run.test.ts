@@ -5,7 +5,7 @@ import { kubeconfigFor } from '../../src/sandbox/control-plane/credentials.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { apiOf, connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
-import { aPost, startOperator, withLease } from './support/operator-process.ts';
+import { aPost, startOperator } from './support/operator-process.ts';
 import { startProgram } from './support/running.ts';
 import { Tenant } from './support/tenant.ts';
 
@@ -103,7 +103,8 @@ describe('apphosting run', () => {
 
   it('answers its probes, drains on SIGTERM and hands the lease over', async () => {
     const post = await aPost(sharedKubernetes(), api, 'namespaced');
-    const flags = ['--namespace', post.namespace, ...withLease];
+    // So long that a machine which stands still for a while costs nobody the lease.
+    const flags = ['--namespace', post.namespace, '--leader-elect', 'on', '--lease-seconds', '30'];
     const [first, second] = [await startOperator(post, ...flags), await startOperator(post, ...flags)];
     onTestFinished(first.end);
     onTestFinished(second.end);

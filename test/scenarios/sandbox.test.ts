@@ -30,10 +30,11 @@ describe('the sandbox', () => {
     const { temporary, data } = await aPlace();
     const samples = await sampleWith(data, 'stuck', '{email: a@example.com, never: true}');
 
-    const { code, output } = await runSandbox(temporary, '--once', '--timeout', '8', '--samples', samples);
+    const { code, output } = await runSandbox(temporary, '--once', '--timeout', '3', '--samples', samples);
 
     expect(code).toBe(1);
-    expect(output).toContain('ContactPoint default/stuck: not ready, Waiting: it never will be');
+    // How far its operator has come by then is a matter of the machine.
+    expect(output).toMatch(/not Ready after 3 s:\n {2}ContactPoint default\/stuck: not /u);
   });
 
   it('says what the API server has against a sample', async () => {

@@ -1,35 +1,56 @@
 import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The scenarios that take longest, the longest first: one that begins last has everybody wait for it at the end. */
-const longest = [
-  'sandbox',
-  'golden-path',
-  'control-plane-loss',
-  'combined-faults',
-  'a-region-is-down',
-  'spoiled-answers',
-  'cost',
-  'permissions',
-  'killed-mid-create',
-  'gitops',
-  'gitops-requests',
-  'two-operators',
-  'second-cluster',
-  'late-changes',
-];
+/** What takes longest in each project, the longest first: one that begins last has everybody wait for it at the end. */
+const longest: Readonly<Record<string, readonly string[]>> = {
+  lives: [
+    'standing',
+    'contributing',
+    'whole-recovery',
+    'whole',
+    'interleavings',
+    'page-in-browser',
+    'no-cluster',
+    'lost-sight',
+    'suspicions',
+    'ends',
+    'truth',
+  ],
+  scenarios: [
+    'sandbox',
+    'control-plane-loss',
+    'combined-faults',
+    'crds',
+    'permissions',
+    'a-region-is-down',
+    'importing',
+    'sandbox-kept',
+    'kube-faults',
+    'gitops-requests',
+    'installing',
+    'cost',
+    'getting-started',
+    'two-operators',
+  ],
+};
 
-/** Has these begin before the other scenarios. By itself vitest knows in a fresh checkout no more than the sizes of the files. */
+/** Has these begin before the others of their project. By itself vitest knows in a fresh checkout no more than the sizes of the files. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const at = sorted.findIndex(({ project }) => project.name === 'scenarios');
-    if (at < 0) return sorted;
-    const named = (name: string) =>
-      sorted
-        .slice(at)
-        .filter(({ project, moduleId }) => project.name === 'scenarios' && basename(moduleId, '.test.ts') === name);
-    const first = longest.flatMap(named);
-    return sorted.filter((file) => !first.includes(file)).toSpliced(at, 0, ...first);
+    return Object.entries(longest).reduce((order, [project, names]) => broughtForward(order, project, names), sorted);
   }
+}
+
+function broughtForward(
+  files: TestSpecification[],
+  projectName: string,
+  names: readonly string[],
+): TestSpecification[] {
+  const at = files.findIndex(({ project }) => project.name === projectName);
+  if (at < 0) return files;
+  const called = (name: string) =>
+    files.filter(({ project, moduleId }) => project.name === projectName && basename(moduleId, '.test.ts') === name);
+  const first = names.flatMap(called);
+  return files.filter((file) => !first.includes(file)).toSpliced(at, 0, ...first);
 }

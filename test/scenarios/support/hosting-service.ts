@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 import { printed, startProgram, type Running } from './running.ts';
 
 /** One commit of the service. */
-export interface Commit {
+interface Commit {
   readonly seq: number;
   readonly kind: string;
   readonly id: string;
@@ -13,7 +13,7 @@ export interface Commit {
 }
 
 /** One public request as the service saw it. */
-export interface Seen {
+interface Seen {
   readonly seq: number;
   readonly method: string;
   readonly path: string;

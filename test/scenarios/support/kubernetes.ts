@@ -12,7 +12,6 @@ import {
   type HttpMethod,
 } from '@kubernetes/client-node';
 import { inject, onTestFinished } from 'vitest';
-import type { KubeObject } from '../../../src/engine/ports.ts';
 import { ConnectedConfig } from '../../../src/kube/client/api-classes.ts';
 import { isRecord } from '../../../src/base/json.ts';
 import { poll, type PollOptions } from '../../../src/sandbox/control-plane/deadline.ts';
@@ -40,7 +39,7 @@ export async function definedPlane(options: Partial<BreakableOptions> = {}): Pro
 }
 
 /** A control plane with nothing in it. */
-export async function barePlane(options: Partial<BreakableOptions> = {}): Promise<OwnPlane> {
+async function barePlane(options: Partial<BreakableOptions> = {}): Promise<OwnPlane> {
   const { dir, release } = await temporaryFolder('tests');
   const { binaries } = sharedKubernetes();
   const plane = await startBreakablePlane({ dir, binaries, say: () => {}, ...options });
@@ -77,8 +76,6 @@ export interface Api {
   readonly post: (path: string, body: unknown) => Promise<Answer>;
   readonly patch: (path: string, body: unknown, contentType?: string) => Promise<Answer>;
   readonly delete: (path: string) => Promise<Answer>;
-  /** What has become of the objects at a path since a version of them, each form that they had, as a watch tells it. */
-  readonly since: (path: string, resourceVersion: string) => Promise<readonly KubeObject[]>;
 }
 
 /** An API server; closed when the test ends. */
@@ -99,17 +96,14 @@ export function connect(
   const config = new ConnectedConfig(ca, 60_000);
   config.loadFromClusterAndUser({ name: 'tests', server: url, skipTLSVerify: false }, { name: 'tests', token });
   const http = new IsomorphicFetchHttpLibrary();
-  const told = async (method: HttpMethod, path: string, content?: unknown, type = 'application/json') => {
+  const ask = async (method: HttpMethod, path: string, content?: unknown, type = 'application/json') => {
     const context = new RequestContext(`${url}${path}`, method);
     context.setHeaderParam('content-type', type);
     if (content !== undefined) context.setBody(JSON.stringify(content));
     await config.applySecurityAuthentication(context);
     const { httpStatusCode, body } = await http.send(context).toPromise();
-    return { status: httpStatusCode, text: await body.text() };
-  };
-  const ask = async (...asked: Parameters<typeof told>) => {
-    const { status, text } = await told(...asked);
-    return { status, body: text.startsWith('{') ? JSON.parse(text) : text };
+    const text = await body.text();
+    return { status: httpStatusCode, body: text.startsWith('{') ? JSON.parse(text) : text };
   };
   return {
     core: config.makeApiClient(CoreV1Api),
@@ -119,11 +113,6 @@ export function connect(
     post: (path, body) => ask('POST', path, body),
     patch: (path, body, contentType = 'application/merge-patch+json') => ask('PATCH', path, body, contentType),
     delete: (path) => ask('DELETE', path),
-    since: async (path, resourceVersion) => {
-      const { text } = await told('GET', `${path}?watch=true&timeoutSeconds=1&resourceVersion=${resourceVersion}`);
-      const lines = text.split('\n').filter((line) => line !== '');
-      return lines.map((line) => (JSON.parse(line) as { readonly object: KubeObject }).object);
-    },
     close: () => config.close(),
   };
 }
@@ -171,10 +160,4 @@ export function field(value: unknown, ...path: readonly string[]): unknown {
 /** A text, or the empty one. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-/** The list in a field, or an empty one. */
-export function itemsOf(value: unknown, ...path: readonly string[]): readonly unknown[] {
-  const items = field(value, ...path);
-  return Array.isArray(items) ? items : [];
 }

@@ -39,8 +39,8 @@ export async function aPost(plane: Plane, api: Api, scope: 'cluster-wide' | 'nam
   return postIn(plane, api, namespace);
 }
 
-/** The post in a namespace that has its service account already; each cluster issues tokens of its own for it. */
-export async function postIn(plane: Plane, api: Api, namespace: string): Promise<Post> {
+/** The post in a namespace that has its service account already. */
+async function postIn(plane: Plane, api: Api, namespace: string): Promise<Post> {
   const asked = { spec: { expirationSeconds: 3_600 } };
   const { body } = await api.post(`/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, asked);
   const { token } = (body as { status: { token: string } }).status;
@@ -99,7 +99,7 @@ const brisk: Readonly<Record<string, string>> = {
 };
 
 /** These flags, and the brisk ones that they do not give themselves. */
-export function brisklyWith(flags: readonly string[]): readonly string[] {
+function brisklyWith(flags: readonly string[]): readonly string[] {
   return [...Object.entries(brisk).flatMap((pair) => (flags.includes(pair[0]) ? [] : pair)), ...flags];
 }
 

@@ -3,103 +3,72 @@ import { eventually, waiting } from './kubernetes.ts';
 import type { Tenant } from './tenant.ts';
 
 /** A recovery point, exactly as the status of a protection lists it. */
-export interface Point {
+interface Point {
   readonly selectedOperationId: string;
   readonly pointId: string;
   readonly cutoffTime: string;
   readonly configurationGeneration: number;
 }
 
-/** What a protection is made with, besides its name. */
-interface Wanted {
-  readonly protectionMode?: 'Cold' | 'Warm';
-  /** Recovery points to take beyond the first. */
-  readonly points?: number;
-}
-
 /** An environment of a tenant that is protected, under the name of its app. */
 export class Protection {
   readonly tenant: Tenant;
   readonly name: string;
-  readonly appEnvId: string;
   readonly configurationId: string;
-  readonly generation: number;
   /** Newest first. */
   readonly points: readonly Point[];
 
-  private constructor(
-    at: Pick<Protection, 'tenant' | 'name' | 'appEnvId'>,
-    shown: Pick<Protection, 'configurationId' | 'generation' | 'points'>,
-  ) {
+  private constructor(at: Pick<Protection, 'tenant' | 'name'>, shown: Pick<Protection, 'configurationId' | 'points'>) {
     this.tenant = at.tenant;
     this.name = at.name;
-    this.appEnvId = at.appEnvId;
     this.configurationId = shown.configurationId;
-    this.generation = shown.generation;
     this.points = shown.points;
   }
 
   /** A database of its own in `eu-west`, protected in `us-east`, whose enrollment is over and whose points are listed. */
-  static async enrolled(
-    tenant: Tenant,
-    name: string,
-    { protectionMode = 'Cold', points = 2 }: Wanted = {},
-  ): Promise<Protection> {
+  static async enrolled(tenant: Tenant, name: string, protectionMode: 'Cold' | 'Warm' = 'Cold'): Promise<Protection> {
     const { service, accountId, token } = tenant;
     const app = { accountId, name, dockerPreset: 'POSTGRESQL', port: 5432 };
     const { appId } = (await service.call(token, 'POST', '/app', app)) as { appId: string };
     const environment = { appId, name: 'production', region: 'eu-west', status: 'running', volumes: 1 };
     const { appEnvId } = (await service.control('POST', '/environments', environment)) as { appEnvId: string };
-    const protection = await Protection.applied({ tenant, name, appEnvId }, { protectionMode });
-    const { configurationId } = protection;
-    while ((await protection.commits('enrollment.succeeded')) === 0) await protection.tell({ nextPhase: true });
+    await tenant.apply('DisasterProtection', name, {
+      environmentRef: { externalId: appEnvId },
+      destinationRegion: 'us-east',
+      protectionMode,
+      snapshotIntervalSeconds: 300,
+      target: targetOf(name),
+    });
+    const bound = await Protection.#shown({ tenant, name }, 0);
+    while ((await bound.commits('enrollment.succeeded')) === 0) await bound.tell({ nextPhase: true });
     if (protectionMode === 'Cold')
-      await service.control('POST', `/configurations/${configurationId}/points`, { count: points });
+      await service.control('POST', `/configurations/${bound.configurationId}/points`, { count: 2 });
     await tenant.lookAt('DisasterProtection', name);
     await tenant.becomes('DisasterProtection', name, 'True/InSync');
-    const settled = await protection.again();
+    const settled = await Protection.#shown(bound, 1);
     // From here on nothing happens to it but what the test tells, however slow the machine is.
     await settled.tell({ hold: true });
     return settled;
   }
 
-  /** A protection of an environment that is there, bound and no more. */
-  static async applied(at: Pick<Protection, 'tenant' | 'name' | 'appEnvId'>, more: object = {}): Promise<Protection> {
-    const { tenant, name, appEnvId } = at;
-    await tenant.apply('DisasterProtection', name, {
-      environmentRef: { externalId: appEnvId },
-      destinationRegion: 'us-east',
-      protectionMode: 'Cold',
-      snapshotIntervalSeconds: 300,
-      target: targetOf(name),
-      ...more,
-    });
-    return new Protection(at, { configurationId: '', generation: 0, points: [] }).again(0);
-  }
-
-  /** The same protection as its status shows it now, once that lists as many points. */
-  async again(least = 1): Promise<Protection> {
-    const { tenant, name } = this;
+  /** The protection as its status shows it now, once that names a configuration and lists as many points. */
+  static async #shown(at: Pick<Protection, 'tenant' | 'name'>, least: number): Promise<Protection> {
     const look = async () => {
-      const {
-        externalId: configurationId,
-        configurationGeneration: generation,
-        recoveryPoints = [],
-      } = ((await tenant.get('DisasterProtection', name))?.status ?? {}) as {
+      const { status = {} } = (await at.tenant.get('DisasterProtection', at.name)) ?? {};
+      const { externalId, recoveryPoints = [] } = status as {
         externalId?: string;
-        configurationGeneration?: number;
         recoveryPoints?: readonly Point[];
       };
-      if (configurationId === undefined || generation === undefined || recoveryPoints.length < least) return undefined;
-      return { configurationId, generation, points: recoveryPoints };
+      if (externalId === undefined || recoveryPoints.length < least) return undefined;
+      return { configurationId: externalId, points: recoveryPoints };
     };
     const shown = await poll(look, waiting);
-    if (shown === undefined) throw new Error(`${name} does not list ${least} recovery points`);
-    return new Protection(this, shown);
+    if (shown === undefined) throw new Error(`${at.name} does not list ${least} recovery points`);
+    return new Protection(at, shown);
   }
 
   /** The spec of an activation of its newest point, valid for an hour. */
-  activation(more: object = {}): object {
+  activation(): object {
     const [newest] = this.points;
     return {
       protectionRef: { name: this.name },
@@ -108,21 +77,6 @@ export class Protection {
       target: targetOf(this.name),
       confirmation: `${this.name}/production`,
       validUntil: inSeconds(3_600),
-      ...more,
-    };
-  }
-
-  /** The spec of a reset of just this configuration, valid for an hour. */
-  reset(more: object = {}): object {
-    return {
-      scope: 'Environment',
-      environmentRef: { externalId: this.appEnvId },
-      configurationId: this.configurationId,
-      configurationGeneration: this.generation,
-      confirmation: 'production',
-      acknowledgements: ['DeletesProtectionAndLeftovers'],
-      validUntil: inSeconds(3_600),
-      ...more,
     };
   }
 
@@ -131,19 +85,10 @@ export class Protection {
     await this.tenant.service.control('PATCH', `/configurations/${this.configurationId}`, what);
   }
 
-  /** Disturbs calls that name this configuration; the returned function leaves the next ones alone. */
-  async disturb(path: string, effect: object, count = 1): Promise<() => Promise<void>> {
-    const { service } = this.tenant;
-    const match = { method: 'POST', path: `/disaster-readiness/${path}`, bodyContains: this.#named(path), count };
-    const { faultId } = (await service.control('POST', '/faults', { match, effect })) as { faultId: string };
-    return async () => {
-      await service.control('DELETE', `/faults/${faultId}`);
-    };
-  }
-
-  /** What a call about this protection carries: a reset names the environment. */
-  #named(path: string): string {
-    return path === 'reset' ? this.appEnvId : this.configurationId;
+  /** Disturbs the next call of a path that names this configuration. */
+  async disturb(path: string, effect: object): Promise<void> {
+    const match = { method: 'POST', path: `/disaster-readiness/${path}`, bodyContains: this.configurationId, count: 1 };
+    await this.tenant.service.control('POST', '/faults', { match, effect });
   }
 
   /** How often the service did something to this configuration. */
@@ -175,16 +120,16 @@ export class Protection {
 }
 
 /** The names that what is recovered gets. */
-export function targetOf(name: string): { environmentName: string; appName: string; createNewApp: true } {
+function targetOf(name: string): { environmentName: string; appName: string; createNewApp: true } {
   return { environmentName: 'recovered', appName: `${name}-recovered`, createNewApp: true };
 }
 
 /** The part of a point that an activation pins. */
-export function pinned({ selectedOperationId, pointId, cutoffTime, configurationGeneration }: Point): Point {
+function pinned({ selectedOperationId, pointId, cutoffTime, configurationGeneration }: Point): Point {
   return { selectedOperationId, pointId, cutoffTime, configurationGeneration };
 }
 
 /** A moment from now, as specs write it. */
-export function inSeconds(seconds: number): string {
+function inSeconds(seconds: number): string {
   return new Date(Date.now() + seconds * 1_000).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -13,7 +13,7 @@ export interface Running {
   /** Its exit code once it has ended; null when a signal ended it. */
   readonly ended: Promise<number | null>;
   readonly signal: (signal: NodeJS.Signals) => void;
-  /** What it had printed when it ended although nobody had sent it a signal; undefined while it has not. */
+  /** What it had printed when it ended although nobody had sent it a signal to end; undefined while it has not. */
   readonly gaveUp: () => string | undefined;
   /** Ends it, whatever state it is in. */
   readonly end: () => Promise<void>;
@@ -33,7 +33,8 @@ export function startProgram(args: readonly string[]): Running {
     return code ?? null;
   });
   const signal = (which: NodeJS.Signals) => {
-    isSignalled = true;
+    // One that is only held may still end by itself.
+    if (which !== 'SIGSTOP' && which !== 'SIGCONT') isSignalled = true;
     child.kill(which);
   };
   return {

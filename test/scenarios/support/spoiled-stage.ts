@@ -11,10 +11,6 @@ export interface SpoiledStage {
   readonly proxy: SpoilingProxy;
   /** A tenant whose account is Ready and whose requests go through the proxy; more of the account's spec, where it is not all defaults. */
   readonly aTenant: (spec?: object) => Promise<Tenant>;
-  /** Kills the operator. */
-  readonly killOperator: () => Promise<void>;
-  /** Starts the operator again. */
-  readonly startOperator: () => Promise<void>;
 }
 
 /** Sets a stage for all tests of a file, with these flags of the operator; what it returns is there from the first test on. */
@@ -27,19 +23,12 @@ export function aSpoiledStage(scope: 'cluster-wide' | 'namespaced', ...flags: re
   beforeAll(async () => {
     const [service, post] = await Promise.all([startHostingService(), aPost(plane, api, scope)]);
     const proxy = await spoilingProxy(service.url);
-    const start = async () => {
-      const watched = scope === 'namespaced' ? ['--namespace', post.namespace] : [];
-      operator = await startOperator(post, ...watched, ...flags);
-    };
-    const kill = async () => {
-      operator.signal('SIGKILL');
-      await operator.ended;
-    };
     const given = scope === 'namespaced' ? post.namespace : undefined;
     const aTenant = (spec?: object) => arrive(api, service, proxy, given, spec);
-    stage = { service, proxy, aTenant, killOperator: kill, startOperator: start };
+    stage = { service, proxy, aTenant };
     namespace = post.namespace;
-    await start();
+    const watched = given === undefined ? [] : ['--namespace', given];
+    operator = await startOperator(post, ...watched, ...flags);
   });
   afterAll(async () => {
     // First the proxy: what hangs there is over, and the operator ends at once.

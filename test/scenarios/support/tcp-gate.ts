@@ -1,12 +1,10 @@
 import { createServer, connect, type Socket } from 'node:net';
 
-/** A gate in front of a server: connections pass, are cut, or freeze as they do behind a dead router. */
+/** A gate in front of a server: connections pass or are cut. */
 export interface TcpGate {
   readonly port: number;
   /** Ends what is open and refuses what comes. */
   readonly cut: () => void;
-  /** Keeps everything open, and lets nothing through. */
-  readonly freeze: () => void;
   readonly open: () => void;
   /** How many connections were refused. */
   readonly refused: () => number;
@@ -17,9 +15,9 @@ export interface TcpGate {
 export async function tcpGate(target: number): Promise<TcpGate> {
   const sockets = new Set<Socket>();
   let refused = 0;
-  let state: 'open' | 'cut' | 'frozen' = 'open';
+  let isCut = false;
   const server = createServer((near) => {
-    if (state === 'cut') {
+    if (isCut) {
       refused += 1;
       return near.destroy();
     }
@@ -29,13 +27,11 @@ export async function tcpGate(target: number): Promise<TcpGate> {
       [far, near],
     ] as const) {
       sockets.add(from);
-      from.on('data', (bytes) => {
-        if (state !== 'frozen') to.write(bytes);
-      });
+      from.on('data', (bytes) => to.write(bytes));
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
-        if (state !== 'frozen') to.destroy();
+        to.destroy();
       });
     }
     return near;
@@ -48,15 +44,10 @@ export async function tcpGate(target: number): Promise<TcpGate> {
     port,
     refused: () => refused,
     cut: () => {
-      state = 'cut';
+      isCut = true;
       endAll();
     },
-    freeze: () => (state = 'frozen'),
-    open: () => {
-      // What froze stays dead: its bytes are lost.
-      if (state === 'frozen') endAll();
-      state = 'open';
-    },
+    open: () => (isCut = false),
     close: () => {
       endAll();
       return new Promise((resolve) => server.close(() => resolve()));

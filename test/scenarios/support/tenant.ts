@@ -152,23 +152,6 @@ export class Tenant {
     return conditions?.find((condition) => condition.type === type);
   }
 
-  /** The reasons that Ready has had for the newest generation since a version of an object, each once in a row. */
-  async reasonsSince(kind: TenantKind, name: string, resourceVersion: string): Promise<readonly string[]> {
-    const path = `/apis/${ours.group}/${ours.version}/namespaces/${this.namespace}/${plurals[kind]}`;
-    const newest = (await this.get(kind, name))?.metadata;
-    let forms: readonly KubeObject[] = [];
-    await eventually(`what has become of ${kind} ${name} is told`, async () => {
-      forms = (await this.#api.since(path, resourceVersion)).filter(({ metadata }) => metadata.name === name);
-      return forms.some(({ metadata }) => metadata.resourceVersion === newest?.resourceVersion);
-    });
-    const reasons = forms.flatMap(({ status }) => {
-      const { conditions = [] } = (status ?? {}) as { conditions?: readonly Condition[] };
-      const ready = conditions.find(({ type }) => type === 'Ready');
-      return ready?.observedGeneration === newest?.generation ? [ready?.reason ?? ''] : [];
-    });
-    return reasons.filter((reason, at) => reason !== reasons[at - 1]);
-  }
-
   /** Waits until Ready is `STATUS/REASON` for the newest generation, and returns its message. */
   async becomes(kind: TenantKind, name: string, wanted: string): Promise<string> {
     let last = 'there is no such object';
@@ -205,13 +188,6 @@ export class Tenant {
     await this.becomes(kind, name, 'True/InSync');
   }
 
-  /** Waits until the second that an object was created in is over: creation times are cut to it. */
-  async isOlder(kind: TenantKind, name: string): Promise<void> {
-    const object = await this.get(kind, name);
-    const over = Date.parse(object?.metadata.creationTimestamp ?? '') + 1_000;
-    await eventually(`the second of ${kind} ${name} is over`, async () => Date.now() > over);
-  }
-
   /** Waits until an object is gone from the cluster. */
   async goes(kind: TenantKind, name: string): Promise<void> {
     const look = async () => ((await this.get(kind, name)) === undefined ? true : undefined);
@@ -232,16 +208,6 @@ export class Tenant {
   async commits(kind?: string): Promise<number> {
     const ledger = await this.service.ledger();
     return ledger.filter((row) => row.accountId === this.accountId && (kind === undefined || row.kind === kind)).length;
-  }
-
-  /** The reasons of the events about an object, one per event. */
-  async events(
-    name: string,
-  ): Promise<readonly { readonly reason: string; readonly type: string; readonly note: string }[]> {
-    const { items } = await this.#api.happened.listNamespacedEvent({ namespace: this.namespace });
-    return items
-      .filter(({ regarding }) => regarding?.name === name)
-      .map(({ reason = '', type = '', note = '' }) => ({ reason, type, note }));
   }
 
   /** Everything that the operator wrote into the namespace. */
