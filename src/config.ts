@@ -88,8 +88,9 @@ export function helpOf(command: CommandLine<Flags>): string {
 
 /** The bounds of a flag that takes a number: `3 to 300`. */
 export function rangeOf({ schema }: Flag<unknown>): string | undefined {
-  const { minimum, maximum, unit = '' } = z.toJSONSchema(schema, { unrepresentable: 'any' });
-  return minimum === undefined ? undefined : `${minimum}${unit} to ${maximum}${unit}`;
+  const { minimum, maximum, unit } = z.toJSONSchema(schema, { unrepresentable: 'any' });
+  const of = typeof unit === 'string' ? unit : '';
+  return minimum === undefined ? undefined : `${minimum}${of} to ${maximum}${of}`;
 }
 
 type Given = string | boolean | readonly string[];
