@@ -73,7 +73,9 @@ export function helpOf(command: CommandLine<Flags>): string {
   const rows = Object.entries(command.flags).map(([key, flag]) => {
     const short = flag.short === undefined ? '' : `-${flag.short}, `;
     const name = `  ${short}--${kebab(key)}${flag.value === undefined ? '' : ` ${flag.value}`}`;
+    const range = rangeOf(flag);
     const extra = [
+      ...(range === undefined ? [] : [range]),
       ...(flag.fallback === undefined ? [] : [`default ${flag.fallback}`]),
       ...(flag.variable === undefined ? [] : [`or ${flag.variable}`]),
       ...(flag.many === true ? ['may be repeated'] : []),
@@ -82,6 +84,13 @@ export function helpOf(command: CommandLine<Flags>): string {
   });
   const notes = command.notes === undefined ? [] : ['', ...command.notes];
   return [`${program} ${command.name} [options]`, '', command.summary, '', ...rows, ...notes, ''].join('\n');
+}
+
+/** The bounds of a flag that takes a number: `3 to 300`. */
+export function rangeOf({ schema }: Flag<unknown>): string | undefined {
+  const { minimum, maximum, unit } = z.toJSONSchema(schema, { unrepresentable: 'any' });
+  const of = typeof unit === 'string' ? unit : '';
+  return minimum === undefined ? undefined : `${minimum}${of} to ${maximum}${of}`;
 }
 
 type Given = string | boolean | readonly string[];
@@ -175,7 +184,9 @@ export function duration(least: number, most: number): z.ZodType<number> {
     .string()
     .regex(/^\d+[smh]?$/, 'must be a length of time, such as 90s or 2m')
     .transform((text) => Number.parseInt(text, 10) * (secondsIn[text.slice(-1)] ?? 1))
-    .pipe(z.number().min(least, `must be at least ${least}s`).max(most, `must be at most ${most}s`));
+    .pipe(
+      z.number().min(least, `must be at least ${least}s`).max(most, `must be at most ${most}s`).meta({ unit: 's' }),
+    );
 }
 
 /** A flag that takes one of a few words, the first of them unless another is the fallback. */

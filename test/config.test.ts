@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { duration, helpOf, parseFlags, sandboxCommand, surroundings, wholeNumber } from '../src/config.ts';
+import { duration, helpOf, parseFlags, runCommand, sandboxCommand, surroundings, wholeNumber } from '../src/config.ts';
 
 const command = {
   name: 'demo',
@@ -60,7 +60,7 @@ describe('flags', () => {
 
     expect(parsed).toEqual({ kind: 'help', text: helpOf(command) });
     expect(helpOf(command)).toContain('--poll-seconds N');
-    expect(helpOf(command)).toContain('how often (default 60; or POLL)');
+    expect(helpOf(command)).toContain('how often (1 to 100; default 60; or POLL)');
   });
 
   it.each([
@@ -72,6 +72,23 @@ describe('flags', () => {
     ['0s', undefined],
   ])('take a length of time: %s', (text, seconds) => {
     expect(duration(1, 86_400).safeParse(text).data).toBe(seconds);
+  });
+
+  it.each([
+    ['--horizon-seconds', 'horizonSeconds', 1, 3_600],
+    ['--call-deadline-seconds', 'callDeadlineSeconds', 3, 300],
+    ['--lease-seconds', 'leaseSeconds', 2, 300],
+    ['--poll-seconds', 'pollSeconds', 1, 3_600],
+    ['--workers', 'workers', 1, 1_024],
+  ])('of the operator take a number in its range, which help tells: %s', (flag, setting, least, most) => {
+    const given = (number: number) => parseFlags(runCommand, [flag, String(number)], {});
+    const wrong = (why: string) => ({ kind: 'wrong', line: expect.stringContaining(`${flag}: must be ${why}`) });
+
+    expect(given(least)).toMatchObject({ settings: { [setting]: least } });
+    expect(given(most)).toMatchObject({ settings: { [setting]: most } });
+    expect(given(least - 1)).toMatchObject(wrong(`at least ${least}`));
+    expect(given(most + 1)).toMatchObject(wrong(`at most ${most}`));
+    expect(helpOf(runCommand)).toMatch(new RegExp(`${flag} .*\\(${least} to ${most}; default \\d+\\)`, 'u'));
   });
 
   it('of the sandbox refuse what the simulator would refuse later', () => {

@@ -43,8 +43,10 @@ import type { Json } from '../base/json.ts';
 const answerPart = 1 / 3;
 /** How soon to look again when the account was closed or opened anew meanwhile. */
 const reopenedMs = 1_000;
-/** A call that would wait longer for the budget is not journalled: it is requeued. */
+/** A call that would wait longer for the budget is not journalled: it is requeued. A longer pause of the service is told. */
 const longestWaitMs = 10_000;
+/** The share of a call's time that it may wait for the budget. */
+const waitPart = 1 / 3;
 /** After this long a process that does not lead asks again whether it may act. */
 const notLeadingMs = 2_000;
 /** After this long an object asks again for a lock that another one holds. */
@@ -133,7 +135,7 @@ export class OutgoingCall {
       );
     }
     const waitMs = service.waitMs(this.#call.urgency);
-    if (waitMs > longestWaitMs) return this.#requeued(service, waitMs);
+    if (waitMs > Math.min(longestWaitMs, this.#pass.callMs * waitPart)) return this.#requeued(service, waitMs);
     const { parts, stored } = this.#context;
     const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
     try {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { helpOf, runCommand, type Flag } from '../../src/config.ts';
+import { helpOf, rangeOf, runCommand, type Flag } from '../../src/config.ts';
 import { accesses, clusterWide, ownNamespace } from '../../src/crd/rbac.ts';
 import { pageName } from '../../src/crd/reference.ts';
 import { structural } from '../../src/crd/structural.ts';
@@ -27,14 +27,12 @@ describe('docs/operating.md', () => {
     expect(flags.flatMap(([names]) => quoted(names)).toSorted()).toEqual(known.toSorted());
   });
 
-  it('has the default of each flag that has one', () => {
-    const defaults = Object.entries<Flag<unknown>>(runCommand.flags).flatMap(([name, { fallback }]) =>
-      fallback === undefined ? [] : [[kebab(name), fallback] as const],
-    );
-
-    for (const [flag, fallback] of defaults) {
-      const [, cell] = flags.find(([names]) => quoted(names).includes(flag)) ?? [];
-      expect([flag, quoted(cell)]).toEqual([flag, [fallback]]);
+  it('has the default of each flag that has one, and the range of each number', () => {
+    for (const [name, flag] of Object.entries<Flag<unknown>>(runCommand.flags)) {
+      if (flag.fallback === undefined) continue;
+      const range = rangeOf(flag);
+      const [, cell] = flags.find(([names]) => quoted(names).includes(kebab(name))) ?? [];
+      expect([name, cell]).toEqual([name, `\`${flag.fallback}\`${range === undefined ? '' : `, ${range}`}`]);
     }
   });
 

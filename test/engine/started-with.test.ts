@@ -25,6 +25,25 @@ describe('what an operator is started with', () => {
     expect(await commits(world)).toHaveLength(1);
   });
 
+  it.each([30_000, 6_000, 3_000])(
+    'writes down no call that would be late when its turn comes: %s ms',
+    async (callMs) => {
+      const world = await aWorld({ callMs });
+      world.account({ budget: { requestsPerSecond: 1, concurrency: 1 } });
+      await world.run(30_000);
+      const from = world.kube.calls.length;
+      const names = Array.from({ length: 20 }, (_, index) => `cp-${index}`);
+
+      for (const name of names) world.apply('ContactPoint', name, email);
+      await world.run(300_000);
+
+      const own = world.kube.calls.slice(from).filter(({ plural }) => plural === 'contactpoints');
+      expect(names.filter((name) => conditionOf(world, 'ContactPoint', name) !== 'True/InSync')).toEqual([]);
+      // What a first apply takes: an entry that is taken back costs two more.
+      expect(own.filter(({ verb }) => !['list', 'watch'].includes(verb))).toHaveLength(4 * names.length);
+    },
+  );
+
   it.each([
     { spec: {}, seconds: 2 },
     { spec: { pollSeconds: 10 }, seconds: 10 },

@@ -59,8 +59,8 @@ async function played(
 }
 
 describe('a reflector over HTTP', () => {
-  it.for(rows)('survives $name', async ({ script, told, requests, deadlineMs = 60_000 }) => {
-    const run = await played(script, undefined, { silenceMs: deadlineMs, requestMs: deadlineMs });
+  it.for(rows)('survives $name', async ({ script, told, requests, limits }) => {
+    const run = await played(script, undefined, limits);
 
     await eventually(
       'everything is told',

@@ -71,8 +71,8 @@ export const rows: readonly {
   readonly script: Script;
   readonly told: readonly string[];
   readonly requests: readonly string[];
-  /** Of the client, where that is waited for. */
-  readonly deadlineMs?: number;
+  /** The deadline of the client that is waited for. */
+  readonly limits?: { readonly silenceMs: number } | { readonly requestMs: number };
 }[] = [
   {
     name: 'T1: the watch answers 500 once',
@@ -202,14 +202,14 @@ export const rows: readonly {
     script: { lists: [lists(10, one)], watches: [says(), says(line('ADDED', two))] },
     told: ['applied one 10', 'applied two 20'],
     requests: ['list', 'watch 10', 'look', 'watch 10'],
-    deadlineMs: 1_000,
+    limits: { silenceMs: 1_000 },
   },
   {
     name: 'T11: not even the head of the answer comes',
     script: { lists: [lists(10, one)], watches: [() => undefined, says(line('ADDED', two))] },
     told: ['applied one 10', 'applied two 20'],
     requests: ['list', 'watch 10', 'look', 'watch 10'],
-    deadlineMs: 1_000,
+    limits: { requestMs: 4_000 },
   },
   {
     name: 'T12: the stream ends at once, with nothing in it',

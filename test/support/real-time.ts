@@ -13,6 +13,44 @@ export const realClock: Clock = {
   },
 };
 
+/** Time as it is, of which a test skips what it need not wait for. */
+export class SkippedTime implements Clock {
+  readonly #waits = new Set<{ readonly at: number; readonly wake: () => void }>();
+  #skippedMs = 0;
+
+  wall(): number {
+    return realClock.wall();
+  }
+
+  monotonic(): number {
+    return realClock.monotonic() + this.#skippedMs;
+  }
+
+  after(delayMs: number, wake: () => void): () => void {
+    const end = (): void => {
+      cancel();
+      this.#waits.delete(wait);
+    };
+    const wait = {
+      at: this.monotonic() + delayMs,
+      wake: () => {
+        end();
+        wake();
+      },
+    };
+    const cancel = realClock.after(delayMs, wait.wake);
+    this.#waits.add(wait);
+    return end;
+  }
+
+  /** So much time is over at once, and every wait that ends in it. */
+  skip(ms: number): void {
+    this.#skippedMs += ms;
+    const now = this.monotonic();
+    for (const { at, wake } of this.#waits) if (at <= now) wake();
+  }
+}
+
 /** Chance as it is. */
 export const realEntropy: Entropy = { fraction: () => Math.random(), uuid: () => randomUUID() };
 
