@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { seconds } from '../../src/sandbox/binaries/progress.ts';
 import { surroundings } from '../../src/config.ts';
 import { setup as leaveNoOrphans } from '../support/no-orphans.ts';
-import { families, type Tried } from './batches.ts';
+import { batchAt, families, type Tried } from './batches.ts';
 import { engineTrials, leastMinutes } from './engine-trials.ts';
 import { added, empty, told, writerTo, type Progress } from './progress.ts';
 
@@ -19,18 +19,12 @@ const root = join(import.meta.dirname, '..', '..');
 const help = `npm run trials -- [options]
 
   --minutes N       how long to go on (default 60)
-  --seed N          the first seed (default 1); the same seed tries the same
-  --only NAME:SEED  one batch, such as ContactPoint:17, and what was wrong in it; engines, or engines:NAME, for trials with real engines
+  --seed N          from 1 on (default 1); the same seed tries the same, and another one nothing of it
+  --only NAME:SEED  one batch, such as ContactPoint:1000017, and what was wrong in it; engines, or engines:NAME, for trials with real engines
   --without-engines leave out the trials with real engines (Argo CD, Flux)
   --state FILE      where it is written down how far a programme came; it goes on from there (default: in the cache, for each commit and seed)
   --anew            begin anew
 `;
-
-/** The batch of a place in the programme: the families take turns, and each turn has its seed. */
-function batchAt(place: number, seed: number): { readonly family: string; readonly seed: number } {
-  const names = Object.keys(families);
-  return { family: names[place % names.length] ?? 'whole', seed: seed + Math.floor(place / names.length) };
-}
 
 async function tried(family: string, seed: number): Promise<Tried> {
   const live = families[family];
@@ -69,11 +63,10 @@ const longestBatchMs = 600_000;
 interface Programme {
   readonly path: string;
   readonly untilMs: number;
-  readonly seed: number;
 }
 
 /** Goes through the programme on every core until its time is over. */
-async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise<Progress> {
+async function run({ path, untilMs }: Programme, begun: Progress): Promise<Progress> {
   let progress = begun;
   let toldAt = 0;
   const write = writerTo(path);
@@ -88,7 +81,7 @@ async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise
       if (!worker.connected) worker = started();
       const place = again.shift() ?? next++;
       underWay.add(place);
-      const batch = batchAt(place, seed);
+      const batch = batchAt(place, begun.seed);
       const began = performance.now();
       const { promise, resolve } = Promise.withResolvers<Tried>();
       const died = (code: number | null) => resolve(nothingBut(`its process ended with ${code}`));
@@ -125,7 +118,7 @@ async function main(): Promise<number> {
     },
   });
   const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
-  if (values.help || !(minutes > 0) || !Number.isInteger(seed)) {
+  if (values.help || !(minutes > 0) || !Number.isInteger(seed) || seed < 1) {
     process.stdout.write(help);
     return values.help ? 0 : 2;
   }
@@ -147,7 +140,7 @@ async function main(): Promise<number> {
   const untilMs = performance.now() + minutes * 60_000;
   const wants = !values['without-engines'] && minutes >= leastMinutes;
   const engines = begun.engines ?? (wants ? await engineTrials() : undefined);
-  const progress = await run({ path, seed, untilMs }, { ...begun, ...(engines && { engines }) });
+  const progress = await run({ path, untilMs }, { ...begun, ...(engines && { engines }) });
   process.stdout.write(
     `\n${told(progress)}\n\nover all: ${seconds(progress.ms).trim()} of work, written down in ${path}\n`,
   );
