@@ -82,8 +82,8 @@ export async function lifeWith(
 }
 
 /** Every outcome of every single call to the service. */
-export async function outcomesOf(life: Life): Promise<readonly FaultPlan[]> {
-  return (await callsOf(life)).flatMap(({ nth, isWrite }) =>
+export async function outcomesOf(life: Life, options: InProcessOptions = {}): Promise<readonly FaultPlan[]> {
+  return (await callsOf(life, options)).flatMap(({ nth, isWrite }) =>
     disturbances.map(({ name, is }) => ({
       faults: [{ to: 'service' as const, nth, name, is }],
       dies: false,
@@ -93,8 +93,8 @@ export async function outcomesOf(life: Life): Promise<readonly FaultPlan[]> {
 }
 
 /** The death of the process before and after every single call to the service. */
-export async function deathsAtCallsOf(life: Life): Promise<readonly FaultPlan[]> {
-  return (await callsOf(life)).flatMap(({ nth, isWrite }) =>
+export async function deathsAtCallsOf(life: Life, options: InProcessOptions = {}): Promise<readonly FaultPlan[]> {
+  return (await callsOf(life, options)).flatMap(({ nth, isWrite }) =>
     (['hangBefore', 'hangAfter'] as const).map((is) => ({
       faults: [{ to: 'service' as const, nth, name: is, is }],
       dies: true,
@@ -104,9 +104,9 @@ export async function deathsAtCallsOf(life: Life): Promise<readonly FaultPlan[]>
 }
 
 /** Failures and the death of the process before and after every single write to Kubernetes. */
-export async function faultsOfWritesOf(life: Life): Promise<readonly FaultPlan[]> {
+export async function faultsOfWritesOf(life: Life, options: InProcessOptions = {}): Promise<readonly FaultPlan[]> {
   const isWrite = (verb: string) => ['create', 'replace', 'replaceStatus', 'patch', 'get'].includes(verb);
-  const quiet = await arranged(life);
+  const quiet = await arranged(life, options);
   const first = quiet.kube.calls.length;
   await wholeLife(quiet, life);
   const writes = quiet.kube.calls.slice(first).map(({ verb, name }, nth) => ({ verb, name, nth }));

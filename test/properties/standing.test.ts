@@ -58,10 +58,11 @@ describe.each(lives)('$kind', (life) => {
     expect(await life.made(world)).toHaveLength(life.stays === true ? 1 : 0);
   });
 
+  const which = life.sample === undefined ? 'every' : 'each important, and a sample of the other,';
   it.each([
-    ['every outcome of every single call to the service', outcomesOf],
-    ['the death of the process before and after every single call to the service', deathsAtCallsOf],
-    ['the death of the process before and after every single write to Kubernetes', faultsOfWritesOf],
+    [`every outcome of ${which} call to the service`, outcomesOf],
+    [`the death of the process before and after ${which} call to the service`, deathsAtCallsOf],
+    [`failures and the death of the process before and after ${which} write to Kubernetes`, faultsOfWritesOf],
   ])(
     'survives %s',
     async (_what, plansOf) => {

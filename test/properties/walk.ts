@@ -115,8 +115,11 @@ export function sampled<Kind extends Plan>(life: Life, plans: readonly Kind[]): 
 }
 
 /** The calls to the service of an undisturbed life, in their order. */
-export async function callsOf(life: Life): Promise<readonly { readonly nth: number; readonly isWrite: boolean }[]> {
-  const world = await arranged(life);
+export async function callsOf(
+  life: Life,
+  options: InProcessOptions = {},
+): Promise<readonly { readonly nth: number; readonly isWrite: boolean }[]> {
+  const world = await arranged(life, options);
   const calls: { nth: number; isWrite: boolean }[] = [];
   world.interference = ({ count, method }) => {
     calls.push({ nth: count, isWrite: method !== 'GET' });

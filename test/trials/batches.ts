@@ -1,6 +1,6 @@
 /*
  * What the long programme is made of: batches, each known by its name and a number, and always the same for these two. They are
- * the standing properties with more faults in one life, and the random lives with other seeds.
+ * the standing properties with every fault alone and then with several in one life, and the random lives with other seeds.
  */
 import { play } from '../disaster/interleavings.ts';
 import { accessLived } from '../properties/access-life.ts';
@@ -16,7 +16,7 @@ import { Draw } from '../properties/whole-subjects.ts';
 export interface Tried {
   /** Sentences about what was lost, doubled, leaked or not as it should be. */
   readonly wrong: readonly string[];
-  /** Lives in which a fault of their plan was met; no two of a programme have the same kind and seed. */
+  /** Lives in which a fault of their plan was met. */
   readonly plans: number;
   /** Processes that died in any of its lives. */
   readonly deaths: number;
@@ -28,35 +28,68 @@ export interface Tried {
 
 type Family = (seed: number) => Promise<Tried>;
 
+/** Seeds of one programme: those of the tests come before the first. */
+const seedsOfAProgramme = 1_000_000;
+
+/** The batch of a place in the programme of a seed: the families take turns, and each turn has its seed. */
+export function batchAt(place: number, programme: number): { readonly family: string; readonly seed: number } {
+  const names = Object.keys(families);
+  const turn = Math.floor(place / names.length);
+  return { family: names[place % names.length] ?? 'whole', seed: programme * seedsOfAProgramme + turn };
+}
+
 const plansOf = new Map<string, Promise<readonly FaultPlan[]>>();
 
-/** All plans with one fault of a kind, found once in a process. */
-function singlePlans(life: Life): Promise<readonly FaultPlan[]> {
-  const known = plansOf.get(life.kind);
+/** All plans with one fault of a kind in the world of a seed, found once in a process. */
+function singlePlans(life: Life, seed: number): Promise<readonly FaultPlan[]> {
+  const key = `${life.kind}:${seed}`;
+  const known = plansOf.get(key);
   if (known !== undefined) return known;
-  const found = Promise.all([outcomesOf(life), deathsAtCallsOf(life), faultsOfWritesOf(life)]).then((all) =>
-    all.flat(),
-  );
-  plansOf.set(life.kind, found);
+  const world = { seed };
+  const found = Promise.all([
+    outcomesOf(life, world),
+    deathsAtCallsOf(life, world),
+    faultsOfWritesOf(life, world),
+  ]).then((all) => all.flat());
+  plansOf.set(key, found);
   return found;
 }
 
 /** How many lives with faults make one batch. */
 const livesInABatch = 10;
 
-/** Lives of one kind with one to three faults each, in worlds of their own seeds. */
+/** A life with faults, and the seed of its world. */
+export interface PlannedLife {
+  readonly plan: FaultPlan;
+  readonly seed: number;
+}
+
+/**
+ * The lives of a batch. The first batches of a programme go through all plans with one fault, in the world in which these were
+ * found; the others have one to three of these faults in a life, each in a world of its own.
+ */
+export function plansIn(batch: number, singles: readonly FaultPlan[]): readonly PlannedLife[] {
+  const turn = batch % seedsOfAProgramme;
+  const next = singles.slice(livesInABatch * turn, livesInABatch * (turn + 1));
+  if (next.length > 0) return next.map((plan) => ({ plan, seed: batch - turn }));
+  const draw = new Draw(batch);
+  return Array.from({ length: livesInABatch }, (_, at) => {
+    const drawn = Array.from({ length: 1 + draw.below(3) }, () => draw.of(singles));
+    const faults = drawn.flatMap((plan) => plan.faults);
+    const plan = { faults, dies: drawn.some(({ dies }) => dies), matters: true };
+    return { plan, seed: livesInABatch * batch + at };
+  });
+}
+
+/** Lives of one kind with faults. */
 function faultyLives(life: Life): Family {
-  return async (seed) => {
-    const draw = new Draw(seed);
-    const singles = await singlePlans(life);
+  return async (batch) => {
     const wrong: string[] = [];
     const met: string[] = [];
     let [plans, deaths, transitions] = [0, 0, 0];
-    for (let at = 0; at < livesInABatch; at += 1) {
-      const drawn = Array.from({ length: 1 + draw.below(3) }, () => draw.of(singles));
-      const faults = drawn.flatMap((plan) => plan.faults);
-      const plan = { faults, dies: drawn.some(({ dies }) => dies), matters: true };
-      const lived = await lifeWith(life, plan, { seed: livesInABatch * seed + at });
+    const singles = await singlePlans(life, batch - (batch % seedsOfAProgramme));
+    for (const { plan, seed } of plansIn(batch, singles)) {
+      const lived = await lifeWith(life, plan, { seed });
       wrong.push(...lived.wrong.map((flaw) => `${planInWords(plan)} (${lived.met.join(', ')}): ${flaw}`));
       met.push(...lived.met);
       plans += lived.met.length > 0 ? 1 : 0;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryDir } from '../support/temporary.ts';
-import { added, empty, told, writerTo } from './progress.ts';
+import { added, empty, isGood, notOf, told, writerTo } from './progress.ts';
 
 const calm = { wrong: [], plans: 10, deaths: 2, transitions: 30, faults: ['answer lost: POST /contact-point'] };
 
@@ -15,6 +15,26 @@ describe('a long programme', () => {
       '2 batches, 20 plans of faults, 4 deaths, 60 transitions, 1 types of faults; lost, doubled or leaked: 0',
       'commit abc1234, seed 7',
     ]);
+  });
+
+  it('is good where something was tried and all of it held', () => {
+    const tried = added(empty('abc1234', 7), { family: 'ContactPoint', seed: 7 }, calm, 100);
+    const engines = [{ name: 'Flux prunes', ms: 1 }];
+    const leftOut = { name: 'Argo CD could not be had', why: 'no Redis', isLeftOut: true, ms: 0 };
+
+    expect(isGood({ ...tried, engines: [...engines, leftOut] })).toBe(true);
+    expect(isGood({ ...tried, engines: [...engines, { name: 'Flux ends', why: 'it did not', ms: 1 }] })).toBe(false);
+    expect(isGood({ ...tried, failures: [{ family: 'whole', seed: 1, wrong: ['lost'] }] })).toBe(false);
+    expect(isGood({ ...empty('abc1234', 7), engines })).toBe(false);
+    expect(told(empty('abc1234', 7))).toBe('no batch was tried\ncommit abc1234, seed 7');
+  });
+
+  it('goes on from what was written down only on its own commit and with its own seed', () => {
+    const written = empty('abc1234', 7);
+
+    expect(notOf(written, { commit: 'abc1234', seed: 7 })).toBeUndefined();
+    expect(notOf(written, { commit: 'abc1234', seed: 8 })).toContain('commit abc1234 and seed 7');
+    expect(notOf(written, { commit: 'def5678', seed: 7 })).toContain('commit abc1234 and seed 7');
   });
 
   it('is written down whole though several batches end at once', async () => {

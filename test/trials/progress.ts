@@ -64,6 +64,22 @@ export function added(
   };
 }
 
+/** Whether everything that was tried held, and something was tried. */
+export function isGood({ batches, failures, engines = [] }: Progress): boolean {
+  return batches > 0 && failures.length === 0 && areHeld(engines);
+}
+
+/** Whether none of these trials failed. */
+export function areHeld(engines: readonly EngineTrial[]): boolean {
+  return engines.every(({ why, isLeftOut }) => why === undefined || isLeftOut === true);
+}
+
+/** Why what was written down is not of this commit and seed; undefined where it is. */
+export function notOf(written: Progress, { commit, seed }: Pick<Progress, 'commit' | 'seed'>): string | undefined {
+  if (written.commit === commit && written.seed === seed) return undefined;
+  return `it is of commit ${written.commit} and seed ${written.seed}, and not of ${commit} and ${seed}`;
+}
+
 /** Writes a programme down, one write after the other: two workers may end their batches at once. */
 export function writerTo(path: string): (progress: Progress) => Promise<void> {
   let last = Promise.resolve();
@@ -97,12 +113,13 @@ export function told({
     `${faults.length} types of faults`,
   ].join(', ');
   const found = failures.length === 0 ? 'lost, doubled or leaked: 0' : `${failures.length} batches found something`;
+  const first = batches === 0 ? 'no batch was tried' : `${tried}; ${found}`;
   const each = failures.flatMap(({ family, seed: of, wrong }) => [
     '',
     `npm run trials -- --only ${family}:${of}`,
     ...wrong.map((line) => `  ${line.split('\n', 1)[0]}`),
   ]);
-  return [`${tried}; ${found}`, `commit ${commit}, seed ${seed}`, ...toldOf(engines), ...each].join('\n');
+  return [first, `commit ${commit}, seed ${seed}`, ...toldOf(engines), ...each].join('\n');
 }
 
 /** A line for each trial with an engine, and the command that repeats it where it failed. */

@@ -11,26 +11,21 @@ import { parseArgs } from 'node:util';
 import { seconds } from '../../src/sandbox/binaries/progress.ts';
 import { surroundings } from '../../src/config.ts';
 import { setup as leaveNoOrphans } from '../support/no-orphans.ts';
-import { families, type Tried } from './batches.ts';
+import { batchAt, families, type Tried } from './batches.ts';
 import { engineTrials, leastMinutes } from './engine-trials.ts';
-import { added, empty, told, writerTo, type Progress } from './progress.ts';
+import { added, areHeld, empty, isGood, notOf, told, writerTo, type Progress } from './progress.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const help = `npm run trials -- [options]
 
-  --minutes N       how long to go on (default 60)
-  --seed N          the first seed (default 1); the same seed tries the same
-  --only NAME:SEED  one batch, such as ContactPoint:17, and what was wrong in it; engines, or engines:NAME, for trials with real engines
-  --without-engines leave out the trials with real engines (Argo CD, Flux)
-  --state FILE      where it is written down how far a programme came; it goes on from there (default: in the cache, for each commit and seed)
+  --minutes N       how long to go on (default 60), not counting the trials with real engines, which 30 and more begin with
+  --seed N          from 1 on (default 1); the same seed tries the same, and another one nothing of it
+  --only NAME:SEED  one batch, such as ContactPoint:1000017, and what was wrong in it; engines, or engines:NAME, for trials with real engines
+  --without-engines leave out the trials with real engines (Argo CD, Flux, Helm)
+  --state FILE      where it is written down how far a programme came; it goes on from there (default: in the cache, for each commit and seed).
+                    With changes that are no commit it begins anew
   --anew            begin anew
 `;
-
-/** The batch of a place in the programme: the families take turns, and each turn has its seed. */
-function batchAt(place: number, seed: number): { readonly family: string; readonly seed: number } {
-  const names = Object.keys(families);
-  return { family: names[place % names.length] ?? 'whole', seed: seed + Math.floor(place / names.length) };
-}
 
 async function tried(family: string, seed: number): Promise<Tried> {
   const live = families[family];
@@ -53,9 +48,13 @@ function serve(): void {
   });
 }
 
+const changed = '+changes';
+
 function commitOf(): string {
-  const { stdout, status } = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' });
-  return status === 0 ? stdout.trim() : 'no commit';
+  const git = (...args: readonly string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+  const { stdout, status } = git('rev-parse', '--short', 'HEAD');
+  if (status !== 0) return 'no commit';
+  return `${stdout.trim()}${git('status', '--porcelain').stdout === '' ? '' : changed}`;
 }
 
 async function written(path: string): Promise<Progress | undefined> {
@@ -69,11 +68,10 @@ const longestBatchMs = 600_000;
 interface Programme {
   readonly path: string;
   readonly untilMs: number;
-  readonly seed: number;
 }
 
 /** Goes through the programme on every core until its time is over. */
-async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise<Progress> {
+async function run({ path, untilMs }: Programme, begun: Progress): Promise<Progress> {
   let progress = begun;
   let toldAt = 0;
   const write = writerTo(path);
@@ -88,7 +86,7 @@ async function run({ path, untilMs, seed }: Programme, begun: Progress): Promise
       if (!worker.connected) worker = started();
       const place = again.shift() ?? next++;
       underWay.add(place);
-      const batch = batchAt(place, seed);
+      const batch = batchAt(place, begun.seed);
       const began = performance.now();
       const { promise, resolve } = Promise.withResolvers<Tried>();
       const died = (code: number | null) => resolve(nothingBut(`its process ended with ${code}`));
@@ -125,7 +123,7 @@ async function main(): Promise<number> {
     },
   });
   const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
-  if (values.help || !(minutes > 0) || !Number.isInteger(seed)) {
+  if (values.help || !(minutes > 0) || !Number.isInteger(seed) || seed < 1) {
     process.stdout.write(help);
     return values.help ? 0 : 2;
   }
@@ -134,7 +132,7 @@ async function main(): Promise<number> {
     if (family === 'engines') {
       const engines = await engineTrials(values.only.slice('engines:'.length));
       process.stdout.write(`\n${told({ ...empty(commitOf(), seed), engines })}\n`);
-      return engines.some(({ why, isLeftOut }) => why !== undefined && isLeftOut !== true) ? 1 : 0;
+      return areHeld(engines) ? 0 : 1;
     }
     const { wrong, ...counts } = await tried(family, Number(of));
     process.stdout.write(`${JSON.stringify(counts)}\n${wrong.length === 0 ? 'nothing was wrong' : wrong.join('\n')}\n`);
@@ -142,17 +140,25 @@ async function main(): Promise<number> {
   }
   const commit = commitOf();
   const path = values.state ?? join(surroundings().cacheDir, 'trials', `${commit}-${seed}.json`);
-  const begun = (values.anew ? undefined : await written(path)) ?? empty(commit, seed);
+  // Nobody knows whether changes that are no commit are still the same.
+  const isAnew = values.anew || commit.endsWith(changed);
+  const begun = (isAnew ? undefined : await written(path)) ?? empty(commit, seed);
+  const other = notOf(begun, { commit, seed });
+  if (other !== undefined) {
+    process.stderr.write(`cannot go on from ${path}: ${other}; --anew begins anew\n`);
+    return 2;
+  }
   if (begun.batches > 0) process.stdout.write(`going on after ${begun.batches} batches of ${path}\n`);
-  const untilMs = performance.now() + minutes * 60_000;
   const wants = !values['without-engines'] && minutes >= leastMinutes;
   const engines = begun.engines ?? (wants ? await engineTrials() : undefined);
-  const progress = await run({ path, seed, untilMs }, { ...begun, ...(engines && { engines }) });
+  const before = { ...begun, ...(engines && { engines }) };
+  await writerTo(path)(before);
+  const untilMs = performance.now() + minutes * 60_000;
+  const progress = await run({ path, untilMs }, before);
   process.stdout.write(
     `\n${told(progress)}\n\nover all: ${seconds(progress.ms).trim()} of work, written down in ${path}\n`,
   );
-  const isEngineWrong = engines?.some(({ why, isLeftOut }) => why !== undefined && isLeftOut !== true) === true;
-  return progress.failures.length === 0 && !isEngineWrong ? 0 : 1;
+  return isGood(progress) ? 0 : 1;
 }
 
 if (process.argv[2] === 'serve') serve();
