@@ -243,7 +243,7 @@ function ofOthers(life: WholeLife, service: Service): readonly string[] {
 async function ofLogsAndMetrics(life: WholeLife): Promise<readonly string[]> {
   const lines = life.processes.flatMap(({ trace }) => trace.lines);
   const bugs = lines.filter((line) => line.startsWith('error') && !/KubeError|DeadlineError/.test(line));
-  const metrics = await Promise.all(life.processes.map((one) => one.metrics?.text() ?? ''));
+  const metrics = await Promise.all(life.processes.map(async (one) => (await one.metrics?.text()) ?? ''));
   const leaks = [...lines, ...metrics].filter((line) => line.includes('planted-') || line.includes('demo-admin'));
   return [
     ...bugs.slice(0, 2).map((line) => `the log has ${line.slice(0, 700)}`),
