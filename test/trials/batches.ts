@@ -12,6 +12,12 @@ import { truthLived } from '../properties/truth-life.ts';
 import { recoveryLived, wholeLived, type Lived } from '../properties/whole-run.ts';
 import { Draw } from '../properties/whole-subjects.ts';
 
+/** A batch: its family, and its number. */
+export interface Batch {
+  readonly family: string;
+  readonly seed: number;
+}
+
 /** What came of a batch. */
 export interface Tried {
   /** Sentences about what was lost, doubled, leaked or not as it should be. */
@@ -32,7 +38,7 @@ type Family = (seed: number) => Promise<Tried>;
 const seedsOfAProgramme = 1_000_000;
 
 /** The batch of a place in the programme of a seed: the families take turns, and each turn has its seed. */
-export function batchAt(place: number, programme: number): { readonly family: string; readonly seed: number } {
+export function batchAt(place: number, programme: number): Batch {
   const names = Object.keys(families);
   const turn = Math.floor(place / names.length);
   return { family: names[place % names.length] ?? 'whole', seed: programme * seedsOfAProgramme + turn };

@@ -3,6 +3,7 @@
  * writes down after each batch how far it came, and tells in the end what was tried and what was found.
  */
 import { fork, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { seconds } from '../../src/sandbox/binaries/progress.ts';
 import { surroundings } from '../../src/config.ts';
 import { setup as leaveNoOrphans } from '../support/no-orphans.ts';
-import { batchAt, families, type Tried } from './batches.ts';
+import { batchAt, families, type Batch, type Tried } from './batches.ts';
 import { engineTrials, leastMinutes } from './engine-trials.ts';
 import { added, areHeld, empty, isGood, notOf, told, writerTo, type Progress } from './progress.ts';
 
@@ -29,7 +30,7 @@ const help = `npm run trials -- [options]
 
 async function tried(family: string, seed: number): Promise<Tried> {
   const live = families[family];
-  if (live === undefined) throw new Error(`there is no ${family}: ${Object.keys(families).join(', ')}`);
+  if (live === undefined) throw new Error(`there is no family ${family}`);
   return live(seed);
 }
 
@@ -38,9 +39,10 @@ function nothingBut(why: string): Tried {
   return { wrong: [why], plans: 0, deaths: 0, transitions: 0, faults: [] };
 }
 
-/** One batch at a time, as the programme asks for them. */
+/** One batch at a time, as the programme asks for them; Ctrl-C is for the programme, which ends its workers. */
 function serve(): void {
-  process.on('message', ({ family, seed }: { family: string; seed: number }) => {
+  process.on('SIGINT', () => undefined);
+  process.on('message', ({ family, seed }: Batch) => {
     tried(family, seed).then(
       (outcome) => process.send?.(outcome),
       (error: unknown) => process.send?.(nothingBut(String(error))),
@@ -68,10 +70,33 @@ const longestBatchMs = 600_000;
 interface Programme {
   readonly path: string;
   readonly untilMs: number;
+  readonly ended: AbortSignal;
 }
 
-/** Goes through the programme on every core until its time is over. */
-async function run({ path, untilMs }: Programme, begun: Progress): Promise<Progress> {
+/** What is under way when the time is over may take this long; then it is left, and named. */
+const patienceMs = 60_000;
+
+/** What came of a batch that this process was asked for, also where it ends first. */
+async function outcomeOf(worker: ChildProcess, batch: Batch): Promise<Tried> {
+  const { promise, resolve } = Promise.withResolvers<Tried>();
+  const died = (code: number | null, signal: string | null) =>
+    resolve(nothingBut(`its process ended with ${signal ?? code}`));
+  worker.once('exit', died);
+  worker.once('message', resolve);
+  worker.send(batch, (error) => {
+    if (error !== null) resolve(nothingBut(String(error)));
+  });
+  const overdue = setTimeout(() => worker.kill('SIGKILL'), longestBatchMs);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(overdue);
+    worker.off('exit', died);
+  }
+}
+
+/** Goes through the programme on every core until its time is over, or somebody ends it. */
+async function run({ path, untilMs, ended }: Programme, begun: Progress): Promise<Progress> {
   let progress = begun;
   let toldAt = 0;
   const write = writerTo(path);
@@ -79,24 +104,23 @@ async function run({ path, untilMs }: Programme, begun: Progress): Promise<Progr
   const again = [...begun.open];
   let next = begun.batches + again.length;
   const underWay = new Set(begun.open);
-  const started = (): ChildProcess => fork(import.meta.filename, ['serve']);
+  const workers = new Set<ChildProcess>();
+  const started = (): ChildProcess => {
+    const worker = fork(import.meta.filename, ['serve']);
+    workers.add(worker);
+    worker.once('exit', () => workers.delete(worker));
+    return worker;
+  };
   const work = async (): Promise<void> => {
     let worker = started();
-    while (performance.now() < untilMs) {
-      if (!worker.connected) worker = started();
+    while (performance.now() < untilMs && !ended.aborted) {
+      if (!workers.has(worker)) worker = started();
       const place = again.shift() ?? next++;
       underWay.add(place);
       const batch = batchAt(place, begun.seed);
       const began = performance.now();
-      const { promise, resolve } = Promise.withResolvers<Tried>();
-      const died = (code: number | null) => resolve(nothingBut(`its process ended with ${code}`));
-      worker.once('exit', died);
-      worker.once('message', resolve);
-      worker.send(batch);
-      const overdue = setTimeout(() => worker.kill('SIGKILL'), longestBatchMs);
-      const outcome = await promise;
-      clearTimeout(overdue);
-      worker.off('exit', died);
+      const outcome = await outcomeOf(worker, batch);
+      if (ended.aborted) return;
       underWay.delete(place);
       progress = { ...added(progress, batch, outcome, performance.now() - began), open: [...underWay] };
       await write(progress);
@@ -104,10 +128,28 @@ async function run({ path, untilMs }: Programme, begun: Progress): Promise<Progr
       toldAt = performance.now();
       process.stdout.write(`${told(progress).split('\n', 1)[0]}\n`);
     }
-    worker.kill();
   };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
-  return progress;
+  await Promise.race([Promise.all(Array.from({ length: availableParallelism() }, work)), aborted(ended)]);
+  for (const worker of workers) worker.kill('SIGKILL');
+  return { ...progress, open: [...underWay] };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await once(signal, 'abort');
+}
+
+/** Ends a programme on Ctrl-C, and where it does not end by itself once its time is over. */
+function endOf(ms: number): AbortSignal {
+  const interrupted = new AbortController();
+  process.once('SIGINT', () => interrupted.abort());
+  return AbortSignal.any([interrupted.signal, AbortSignal.timeout(ms + patienceMs)]);
+}
+
+/** The batch that somebody names, such as ContactPoint:17. */
+function named(only: string): Batch | undefined {
+  const [family = '', of = ''] = only.split(':');
+  return Object.hasOwn(families, family) && /^\d+$/u.test(of) ? { family, seed: Number(of) } : undefined;
 }
 
 async function main(): Promise<number> {
@@ -128,13 +170,19 @@ async function main(): Promise<number> {
     return values.help ? 0 : 2;
   }
   if (values.only !== undefined) {
-    const [family = '', of = ''] = values.only.split(':');
-    if (family === 'engines') {
+    if (values.only === 'engines' || values.only.startsWith('engines:')) {
       const engines = await engineTrials(values.only.slice('engines:'.length));
       process.stdout.write(`\n${told({ ...empty(commitOf(), seed), engines })}\n`);
       return areHeld(engines) ? 0 : 1;
     }
-    const { wrong, ...counts } = await tried(family, Number(of));
+    const batch = named(values.only);
+    if (batch === undefined) {
+      process.stderr.write(
+        `there is no ${values.only}: say one of these and a seed: ${Object.keys(families).join(', ')}\n`,
+      );
+      return 2;
+    }
+    const { wrong, ...counts } = await tried(batch.family, batch.seed);
     process.stdout.write(`${JSON.stringify(counts)}\n${wrong.length === 0 ? 'nothing was wrong' : wrong.join('\n')}\n`);
     return wrong.length === 0 ? 0 : 1;
   }
@@ -153,8 +201,10 @@ async function main(): Promise<number> {
   const engines = begun.engines ?? (wants ? await engineTrials() : undefined);
   const before = { ...begun, ...(engines && { engines }) };
   await writerTo(path)(before);
-  const untilMs = performance.now() + minutes * 60_000;
-  const progress = await run({ path, untilMs }, before);
+  const ms = minutes * 60_000;
+  const progress = await run({ path, untilMs: performance.now() + ms, ended: endOf(ms) }, before);
+  const left = progress.open.map((place) => batchAt(place, seed)).map((one) => `${one.family}:${one.seed}`);
+  if (left.length > 0) process.stdout.write(`\nleft under way: ${left.join(', ')}\n`);
   process.stdout.write(
     `\n${told(progress)}\n\nover all: ${seconds(progress.ms).trim()} of work, written down in ${path}\n`,
   );
