@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
@@ -38,6 +38,14 @@ export class CopiedRepository {
   /** Runs a program of the dependencies. */
   bin(name: string, ...args: readonly string[]): string {
     return this.run(join(root, 'node_modules', '.bin', name), ...args);
+  }
+
+  /** Compiles it; what the last check of the repository itself has found is not looked at again. */
+  types(): void {
+    const found = 'types.tmp';
+    if (existsSync(join(root, found))) cpSync(join(root, found), join(this.#copy, found));
+    // Behind their link the dependencies would be other files than those that were looked at.
+    this.bin('tsc', '--singleThreaded', '--incremental', '--tsBuildInfoFile', found, '--preserveSymlinks');
   }
 
   read(path: string): string {
