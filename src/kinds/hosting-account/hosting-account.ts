@@ -112,8 +112,8 @@ function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<HostingA
 /** The decisions that both kinds of accounts share. */
 export const accountDecisions = {
   needs: ({ credentialsRef, dangerousCredentialsRef }: HostingAccountSpec): Needs => ({
-    secrets: [credentialsRef, dangerousCredentialsRef].flatMap((ref) =>
-      ref === undefined ? [] : [{ name: ref.name, key: 'token', field: 'credentialsRef', optional: true }],
+    secrets: Object.entries({ credentialsRef, dangerousCredentialsRef }).flatMap(([field, ref]) =>
+      ref === undefined ? [] : [{ name: ref.name, key: 'token', field, optional: true }],
     ),
   }),
   always: ['Throttled', 'TokenLimited'],
