@@ -119,7 +119,7 @@ export class Engine {
     return this.#parts.objects.tiedBy(tie[kind](namespace, name)).length > 0;
   }
 
-  /** Enqueues the objects of a new or relabelled namespace that use shared accounts: those may allow it now, or no longer. */
+  /** Enqueues the objects in a new or relabelled namespace that use cluster-wide accounts, which may now allow it or no longer. */
   namespaceChanged(namespace: string): void {
     for (const stored of this.#parts.objects.values()) {
       const isShared = stored.account !== stored.key && partsOfKey(stored.account).namespace === '';
@@ -127,12 +127,12 @@ export class Engine {
     }
   }
 
-  /** Holds back calls that cannot be repeated for this long: after a take-over, or when Kubernetes went back in time. */
+  /** Holds back calls that cannot be repeated, for this long: after a take-over, or when the cluster was restored from a backup. */
   quarantine(ms: number): void {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
   }
 
-  /** Enqueues those of these keys that are objects of ours. */
+  /** Enqueues the given keys, except those that are not keys of our objects. */
   again(keys: readonly string[]): void {
     for (const key of keys)
       if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
@@ -221,7 +221,7 @@ export class Engine {
     } else this.#recount(stored, undefined);
   }
 
-  /** Lets the account of an object count its users when one came, went or changed its standing. */
+  /** Asks the account of an object to count its users again when the object came, went or changed its standing. */
   #recount(before: Stored | undefined, now: Stored | undefined): void {
     const [was, is] = [standingOf(before), standingOf(now)];
     const { kind, account = '' } = now ?? before ?? {};
@@ -236,7 +236,7 @@ export class Engine {
     }
   }
 
-  /** Accounts themselves are never held back: their status says what is wrong with the service. */
+  /** Places a key in the queue. Accounts are never held back, since their status says what is wrong with the service. */
   #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
     const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;

@@ -10,7 +10,7 @@ import type { JsonObject, Secret } from '../base/json.ts';
 /** The effect of a request when the service carries it out. It decides what a lost answer can mean. */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 
-/** How urgent a request is within its credential's budget; in this order, the first goes first. */
+/** How urgent a request is within its credential's budget; the most urgent comes first. */
 export type Urgency = 'dangerous' | 'edit' | 'wait' | 'drift';
 
 /** One request to the service, as a value. */
@@ -67,7 +67,7 @@ export interface Read<Item = unknown> {
    * budget.
    */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
-  /** With `rateLimited`: it is not read more often than this. */
+  /** With `rateLimited`: the shortest time between two reads. */
   readonly rateLimitedMs?: number;
   /** The group an item belongs to. An object that looks at a whole group is woken by a change of any of its items. */
   groupOf?(item: Item): string | undefined;
@@ -133,17 +133,17 @@ export interface Service {
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
   /** The newest failure, when it is newer than the newest full list. */
   problem(read: Read): ReadProblem | undefined;
-  /** Asks for a list begun at or after `since` (monotonic), for an edit or for who only waits. Everybody who asks shares one list. */
+  /** Asks for a list begun at or after `since` (monotonic); an edit goes before a mere wait. All who ask share one list. */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void;
   /** Keeps a read polled until the returned function is called. */
   follow(read: Read): () => void;
   /** How long a call that is announced now may have to wait for the budget. */
   waitMs(urgency: Urgency): number;
-  /** Announces a call, so that others see the queue it makes. The returned function says that it has ended. */
+  /** Announces a call, so that others see the queue that it makes longer. The returned function says that it has ended. */
   announce(urgency: Urgency): () => void;
   /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
-  /** A text, or a value with texts in it, without the credential: nothing else of the service is shown. */
+  /** Removes the credential from a text, or from all texts in a value, before people see it. */
   shown<Value>(value: Value): Value;
   health(): ServiceHealth;
   /** Ends polling and lets go of connections. */
@@ -174,7 +174,7 @@ export type ListListener = (event: {
   readonly problem: ReadProblem | undefined;
 }) => void;
 
-/** The service answered 429 to a request with this credential, whoever sent it: `health` says until when everybody waits. */
+/** Called when the service answers 429 to any request with this credential: `health` says until when all requests wait. */
 export type ThrottleListener = (service: Service) => void;
 
 /** Opens services; refuses with a sentence when the base URL is not allowed. */
@@ -209,12 +209,12 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
   readonly status?: unknown;
-  /** Why its spec is not here, as a message says it; undefined where it is. */
+  /** Why the spec was left out, in the words of a message; undefined when it is here. */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;
 }
 
-/** Which resource of the Kubernetes API. */
+/** A resource type of the Kubernetes API. */
 export interface Resource {
   /** Empty for the core group. */
   readonly group: string;
@@ -326,18 +326,18 @@ export type Written =
   | { readonly is: 'conflict' }
   | { readonly is: 'gone' };
 
-/** The one finalizer. */
+/** The only finalizer that the operator uses. */
 export const finalizer = 'apphosting.dev/hosting';
 
 /** Writes what the operator owns of a custom resource: its status and its finalizer. */
 export interface ObjectWriter {
   /** The object as it stands in the cluster now, not as a cache has it. */
   readLive(object: KubeObject): Promise<KubeObject | undefined>;
-  /** The whole status, with uid and resourceVersion. */
+  /** Writes the whole status, with uid and resourceVersion. */
   writeStatus(object: KubeObject, status: object): Promise<Written>;
   /**
-   * A status that must not be lost, since it carries an id: after a conflict the newest form is read and `render` says what
-   * to write to it; undefined means that it is no longer ours to write. Goes on until written, or the process ends.
+   * Writes a status that must not be lost, since it carries an id. After a conflict `render` gets the newest form and returns
+   * what to write; undefined means that it is no longer ours to write. Goes on until written, or the process ends.
    */
   commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
   /** Puts our finalizer on. */
@@ -367,7 +367,7 @@ export interface EventRecorder {
     readonly reason: string;
     readonly action: string;
     readonly note: string;
-    /** The object's status says it too, so that one event may tell it of many objects. */
+    /** True when the object's status says the same, so that one event may stand for many objects. */
     readonly isRoutine?: boolean;
   }): void;
 }

@@ -14,7 +14,7 @@ import type { EngineOptions } from './options.ts';
 import { retryPauseMs } from '../base/time.ts';
 import { KubeError } from './ports.ts';
 
-/** The reason a key is reconciled; lower goes first. Begun and new objects share a lane. */
+/** The reason a key is reconciled; the lowest number goes first. `begun` and `initial` share a lane. */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
@@ -26,7 +26,7 @@ export interface QueuePlace {
 
 type Keys = Record<'begun' | 'others', Set<string>>;
 
-/** Keys of one urgency; namespaces take turns, each first in first out, and what was begun before what is new. */
+/** The keys of one urgency. Namespaces take turns; within one, begun objects go before new ones, else first in, first out. */
 class FairLane {
   /** By namespace, then by account. */
   readonly #groups = new Map<string, Map<string, Keys>>();
@@ -76,7 +76,7 @@ interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly placeOf: (key: string) => QueuePlace;
   /** True while no more keys of an account are given out; call `resume` when that ends. */
   readonly isHeld?: (account: string) => boolean;
-  /** Hears how long each key that is taken has waited for it. */
+  /** Called with the time that a key has waited, when a worker takes it. */
   readonly onTaken?: (waitedMs: number) => void;
 }
 
@@ -228,7 +228,7 @@ export class WorkQueue {
   }
 }
 
-/** Begun objects wait in the lane of new ones, or one namespace could hold up the new objects of all others. */
+/** Begun objects wait in the lane of new ones; otherwise one namespace could hold up the new objects of all others. */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
 }
@@ -363,7 +363,7 @@ export class Workers {
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, number>();
-  /** What the last reconcile of an object threw; empty for what was thrown for all objects. */
+  /** What the last reconcile of an object threw; empty for an outage that concerns all objects. */
   readonly #thrown = new Map<string, string>();
 
   constructor(options: WorkersOptions) {
@@ -444,7 +444,7 @@ export class Workers {
     this.#running.set(key, startedAt);
     try {
       const ended = await this.#options.reconcile(key);
-      // A reconcile that was put off has asked Kubernetes nothing.
+      // A reconcile that was put off has sent nothing to Kubernetes, so it proves no success.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
       this.#giveBack(key, ended);

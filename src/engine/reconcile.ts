@@ -180,7 +180,7 @@ export class Reconciler {
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
       const view = withoutProblems(new RecordingView(service, inProcess.forced?.since));
       const pass = buildPass(context, view, { ...resources, account });
-      // A deletion that is held up has not begun.
+      // Treat the object as not deleted: a deletion that is held up has not begun.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
       switch (step.is) {
         case 'again':
@@ -224,7 +224,7 @@ function withoutProblems(view: View): View {
   };
 }
 
-/** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
+/** Removes the journal entry of a lost create that made nothing, since the kind would create again. Others wait for that. */
 function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
   const isNewAttempt = context.isLost && call.journal?.create !== undefined && call.resumes !== true;
   if (isNewAttempt) context.remember({ journal: undefined });
@@ -310,7 +310,7 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
   }
 }
 
-/** Remembers what was learned. What is given up by that is published, and status is written at once. */
+/** Goes on to the next step. If an object of the service was given up, publishes that and writes status at once. */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
     // Publish first: after a lost answer the write would not be repeated, and neither would the event.
@@ -402,9 +402,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
 }
 
-/**
- * The account's owner accepted another endpoint: rebind the object to it. A one-time request stays bound where it was made.
- */
+/** Binds the object to another endpoint that the account's owner accepted. A one-time request stays bound where it was made. */
 function rebind(context: ReconcileContext, { session }: Resources): void {
   const { binding } = context.memory;
   const { endpoint, accountId } = session.service;

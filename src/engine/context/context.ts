@@ -1,8 +1,8 @@
 /**
  * The context of one reconcile: the stored object, what this process remembers of it, and the status being built.
  *
- * Guarantees: status is written only when it differs in more than moving fields, with uid and resourceVersion; a new id is written until it is in
- * status; a create that this process has begun stays known even when somebody wipes the status.
+ * Guarantees: status is written with uid and resourceVersion, and only when more than its ever-changing fields differ; a new id
+ * is written until it is in status; a create that this process has begun stays known even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
@@ -44,10 +44,10 @@ import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
-/** News of no consequence wait at most this long for their turn to be written. */
+/** Changes that only concern what the service shows wait at most this long before status is written. */
 const newsWaitMs = 120_000;
 
-/** Verdicts with these reasons speak of the lost call themselves. */
+/** Verdicts with these reasons mention the lost call in their own message. */
 const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
 /** A pass that records what is read of the service. */
@@ -61,7 +61,7 @@ export class ReconcileContext {
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
   status: StoredStatus;
-  /** An answer told what the stored status does not carry yet: an id, or that hidden settings arrived. */
+  /** True when an answer of the service told what status does not have yet: an id, or that hidden settings arrived. */
   hasUnwritten = false;
   /** The service at the start of the reconcile, to redact its messages even after the account was closed. */
   readonly #firstService: Service | undefined;
@@ -101,7 +101,7 @@ export class ReconcileContext {
     return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
   }
 
-  /** Asks the service for a read; its end wakes the object, whatever it shows. */
+  /** Asks the service for a read. When the read ends, the object is reconciled again, whatever the read shows. */
   ask(
     service: Service,
     { read, since }: { readonly read: Read; readonly since: number },
@@ -112,8 +112,8 @@ export class ReconcileContext {
   }
 
   /**
-   * The open service for a call, or why its credential cannot be used; undefined where the account is not open any more, or is
-   * not what the call was decided on.
+   * The open service for a call, or why its credential cannot be used; undefined when the account was closed or changed after
+   * the call was decided on.
    */
   serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
     const { session } = this;
@@ -284,7 +284,7 @@ export class ReconcileContext {
     return { ...verdict, message: `${verdict.message}; ${doubt}` };
   }
 
-  /** True when all that is new is what the service shows of an object, and others of its account have more to do. */
+  /** True when only shown facts changed and other objects of the account wait for a worker: then the write can wait. */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
     if (stored.kind.life !== 'long' || this.hasUnwritten || !parts.isCrowded(stored.account)) return false;
@@ -294,7 +294,7 @@ export class ReconcileContext {
     return now - inProcess.newsSince < newsWaitMs;
   }
 
-  /** Redacts before anything is cut, or a part of a secret would stay. */
+  /** Redacts a verdict before any text is cut: cutting first could leave a part of a secret. */
   #redactedVerdict(verdict: Verdict): Verdict {
     const { conditions, message } = verdict;
     return {
@@ -304,7 +304,7 @@ export class ReconcileContext {
     };
   }
 
-  /** Stops correcting contested fields until they equal the spec. */
+  /** Takes note of contested fields: stops correcting them, and starts again once they equal the spec. */
   #noteContest(verdict: Verdict, pass: Pass): void {
     const { inProcess } = this;
     if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
@@ -346,7 +346,7 @@ export class ReconcileContext {
   }
 }
 
-/** True while a create has no id yet, or a change that is recognised by its trace has not shown one. */
+/** True while the journal holds a create without an id, or a change that is recognised by comparing with `before`. */
 export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }
@@ -358,7 +358,7 @@ function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }
 
-/** The lists that a kind shows, or the current ones of status for a write without a read of the object. */
+/** The lists of differences from what a kind shows or from a status; a missing list is empty. */
 function listsOf(shown: unknown): StatusLists {
   const { drift = [], unverified = [], leftover = [] } = (shown ?? {}) as Partial<StatusLists>;
   return { drift, unverified, leftover };

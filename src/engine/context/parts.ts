@@ -8,11 +8,11 @@ import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 export interface EngineParts extends AccountParts {
   readonly openCreates: OpenCreates;
   readonly locks: ExclusiveLocks;
-  /** Takes an object that we wrote. */
+  /** Takes the object as our own write returned it, before the watch delivers it. */
   wrote(stored: Stored): void;
   /** Wakes an object after the next list of a read. */
   asked(service: Service, readKey: string, objectKey: string): void;
-  /** Wakes an object when the one that has this claim lets it go. */
+  /** Wakes an object when the owner of a claimed id gives the id up. */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(stored: Stored, verdict: Verdict): void;

@@ -10,7 +10,7 @@ import { type KubeObject, groupId, type Read, type ReadProblem, type Service, ty
 
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
-  /** The fingerprint of the request; undefined when the answer changed it (an id came back), until the next one is known. */
+  /** The fingerprint of the request. Undefined after an answer with an id, which changes the next request, until that is known. */
   readonly digest: string | undefined;
   readonly at: number;
   /** True when the service said no; false when the call failed or its outcome is unknown. */
@@ -18,7 +18,7 @@ interface FailedCall {
   /** The verdict to repeat until the call is sent again. */
   readonly verdict: Verdict;
   readonly until: number;
-  /** True when another object was seen for which the service refused the call. */
+  /** True when the object was seen because of which the service refused the call, such as one of the same name. */
   readonly wasObstructed?: boolean;
 }
 
@@ -40,7 +40,7 @@ export class InProcess {
   askedAt: number | undefined;
   /** Since when this process knows the object; undefined once it has sent or concluded something for it. */
   newSince: number | undefined;
-  /** True when the last reconcile read the service; one that waits for something else does not. */
+  /** True when the last reconcile read the service; false while the object waits for something else. */
   looks = false;
   /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
   silentSince: number | undefined;
@@ -54,9 +54,9 @@ export class InProcess {
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
   contest: Contest = { generation: -1, ...peace };
-  /** Since when news of no consequence wait to be written. */
+  /** Since when changes that only concern what the service shows wait to be written. */
   newsSince: number | undefined;
-  /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
+  /** The value of `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
 
   constructor(newSince: number) {
@@ -194,7 +194,7 @@ const refusedForMs = 600_000;
 
 /** Starts the backoff after a failed call. */
 export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
-  // The verdict's memory was written the first time.
+  // Drop what the verdict remembers: it was written to status the first time.
   const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
   inProcess.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
   inProcess.failures += 1;
@@ -204,7 +204,7 @@ export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo'
 export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
   const { remember = {}, ...verdict } = failedCall.verdict;
   const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
-  // Of what the verdict remembers only the end of the journal is repeated; the rest was written when it was said first.
+  // Keep only the end of the journal entry; the rest of what the verdict remembers was written the first time.
   const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
   inProcess.failedCall = {
     ...failedCall,
@@ -261,7 +261,7 @@ export function noteCircumstances(
   inProcess.circumstances = circumstances;
 }
 
-/** Ends the pause after a failure, for the service can be read again. */
+/** Ends the pause after a failure, because the service can be read again. */
 export function recovered(inProcess: InProcess, now: number): void {
   const { failedCall } = inProcess;
   if (failedCall?.isNo === false) inProcess.failedCall = { ...failedCall, until: now };
@@ -361,7 +361,7 @@ export class RecordingView implements View {
   }
 }
 
-/** Follows a read, and follows it anew when its interval changed. */
+/** Polls a read, and starts anew when its interval has changed. */
 function following(known: Followed | undefined, service: Service, read: Read): Followed {
   if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
@@ -410,7 +410,7 @@ export class Subscriptions {
     return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
   }
 
-  /** Returns the key of the read as it was followed first: objects that use one list keep one copy of it. */
+  /** Subscribes an object to a read. Returns the first subscriber's key, so that all who use a list share one copy of the text. */
   #add(object: string, service: Service, read: Read, use: Use): string {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);

@@ -1,5 +1,5 @@
 /**
- * Open creates and exclusive locks: calls that could not be told apart afterwards are not under way together.
+ * Open creates and exclusive locks: two calls whose effects could not be told apart are never under way together.
  *
  * At most one object may have an open create of a given name in one collection of an account.
  *
@@ -17,9 +17,9 @@ export class OpenCreates {
   readonly #objects: ObjectIndex;
   readonly #clock: Clock;
   readonly #horizonMs: number;
-  /** The newest creation of each object, by uid. It stays for a horizon after its call, for lists may not show its result yet. */
+  /** The newest creation of each object, by uid. It stays for a horizon after its call, while lists may not show its result yet. */
   readonly #creations = new Map<string, Creation>();
-  /** The same by what is created, so that a question costs the same however many there are. */
+  /** The creations by account, collection and name, so that a look-up is fast however many there are. */
   readonly #byTarget = new Map<string, Set<Creation>>();
 
   constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {
@@ -90,7 +90,7 @@ export class OpenCreates {
     if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
   }
 
-  /** Forgets creations that ended so long ago that every list shows their result. The oldest come first. */
+  /** Forgets creations that ended so long ago that every list shows their result. The map has the oldest first. */
   #prune(): void {
     for (const { uid, until } of this.#creations.values()) {
       if (until > this.#clock.monotonic()) return;
@@ -99,7 +99,7 @@ export class OpenCreates {
   }
 }
 
-/** With many waiting for one name, each change of turn would rewrite every status: a holder is named only if it is stuck. */
+/** The words for a holder that is not stuck: its name would rewrite the status of all who wait, at each change of turn. */
 const usualHolder = 'another resource';
 
 function heldBy(holder: Stored): string {
@@ -112,7 +112,7 @@ interface Creation {
   readonly uid: string;
   readonly key: string;
   readonly target: string;
-  /** Until when it may still arrive, or not show in a list yet; infinite while the call is under way. */
+  /** Until when the creation may still arrive or be missing from a list; infinite while the call is under way. */
   until: number;
 }
 
@@ -135,10 +135,10 @@ const keptMs = 600_000;
 export class ExclusiveLocks {
   /** In the order of their last use. */
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
-  /** When the newest forgotten lock was released: it may have had any name. */
+  /** When the newest lock that is no longer remembered was released. It may have had any name. */
   #forgottenAt = Number.NEGATIVE_INFINITY;
 
-  /** How many are remembered. */
+  /** How many locks are remembered. */
   get size(): number {
     return this.#uses.size;
   }

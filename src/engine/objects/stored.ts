@@ -21,17 +21,17 @@ export interface ParsedObject {
   readonly spec:
     | { readonly is: 'valid'; readonly value: unknown }
     | { readonly is: 'invalid'; readonly message: string }
-    /** Parsing threw, by a mistake of ours: the next reconcile throws it. */
+    /** Parsing threw because of a mistake of ours: the next reconcile throws the same error. */
     | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
   /** Ids of the service that the spec names as its own. */
   readonly claims: readonly string[];
   readonly status: StoredStatus;
-  /** The account it belongs to; its own key for an account. */
+  /** The key of the account that it belongs to; for an account, its own key. */
   readonly account: string;
 }
 
-/** The same in the index. */
+/** A parsed object in the index, with the ties that lead to it. */
 export interface Stored extends ParsedObject {
   readonly ties: readonly string[];
 }
@@ -59,7 +59,7 @@ export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
 }
 
-/** A stored object in the same words. */
+/** A stored object in the words of a message: `ContactPoint team-a/on-call`. */
 export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
@@ -94,7 +94,7 @@ export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
   readonly #stored = new Map<string, Stored>();
-  /** Most ties lead to one object: a set of its own for each is a tenth of the memory. */
+  /** Most ties lead to one object. A set for each of these would take a tenth of all memory, so they hold the bare key. */
   readonly #tied = new Map<string, string | Set<string>>();
 
   constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
@@ -129,7 +129,7 @@ export class ObjectIndex {
     return stored;
   }
 
-  /** Keeps the watch's copy of a form that is known as the answer to our own write: one copy of an object is enough. */
+  /** Replaces the answer to our own write by the same object from the watch, so that memory holds only one copy of it. */
   share(object: KubeObject): void {
     const key = keyOfObject(object);
     const stored = this.#stored.get(key);
@@ -141,7 +141,7 @@ export class ObjectIndex {
     this.#stored.delete(key);
   }
 
-  /** The keys of the objects that a tie holds. */
+  /** The keys of the objects that a tie leads to. */
   tiedBy(name: string): readonly string[] {
     const keys = this.#tied.get(name) ?? [];
     return typeof keys === 'string' ? [keys] : [...keys];
@@ -157,7 +157,7 @@ export class ObjectIndex {
   }
 }
 
-/** Parses an object, but for what is known of it: the status, or all of its spec by a form of the same generation. */
+/** Parses an object. A given status is not parsed again, nor the spec if `before` has the same generation. */
 export function parseStored(
   kind: AnyKind,
   object: KubeObject,
@@ -196,7 +196,7 @@ function parseSpec(kind: AnyKind, object: Pick<KubeObject, 'spec' | 'tooLarge'>)
   return { is: 'invalid', message: `${path}: ${issue?.message ?? 'not valid'}` };
 }
 
-/** The account an object belongs to: what `spec.accountRef` names, or the HostingAccount `default` beside it. */
+/** The key of an object's account: what `spec.accountRef` names, or the HostingAccount `default` of its namespace. */
 export function accountOf(kind: AnyKind, key: string, namespace: string | undefined, spec: unknown): string {
   if (kind.life === 'account') return key;
   const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
@@ -238,7 +238,7 @@ const none: ReadonlySet<string> = new Set();
 export class DroppedReferences {
   readonly #byObject = new Map<string, ReadonlySet<string>>();
 
-  /** Takes the newest form of an object; returns the keys of what it no longer refers to. */
+  /** Takes the newest form of an object. Returns what it no longer refers to, once the service has the new spec. */
   noted(before: Stored | undefined, now: Stored): ReadonlySet<string> {
     if (before === undefined || (before.needs === now.needs && !this.#byObject.has(now.key))) return none;
     const wanted = new Set(referredBy(now));
@@ -315,14 +315,14 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   };
 }
 
-/** The fields of a status side by side, wherever they stand. */
+/** The fields of a status, with those under its `internal` beside the others. */
 function flat(status: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(status)) return {};
   const { internal, ...fields } = status;
   return isRecord(internal) ? { ...fields, ...internal } : fields;
 }
 
-/** The lists of a status that are about the object as it was seen last. */
+/** The lists in status that compare the spec with the object in the service. */
 export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'leftover'>>;
 
 const mostCuts = 20;
@@ -360,7 +360,7 @@ export function renderStatus(
       ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
       ownership: memory.ownership,
       binding: memory.binding,
-      // One that cannot be read stays as it is.
+      // A journal that cannot be read stays as it is.
       journal: damaged ?? memory.journal,
       applied: memory.applied,
     }),
@@ -379,10 +379,10 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
 }
 
-/** What a resource counts as for its account. */
+/** How a resource counts in the status of its account. */
 export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
-/** What a resource counts as, by its status; undefined when it is gone. */
+/** How a resource counts in the status of its account, by its own status; undefined when the resource is gone. */
 export function standingOf(stored: Stored | undefined): Standing | undefined {
   if (stored === undefined) return undefined;
   const { status, reason } = readyIn(stored.status.conditions) ?? {};

@@ -31,9 +31,9 @@ export interface ReferenceNeed {
   readonly kind: string;
   readonly name: string;
   readonly field: string;
-  /** The step itself decides what to do while it is not ready. */
+  /** The kind itself decides what to do while the referred object is not ready. */
   readonly optional?: boolean;
-  /** Only its status is needed, so it need not have an id yet. */
+  /** Only the status of the referred object is needed, so it need not have an id yet. */
   readonly withoutId?: boolean;
 }
 
@@ -69,11 +69,11 @@ export interface KindDefinition<Spec, Facts> {
   readonly facts: z.ZodType<Facts>;
   /** Fields of the facts, at any depth, that change all the time: they are written only together with another change. */
   readonly moving?: readonly string[];
-  /** Those of the facts that only the operator reads: they stand under `status.internal`. */
+  /** Fields of the facts that only the operator reads; they are stored under `status.internal`. */
   readonly internal?: readonly string[];
-  /** The interface's name of the id in `status.externalId`; undefined where no object of the service stands for it alone. */
+  /** The interface's name of the id in `status.externalId`; undefined for a kind without an object of its own in the service. */
   readonly idWord: string | undefined;
-  /** True when deleting it calls the service, so that a finalizer must hold it. */
+  /** True when deleting a resource of this kind calls the service, so that it needs a finalizer. */
   readonly holds: boolean;
   readonly columns: readonly Column[];
   /** JSON paths of scalar fields for `kubectl get --field-selector`. */
@@ -89,7 +89,7 @@ export interface KindDefinition<Spec, Facts> {
   readonly interfaceWords?: (spec: Spec) => Readonly<Record<string, string>>;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
-  /** Ids of other objects that it made in the service; other resources can ask who owns them. */
+  /** Ids of further objects that a resource of this kind made in the service; other resources can ask who owns them. */
   readonly made?: (facts: Facts) => readonly string[];
   /** Ids that the service wipes because this object asked for it: their absence is no loss. */
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
@@ -107,7 +107,7 @@ export interface KindDefinition<Spec, Facts> {
   readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
 }
 
-/** A kind of any types, as the engine and the generators use it. */
+/** A kind with any types of spec and facts, as the engine and the generators use it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
 

@@ -14,7 +14,7 @@ export interface Subject {
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
-  /** Cut to the second. */
+  /** In whole seconds. */
   readonly createdAtMs: number;
   readonly annotations: Readonly<Record<string, string>>;
   readonly deleting: boolean;
@@ -68,16 +68,16 @@ export interface AccountView {
   readonly acceptedMissing?: string | undefined;
 }
 
-/** An object that the spec refers to, as resolved. */
+/** An object that the spec refers to, once it was found. */
 export interface Referred {
   /** Empty only where the need has `withoutId`. */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** The generation of it that was applied last. */
+  /** The generation of its spec that was applied last. */
   readonly applied?: number | undefined;
 }
 
-/** Another resource of ours that names the same id of the service. */
+/** Another resource of ours, as a kind sees it. */
 export interface Related {
   /** In words: `RecoveryActivation team/orders`. */
   readonly name: string;
@@ -87,7 +87,7 @@ export interface Related {
   readonly facts: Readonly<Record<string, unknown>>;
   /** True when all its references resolved once, so that it may act. */
   readonly takenUp: boolean;
-  /** Undefined where it is not valid. */
+  /** Undefined when the spec is not valid. */
   readonly spec: unknown;
   /** True while a call of it has an unknown outcome. */
   readonly inDoubt: boolean;
@@ -113,7 +113,7 @@ export interface Orphan {
 
 /** What an account is used for. */
 export interface Usage {
-  /** Resources of the account that wait because the service refused a call for what the token may do, the first few in words. */
+  /** How many resources wait because the token lacks a permission for their call, and the first few of them in words. */
   readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
   /** Resources that wait for the end of a pause that the service asked for. */
@@ -142,7 +142,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;
   readonly configMap: (name: string, key: string) => string | undefined;
-  /** Another resource that claims this id of the service, in words, and whether it goes before this one. */
+  /** Another resource that claims this id of the service, in words, and whether it is older and so wins the id. */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
   /** Resources of a kind whose spec refers to this object. */
   readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
@@ -150,7 +150,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** What the account is used for; absent for everything else. */
   readonly usage?: () => Usage;
-  /** Another resource with an open create of this name in this collection, in words: by its name only if it is stuck. */
+  /** Another resource with an open create of this name in this collection, in words. It is named only if it is stuck. */
   readonly creating: (collection: string, name: string) => string | undefined;
   /** Resources of another kind in the same account that name this id of the service; absent where none can. */
   readonly related?: (kind: string, id: string) => readonly Related[];
@@ -177,7 +177,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly callMs: number;
   /** The mark that says an object in the service is ours: `apphosting:` and 16 characters. */
   readonly marker: string;
-  /** A text without the secrets in use, before it is cut; absent where nothing is known of any. */
+  /** Redacts the secrets in use from a text, before the text is cut; absent where no secrets are known. */
   readonly shown?: (text: string) => string;
   /** A keyed fingerprint `<keyId>:<digest>`. */
   readonly print: (value: Json) => string;

@@ -14,20 +14,20 @@ import { createHash, createHmac } from 'node:crypto';
 export interface Difference {
   /** Fields that the service shows with another value. */
   readonly differing: Readonly<Record<string, Json>>;
-  /** Fields whose wanted value is not the one last sent, of those that the service never shows, or whose drift is only reported. */
+  /** Fields whose wanted value was not sent yet: only those that the service never shows, or whose drift is only reported. */
   readonly unsent: Readonly<Record<string, Json>>;
-  /** Fields whose fingerprint is remembered, with that of what is wanted. */
+  /** The fingerprints of wanted values, for the fields whose fingerprint is remembered. */
   readonly prints: Readonly<Record<string, string>>;
   /** Fields that are wanted and that the service never shows. */
   readonly hidden: readonly string[];
-  /** The fingerprints are to be written down, though nothing is to be sent. */
+  /** True when the fingerprints in status must be updated although nothing has to be sent. */
   readonly rerecord: boolean;
   /** Fields whose newest value an older call may still overwrite, with the wall time until when. */
   readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
 }
 
-/** A field that is text; empty when it is not stated. */
+/** The text of a field; empty when the field is not set. */
 export function textIn(fields: Fields, field: string): string {
   const value = fields[field];
   return typeof value === 'string' ? value : '';
@@ -79,7 +79,7 @@ function withoutSecrets({ shown: safe }: Pass, value: Json | undefined): Json | 
   return typeof value === 'string' && safe !== undefined ? safe(value) : value;
 }
 
-/** Compares what the spec wants with what the service shows, and what it never shows with what was last sent. */
+/** Compares what the spec wants with what the service shows; for hidden fields, with what was last sent. */
 export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Difference {
   const differing: Record<string, Json> = {};
   const unsent: Record<string, Json> = {};
@@ -123,11 +123,11 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
-/** A fingerprint of a lost key says nothing; while the spec is the one that was applied, it is taken as unchanged. */
+/** Whether a hidden value was sent, by its fingerprint. With one of a lost key, it counts as sent until the spec changes. */
 export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
-  // An older call may have overwritten it: it is sent once more when that call can no longer arrive.
+  // An older call may overwrite the value: send it once more when that call can no longer arrive.
   if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
   const known = late?.print ?? recorded?.prints[field];
   if (known === print) return 'sent';
@@ -160,9 +160,9 @@ type Applied = Memory['applied'];
 
 const doubt = '?';
 const late = '@';
-/** Stands for a time: the call overwrites nothing, even if it arrives late. */
+/** Stands in place of a time for a call that overwrites nothing even if it arrives late. */
 const harmless = 'never';
-/** Times beside fingerprints are rounded up to so many horizons, so that repeated tries of a call need no status write each. */
+/** Times next to fingerprints are rounded up to this many horizons, so that not each repeated try of a call writes status. */
 const stepHorizons = 5;
 
 /** True when the service may hold the value of a call whose outcome is unknown. */
@@ -200,7 +200,7 @@ function inDoubt({ sent, at }: Lost): string {
   return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
 }
 
-/** The memory while a call that carries these fields is under way. */
+/** Marks these fields as in doubt, because a call that carries them is under way. */
 export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
@@ -217,7 +217,7 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
   return wallMs === undefined ? harmless : isoSeconds(Math.ceil(wallMs / stepMs) * stepMs);
 }
 
-/** The memory when the outcome for these fields, and for the newest call, will never be known. */
+/** Marks these fields, and those of the newest call, as having an outcome that will never be known. */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
   const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
@@ -225,7 +225,7 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
   return { generation, prints: Object.fromEntries([...lasting, ...doubtful]) as Prints };
 }
 
-/** The same for a call whose outcome will never be known; with another one before it, any of their values may arrive. */
+/** Marks the call under way as one whose outcome will never be known. After an earlier lost call, either value may arrive. */
 function withoutEnd(print: string): string {
   const open = underWay(print);
   if (open === undefined) return print;
@@ -234,7 +234,7 @@ function withoutEnd(print: string): string {
   return inDoubt({ sent: isAlone || isSame ? open.sent : '', at: open.at });
 }
 
-/** The memory before the newest call: it was not carried out. */
+/** Restores the fingerprints from before the newest call, which was not carried out. */
 export function notDone(applied: Applied): Applied {
   if (applied === undefined) return undefined;
   const before = Object.entries(applied.prints).flatMap(([field, print]) => {
@@ -251,7 +251,7 @@ function overwritable(print: string | undefined): { readonly untilMs: number; re
   return { untilMs: Date.parse(until), print: value };
 }
 
-/** The times from which it follows until when a lost call may arrive. */
+/** The times that decide until when a lost call may still arrive. */
 interface Horizon {
   readonly wallMs: number;
   /** A call ends this long after its decision; what is late arrives within the horizon after that. */
@@ -260,8 +260,8 @@ interface Horizon {
 }
 
 /**
- * The fingerprint of a value that the service has just accepted; `before` is the one from the time of the decision. A late
- * call with the same value does no harm.
+ * The fingerprint to store for a value that the service has just accepted; `before` is the stored one from when the call was
+ * decided on. An older call with the same value does no harm.
  */
 function taken(print: string, before: string | undefined, horizon: Horizon): string {
   const untilMs = mayArriveUntil(print, before, horizon);
@@ -320,7 +320,7 @@ function afterAnswer(
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** The memory while an update is under way: its fields count as in doubt. */
+/** Marks the fields of an update as in doubt while it is under way. */
 export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {
@@ -346,12 +346,12 @@ function printed(pass: Pass, values: Fields): Readonly<Record<string, string>> {
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** The memory when the whole spec was applied; `sent` are the fields of the call that was answered. */
+/** The fingerprints to remember when the whole spec was applied; `sent` are the fields of the call that was answered. */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
   return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
 }
 
-/** The memory when only these fields were applied yet. */
+/** The fingerprints to remember when only these fields were applied so far. */
 export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
   const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
   return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };

@@ -1,9 +1,9 @@
 /**
- * Gives a resource its object: finds it, adopts it, or creates it at most once, although the service makes a new one at every
+ * Finds, adopts or creates the object of a resource. It is created at most once, although the service makes a new one at every
  * call.
  *
- * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
- * one open create per name and collection.
+ * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call; one
+ * open create per name and collection.
  */
 import { definedIn } from '../../../base/json.ts';
 import { isSameName, rememberedAs, begun, keyOf, sameField } from './compare.ts';
@@ -21,8 +21,8 @@ import {
 } from '../contract/step.ts';
 
 /**
- * An object that waits for a name looks again after an eighth of its waiting time, so that many waiting objects cost
- * little.
+ * The shortest and the longest pause of an object that waits while another resource creates one of the same name. The pause is
+ * an eighth of the time waited so far.
  */
 const firstTurnMs = 2_000;
 const longestTurnMs = 30_000;
@@ -133,7 +133,7 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
   );
 }
 
-/** The step that holds back every create at the moment; undefined when none. */
+/** The step that waits while nothing may be created; undefined when a create may be sent. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
   return sightLost(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
@@ -216,8 +216,8 @@ export function notGranted(
 }
 
 /**
- * Whether the account itself shows an object that a direct read found: a token may see more than one account. An item that
- * names its account settles it, and otherwise the account's own list.
+ * True when an object found by a direct read belongs to this account: a token may see more than one. The account that the item
+ * names decides; without one, the account's own list.
  */
 export function isOfAccount(
   plan: ObjectPlan,
@@ -254,14 +254,14 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   const latestMs =
     snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  // Where the operator's key was lost since, the mark of the call is unknown: name and time decide, as without marks.
+  // If the operator's key was lost since the call, its mark is unknown. Then name and time decide, as for kinds without marks.
   const byMark = plan.markerOf !== undefined && keyOf(entry.digest) === keyOf(pass.print(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );
   const found = byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item));
   const [first, second] = found;
-  // Without a mark ours could only be presumed, and a presumed object is never deleted: leave all of them.
+  // Without a mark it is unknown which is ours, and what is only presumed ours is never deleted: leave all of them.
   if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');
@@ -331,7 +331,7 @@ function inDoubt(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: Crea
   };
 }
 
-/** Stalls on an object that fits but for its time of creation: the service's clocks may differ. */
+/** Stalls on an object that fits in all but its creation time: clocks of the service may differ. */
 function outOfTime(plan: { noun: string }, id: string): Step {
   return {
     is: 'stall',

@@ -17,7 +17,7 @@ export type Look =
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
-/** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
+/** Waits while the account is frozen, because then a missing object proves nothing; undefined while it is not frozen. */
 export function sightLost({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
@@ -33,7 +33,7 @@ export function takingOver(
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
 }
 
-/** The step until two reads, far enough apart, both miss something; undefined once they do. */
+/** Waits or reads until two reads, far enough apart, have both missed an object; undefined once they have. */
 export function missedTwice(
   pass: Pass<unknown, unknown>,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
@@ -50,7 +50,7 @@ export function missedTwice(
   return { ...readOf(pass, read, missedAt + apartMs), note: pass.notes };
 }
 
-/** Notes without what was missed: the next miss is a first one. */
+/** Removes a missed read from the notes, so that the next one counts as the first. */
 export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGone: _proof, ...notes }: Notes): Notes {
   return notes;
 }
@@ -77,8 +77,8 @@ export function lookTwice<Item>(
 }
 
 /**
- * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two
- * answers must agree: the list inside it is refused, and it is missing from its own list.
+ * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two answers
+ * must agree: the service refuses the list inside it, and no longer lists the thing itself.
  */
 export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
@@ -184,7 +184,7 @@ export function lookAfterDenial(
   return undefined;
 }
 
-/** The verdict on a refusal before the named objects were checked; undefined when the refusal stands as it is. */
+/** The verdict on a refusal that a missing object may explain: look for it first, stall the second time. Undefined otherwise. */
 export function denied(
   plan: ObjectPlan,
   pass: Pass,

@@ -39,19 +39,17 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   readonly noun: string;
   list(pass: Pass<Spec, Facts>): Read<Item>;
   single(id: string): Read<Item>;
-  /**
-   * False while the place of the object is unknown, because a reference is gone. Without this function it is always known.
-   */
+  /** False while it is unknown which list has the object, because a reference is gone. Without this function it is always known. */
   isPlaced?(pass: Pass<Spec, Facts>): boolean;
   /** The object that contains this one, when it may be deleted first: its list and its id there. */
   placeOf?(pass: Pass<Spec, Facts>): { readonly list: Read; readonly id: string };
   name(pass: Pass<Spec, Facts>): string;
   nameOf(item: Item): string;
-  /** Where the item shows when it was made. */
+  /** When the item was created; undefined when it does not show that. */
   createdAtOf(item: Item): number | undefined;
   /** The account that an item says it belongs to; without it, or where the item says nothing, the list decides. */
   accountOf?(item: Item): string | undefined;
-  /** Where the item carries our marker; undefined for kinds that have no place for it. */
+  /** The mark in the item, which says which resource created it; absent for kinds whose objects have no room for a mark. */
   markerOf?(item: Item): string | undefined;
   lifecycle(spec: Spec): Lifecycle;
   externalId(spec: Spec): string | undefined;
@@ -78,7 +76,7 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   secret?(field: string): boolean;
   /** Fields that the service cannot change once the object is there. */
   readonly fixed?: readonly string[];
-  /** Fields that creation does not take; the first update brings them about. */
+  /** Fields that creation does not take; the first update sets them. */
   readonly afterCreation?: readonly string[];
   /** Fields that only creation takes and that are never shown: they are listed as unverified. */
   creationOnly?(spec: Spec): readonly string[];
@@ -90,7 +88,7 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
     /** Fields that the answer to a creation shows. */
     shownByCreated?(body: unknown): Fields;
     update(id: string, changed: Fields, pass: Pass<Spec, Facts>): Request;
-    /** Those of the changed fields that need a call of their own before the others; without it all go at once. */
+    /** The changed fields that need a call of their own before the others; without this function all go at once. */
     updateFirst?(changed: Fields, pass: Pass<Spec, Facts>): readonly string[] | undefined;
     /** Ids in the service at which an update must be alone; see `Call.alone`. */
     updateAlone?(pass: Pass<Spec, Facts>): readonly string[];

@@ -1,12 +1,12 @@
 /**
- * The words that specs and statuses are written in: plain zod whose every part can become a Kubernetes schema.
+ * The functions that specs and statuses are built from: plain zod whose every part can become a Kubernetes schema.
  *
  * Guarantees: each part has a description and bounds; what zod refuses, the API server refuses, and the other way round.
  * Assumes: nothing else of zod is used in a kind; `crd/structural.ts` throws on what it does not know.
  */
 import { z } from 'zod';
 
-/** The key under which a text says that it is `metadata.name` when absent; the generator makes a root rule of it. */
+/** Marks a text whose default is `metadata.name`; the generator makes a rule at the root of the schema from it. */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
 /** The value under `ownNameKey`. */
@@ -53,7 +53,7 @@ export function serviceId(description: string): z.ZodString {
   return text(description, { min: 1, max: 128, pattern: '^[A-Za-z0-9._:-]+$' });
 }
 
-/** An id as a status holds it: whole, however long the service makes one, since it is compared with what the service shows. */
+/** An id as status stores it. It is compared with what the service shows, so it has more room than an id in a spec. */
 export function idAsShown(description: string): z.ZodString {
   return text(description, { max: 256 });
 }
@@ -131,7 +131,7 @@ export function setOf<Item extends z.ZodType<string | number>>(
   return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
 }
 
-/** A list of objects, each known by the values of its keys, which several writers may share. */
+/** A list of objects that are identified by the values of some fields; several writers may share the list. */
 export function listByKey<Item extends z.ZodObject>(
   description: string,
   item: Item,
@@ -180,7 +180,7 @@ export function objectRef(description: string) {
   return fields(description, { name: nameOfObject() });
 }
 
-/** A reference to an object in the same namespace, or by its id to what no resource stands for; `word` is the interface's name of the id. */
+/** A reference to an object in the same namespace by name, or to one of the service by id, which the interface calls `word`. */
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
     name: nameOfObject().optional(),
@@ -203,7 +203,7 @@ export function valueOrSource() {
   };
 }
 
-/** A text as a field of its own: its value, or where that comes from. */
+/** An object that holds a text: its value, or the Secret or ConfigMap that the value comes from. */
 export function givenText(description: string) {
   return exactlyOne(fields(`${description} Set exactly one of value and valueFrom.`, valueOrSource()), [
     'value',
@@ -236,8 +236,8 @@ export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
 const longestToken = 256;
 
 /**
- * The value of an annotation, cut to what fits into status. It is compared with the cut value in status: compared whole, it
- * would be handled again and again. No character is split.
+ * The value of an annotation, cut to what fits into status, but not within a character. Status has the cut value: compared with
+ * it, an uncut one would count as new again and again.
  */
 export function tokenIn(
   annotations: Readonly<Record<string, string>> | undefined,
@@ -266,12 +266,12 @@ export interface CelRule {
   readonly reason?: 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueForbidden';
 }
 
-/** A rule with its twin for our own parse: both must accept and refuse the same values. */
+/** A rule with a function that checks the same in our own parse: both must accept and refuse the same values. */
 export interface Rule<Value> extends CelRule {
   readonly check: (value: Value) => boolean;
 }
 
-/** The same schema with more annotations; what was annotated before stays. */
+/** The same schema with more annotations; earlier ones stay. */
 export function annotated<Schema extends z.ZodType>(schema: Schema, more: Readonly<Record<string, unknown>>): Schema {
   return schema.meta({ ...schema.meta(), ...more });
 }
@@ -388,7 +388,7 @@ export function celName(name: string): string {
 //
 // Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
 
-/** A list that lost entries. */
+/** A list that was cut, and its length before. */
 export interface Cut {
   readonly field: string;
   readonly total: number;
@@ -444,14 +444,14 @@ function bounded({ minimum, maximum }: Node, value: number): number {
 // As the API server reads times: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
 const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** The API server would refuse the whole status for a text that is no time where there must be one. */
+/** True for a value that is no time where the schema asks for one: the API server would refuse the whole status for it. */
 function isNoTime({ format }: Node, value: unknown): boolean {
   return (
     format === 'date-time' && !(typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value)))
   );
 }
 
-/** Characters are counted as the API server counts them. */
+/** Cuts a text to a greatest length, in characters as the API server counts them. */
 function shortened(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   if (text.length <= maxLength) return text;
   const characters = Array.from(text);

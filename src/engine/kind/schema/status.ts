@@ -49,10 +49,7 @@ const Journal = shown('A call that was begun and must not happen twice; written 
 
 const value = (description: string) => text(description, { max: 1024 });
 
-/**
- * The fields under `status.internal`, which the operator reads back. They are never cut: an entry that does not fit is no
- * entry.
- */
+/** The fields under `status.internal`, which the operator reads back. They are never cut: a cut entry could not be used. */
 export const InternalStatus = {
   journal: Journal.optional(),
   applied: shown('What was last applied as a whole.', {
