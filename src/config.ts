@@ -16,11 +16,11 @@ export interface Flag<T> {
   readonly schema: z.ZodType<T>;
   /** The text that is used when neither the flag nor the variable is given; shown in `--help`. */
   readonly fallback?: string;
-  /** The environment variable that is read when the flag is absent. */
+  /** The environment variable that is read when the flag is not given. */
   readonly variable?: string;
-  /** The flag may be repeated, and its setting is a list. */
+  /** True when the flag may be repeated; its setting is then a list. */
   readonly many?: boolean;
-  /** The value may begin with a dash: it is meant for another program. */
+  /** True when the value may begin with a dash, because it is meant for another program. */
   readonly dashed?: boolean;
   /** One letter that stands for the flag: `o` for `-o`. */
   readonly short?: string;
@@ -39,7 +39,7 @@ export interface CommandLine<F extends Flags> {
   readonly operands?: { readonly least: number; readonly most: number };
 }
 
-/** The settings that a command's flags give. */
+/** The type of the settings that a command's flags give. */
 export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]['schema']> };
 
 /** Either the settings, or the text to print instead: the help, or one line that says what is wrong. */
@@ -399,7 +399,7 @@ export interface Surroundings {
   readonly arch: string;
   /** The folder that `KUBEBUILDER_ASSETS` names, when it is set. */
   readonly assets: string | undefined;
-  /** Where our cache is: `$XDG_CACHE_HOME/apphosting`. */
+  /** The folder of our cache: `$XDG_CACHE_HOME/apphosting`. */
   readonly cacheDir: string;
   /** Where temporary files go. */
   readonly temporaryDir: string;

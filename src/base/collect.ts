@@ -21,7 +21,7 @@ export interface ResponseHandler {
 
 export type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A whole response. */
+/** A response with its whole body. */
 export interface Received {
   readonly status: number;
   readonly headers: ReceivedHeaders;

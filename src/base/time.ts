@@ -14,7 +14,7 @@ export interface Moment {
   readonly wall: number;
 }
 
-/** What both clocks show now. */
+/** Reads both clocks. */
 export function momentOf(clock: Clock): Moment {
   return { monotonic: clock.monotonic(), wall: clock.wall() };
 }
@@ -42,7 +42,7 @@ export function isoSecondsUp(ms: number): string {
   return isoSeconds(ms + 999);
 }
 
-/** Doubles a pause with each failure that came before, up to the longest. */
+/** Doubles a pause with each earlier failure, up to the longest pause. */
 export function growingMs(failures: number, { firstMs, longestMs }: { firstMs: number; longestMs: number }): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(failures, 30));
 }
@@ -65,10 +65,7 @@ export interface BackoffShape {
   readonly forgetMs: number;
 }
 
-/**
- * Computes a pause with jitter that grows with each failure in a row. After a long time without a failure it starts small
- * again.
- */
+/** Computes a pause with jitter that grows with each failure in a row, and is short again after a while without one. */
 export class Backoff {
   readonly #shape: BackoffShape;
   readonly #clock: Clock;
@@ -82,7 +79,7 @@ export class Backoff {
     this.#entropy = entropy;
   }
 
-  /** Failures in a row. */
+  /** The number of failures in a row. */
   get failures(): number {
     return this.#failures;
   }

@@ -47,12 +47,12 @@ const reopenedMs = 1_000;
 const longestWaitMs = 10_000;
 /** The share of a call's time that it may wait for the request budget. */
 const waitPart = 1 / 3;
-/** After this long a process that does not lead asks again whether it may act. */
+/** How soon a process that is not the leader asks again whether it may act. */
 const notLeadingMs = 2_000;
-/** After this long an object asks again for a lock that another one holds. */
+/** How soon an object asks again for a lock that another object holds. */
 const lockedMs = 200;
 
-/** The result of a call for the reconcile. */
+/** What a call means for the reconcile that made it. */
 export type Performed =
   /** The context has learned something: ask the kind for its next step. */
   | { readonly is: 'on' }
@@ -70,7 +70,7 @@ export class OutgoingCall {
   readonly #call: Call;
   /** The fingerprint of what is sent. */
   readonly #digest: string;
-  /** Monotonic time at which the call has ended, answer or not. */
+  /** Monotonic time at which the call counts as ended, with or without an answer. */
   readonly #deadline: number;
   #isLate = false;
 
@@ -120,7 +120,7 @@ export class OutgoingCall {
     }
   }
 
-  /** Requeues a call that would wait long for the budget; otherwise announces it and sends it. */
+  /** Requeues a call that would wait long for the request budget; otherwise announces the call and sends it. */
   async #withinBudget(): Promise<Performed> {
     const { inProcess } = this.#context;
     const { notes } = inProcess;
@@ -170,7 +170,7 @@ export class OutgoingCall {
     return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
   }
 
-  /** Writes everything that must stand in status before the call; false when somebody else was first. */
+  /** Writes everything that must be in status before the call is sent. False when somebody else wrote the object first. */
   async #journal(): Promise<boolean> {
     const context = this.#context;
     const { journal, meanwhile, request, words } = this.#call;
@@ -215,7 +215,7 @@ export class OutgoingCall {
     const { leadership, clock } = this.#context.parts;
     const no = leadership.mayAct();
     if (no !== undefined) return no;
-    // A machine that slept stops the monotonic clock; the wall clock goes on.
+    // The monotonic clock stops while the machine sleeps, so check the wall clock as well.
     const answerMs = this.#pass.callMs * answerPart;
     const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
@@ -334,7 +334,7 @@ export class OutgoingCall {
   }
 }
 
-/** The fingerprint by which the same request is recognised. */
+/** The fingerprint of a request, by which the same request is recognised. */
 function requestDigest(print: (value: Json) => string, { path, body }: Request): string {
   return print([path, body ?? null]);
 }
@@ -345,7 +345,7 @@ export async function begin(context: ReconcileContext, pass: Pass, intent: Inten
   const held = backedOff(inProcess, intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-  // Write the known conditions before the call, not only afterwards.
+  // Write the kind's conditions before the call, not only afterwards.
   const own = stored.kind.show(pass).conditions;
   try {
     const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
@@ -362,7 +362,7 @@ interface FirstWords {
   readonly own?: readonly OwnCondition[];
 }
 
-/** Writes an entry into the journal with uid and resourceVersion; false when somebody else was first. */
+/** Writes an entry into the journal with uid and resourceVersion. False when somebody else wrote the object first. */
 async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
   const entry: JournalEntry = {
     ...intent,
@@ -379,7 +379,7 @@ async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said
   return context.write();
 }
 
-/** Gives an object without conditions its first ones. */
+/** Sets the first conditions of an object that has none yet. */
 function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: FirstWords): void {
   if (context.status.conditions.length > 0) return;
   const conditions = conclude({
@@ -409,16 +409,16 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
 
 /** The meaning of a call's outcome for the object. */
 type Interpretation =
-  /** Done: remember this and decide anew. */
+  /** The service carried out the call: remember this and ask the kind again. */
   | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
-  /** Unknown: the entry stays in the journal, and the next step looks before it acts. */
+  /** The outcome is unknown: the entry stays in the journal, and the next step reads before it acts. */
   | {
       readonly is: 'doubt';
       readonly remember: Partial<Memory> | undefined;
-      /** The verdict if the call proves not to have been carried out. */
+      /** The verdict to give if it turns out that the call was not carried out. */
       readonly refused?: Verdict;
     }
-  /** Not done: status says so. */
+  /** The call was not carried out: status says so. */
   | {
       readonly is: 'said';
       readonly verdict: Verdict;
@@ -477,8 +477,8 @@ function understood(call: Call, outcome: Outcome): Outcome {
 }
 
 /**
- * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
- * after a refusal the kind reads once more, and when nothing was sent the entry stays.
+ * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends the journal entry here. After
+ * a refusal the kind reads once more; when nothing was sent, the entry stays.
  */
 function resumed(call: Call, outcome: Outcome, memory: Memory, { wall: wallMs }: Moment): Interpretation {
   const kept = { journal: memory.journal };
@@ -507,7 +507,7 @@ function forbidden(call: Call, message: string): Extract<Verdict, { is: 'stall' 
   return { is: 'stall', reason: 'Forbidden', message: `${call.words}: ${message}` };
 }
 
-/** A refusal that one fresh read must confirm. */
+/** A refusal that the kind must confirm by one fresh read. */
 function saidNo(call: Call, message: string, { journal }: Memory): Extract<Interpretation, { is: 'doubt' }> {
   const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
   return { is: 'doubt', remember, refused: rejected(call, message) };
@@ -565,7 +565,7 @@ function notExecuted(
   }
 }
 
-/** The verdict while the service throttles the account. */
+/** The verdict while the service asks the account to slow down. */
 function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
   const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };

@@ -37,7 +37,7 @@ export interface Session {
    * only.
    */
   readonly farewellUntil: number | undefined;
-  /** The verdict of the account's own last reconcile; undefined before the first. */
+  /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
   /** Why nothing may be created or deleted: objects that we own are suddenly missing from the lists. Undefined otherwise. */
   frozen: string | undefined;
@@ -193,7 +193,7 @@ export class Accounts {
     return { ...(throttledMs > 0 && { throttledMs }), ...(slowedMs > 0 && { slowedMs }) };
   }
 
-  /** The view of an account that cannot be used, for an object that was bound in it. */
+  /** The view of an account that cannot be used, with the endpoint and account id that the object was bound to. */
   viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
     return {
@@ -271,7 +271,7 @@ export interface Closed {
   readonly message: string;
 }
 
-/** The settings from an account's spec and one of its Secrets. */
+/** Builds the settings from an account's spec and one of its Secrets. */
 async function settingsOf(
   stored: Stored,
   name: string,
@@ -334,14 +334,14 @@ export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'req
   return { requestsPerSecond: budget?.requestsPerSecond ?? 5, concurrency: budget?.concurrency ?? 4 };
 }
 
-/** Settings as JSON, to take a fingerprint of. */
+/** Turns settings into JSON, from which a fingerprint is made. */
 function printable(settings: ServiceSettings | Closed): Json {
   if ('reason' in settings) return settings.message;
   const { caBundle, ...rest } = settings;
   return { ...rest, caBundle: caBundle ?? '' };
 }
 
-/** The spec of an account, which its schema has checked. */
+/** The spec of an account, or empty values when it is not valid. */
 function specOf(stored: Stored): AccountSpec {
   if (stored.spec.is === 'valid' && isAccountSpec(stored.spec.value)) return stored.spec.value;
   return { externalId: '', credentialsRef: { name: '' } };

@@ -186,7 +186,7 @@ class Visibility {
   readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
   readonly #accepted = new Set<string>();
 
-  /** Takes what a full list shows of the objects that we own; returns why the account is frozen now, if it is. */
+  /** Takes what a full list shows of the objects that we own. Returns why the account is now frozen, if it is. */
   listed(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
     const settled = owned.filter(({ young }) => !young);
     const missing = settled.filter(

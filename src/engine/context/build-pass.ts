@@ -31,10 +31,10 @@ import type { Verdict } from '../kind/contract/step.ts';
 import type { Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 
-/** The resources of an object, with its account as kinds see it. */
+/** What an object needs from outside, with its account as kinds see it. */
 type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
 
-/** The pass for the context as it stands now. */
+/** Builds the pass from the context as it is now. */
 export function buildPass<Seen extends View>(
   context: ReconcileContext,
   view: Seen,
@@ -97,7 +97,7 @@ function policyOf(kind: AnyKind, spec: unknown): unknown {
   return isRecord(lifecycle) ? lifecycle['managementPolicy'] : undefined;
 }
 
-/** The resources of an object: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
+/** What an object needs from outside: the session of its account, and the Secrets, ConfigMaps and objects that its spec names. */
 export interface Resources {
   readonly session: Session;
   readonly secrets: ReadonlyMap<string, Secret>;
@@ -331,7 +331,7 @@ function relation(other: Stored): Related {
   };
 }
 
-/** Naming an id counts as a claim only where adoption is allowed. */
+/** True when an object may claim an id: its status has the id, or its spec names it and adoption is allowed. */
 function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
   const session = accounts.session(other.account);

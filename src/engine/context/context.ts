@@ -53,7 +53,7 @@ const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', '
 /** A pass that records what is read of the service. */
 export type LivePass = Pass & { readonly view: RecordingView };
 
-/** What one reconcile knows and has concluded so far, and the writes of its status and finalizer. */
+/** What one reconcile knows and has concluded so far; it also writes the object's status and finalizer. */
 export class ReconcileContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
@@ -63,7 +63,7 @@ export class ReconcileContext {
   status: StoredStatus;
   /** True when an answer of the service told what status does not have yet: an id, or that hidden settings arrived. */
   hasUnwritten = false;
-  /** The service at the start of the reconcile, to redact its messages even after the account was closed. */
+  /** The service at the start of the reconcile. It redacts messages even after the account was closed. */
   readonly #firstService: Service | undefined;
 
   constructor(parts: EngineParts, stored: Stored) {
@@ -96,7 +96,7 @@ export class ReconcileContext {
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
   }
 
-  /** Takes the credential out of a text, or out of all texts in a value. */
+  /** Removes the credential from a text, or from all texts in a value. */
   redacted<Value>(value: Value): Value {
     return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
   }
@@ -126,12 +126,12 @@ export class ReconcileContext {
     return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
   }
 
-  /** True while others must wait until it is known what a lost call of this object did. */
+  /** True while other objects must wait until it is known what a lost call of this object did. */
   get isLost(): boolean {
     return this.stored.kind.life === 'long' && this.status.damaged === undefined && isOpen(this.memory);
   }
 
-  /** Until when a journalled call may still arrive, as text for messages. */
+  /** Until when a journalled call may still arrive, as a time for messages. */
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
     const seen = seenJournal(this.inProcess, journal, momentOf(clock));
@@ -168,7 +168,7 @@ export class ReconcileContext {
     return object.metadata.generation === generation;
   }
 
-  /** The status to write on top of what somebody else has written meanwhile; undefined where the journal is no longer ours. */
+  /** The status to write over what somebody else has written meanwhile; undefined when the journal in it is no longer ours. */
   #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
     const { kind, status: before } = this.stored;
     const { uid, generation } = this.object.metadata;
@@ -178,13 +178,13 @@ export class ReconcileContext {
     const isWiped = journal === undefined && id === undefined;
     if (!isWiped && !sameJson(journal, before.memory.journal)) return undefined;
     if (newest.metadata.generation === generation || found.conditions.length === 0) return render(newest);
-    // Keep what the answer told, but not conditions that are about an older spec.
+    // Keep what the service answered, but not conditions that are about an older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
     return this.#render(newest, learned);
   }
 
-  /** Renders a status; its lists stay as they are when none are given. */
+  /** Renders a status. Its lists stay as they are when none are given. */
   #render(object: KubeObject, status: StoredStatus, lists = listsOf(object.status), wouldDo?: string): object {
     const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
     return renderStatus(
@@ -200,7 +200,7 @@ export class ReconcileContext {
     this.parts.wrote(stored);
   }
 
-  /** Publishes what stays in the service when the object was deleted during a call. */
+  /** Publishes what stays in the service of an object that was deleted during a call. */
   #publishLost(): void {
     const { kind } = this.stored;
     const note = kind.leaves?.(this.memory) ?? (kind.holds ? staying(this.memory) : undefined);
@@ -267,7 +267,7 @@ export class ReconcileContext {
       parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
     }
     if (kind.life === 'account') parts.concluded(stored, verdict);
-    // Reconcile once more, only to end the subscriptions.
+    // Reconcile once more, only to end the polling for this object.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
   }
@@ -324,7 +324,7 @@ export class ReconcileContext {
     }
   }
 
-  /** Puts our finalizer on; false when somebody else wrote first. */
+  /** Sets our finalizer on the object; false when somebody else wrote the object first. */
   async hold(): Promise<boolean> {
     const held = await this.parts.writer.hold(this.object);
     if (held.is !== 'written') return false;
@@ -346,7 +346,7 @@ export class ReconcileContext {
   }
 }
 
-/** True while the journal holds a create without an id, or a change that is recognised by comparing with `before`. */
+/** True while the journal holds a create without an id, or a change whose effect is told by comparing with `before`. */
 export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }

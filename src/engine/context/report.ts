@@ -11,7 +11,7 @@ import type { KubeObject, Outcome } from '../ports.ts';
 import type { EngineParts } from './parts.ts';
 import { isoSeconds } from '../../base/time.ts';
 
-/** Reasons of waiting that deserve a Warning event. */
+/** Reasons for waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 
 /** Publishes a change of Ready; a first success has no event here, because the event of the call already tells it. */
@@ -146,7 +146,7 @@ interface Conclusion {
   readonly verdict: Verdict;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];
-  /** The next call, where the resource is only observed. */
+  /** The call that would be made next, for a resource that is only observed. */
   readonly wouldDo?: string | undefined;
   readonly generation: number;
   readonly previous: readonly Condition[];
@@ -253,7 +253,7 @@ export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondi
   return [...stated, ...shown.filter(({ type }) => !types.has(type))];
 }
 
-/** Adds the conditions that the kind always has, as `Unknown` with the reason of the verdict where nothing is known. */
+/** Adds the conditions that every status of the kind has; missing ones are `Unknown` with the verdict's reason. */
 export function completed(
   own: readonly OwnCondition[],
   kind: AnyKind,

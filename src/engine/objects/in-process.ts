@@ -44,13 +44,13 @@ export class InProcess {
   looks = false;
   /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
   silentSince: number | undefined;
-  /** The object's mark in the account that it was last looked at in. */
+  /** The object's mark in the account in which it was last looked at. */
   marker: { readonly where: string; readonly text: string } | undefined;
-  /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
+  /** The newest call that failed or was refused. It is not repeated each time the object is woken. */
   failedCall: FailedCall | undefined;
   /** How many calls in a row failed. */
   failures = 0;
-  /** What the backoff depends on besides the request: a change of it ends the backoff. See `noteCircumstances`. */
+  /** What the backoff depends on besides the request; any change of this text ends the backoff. See `noteCircumstances`. */
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
   contest: Contest = { generation: -1, ...peace };
@@ -76,7 +76,7 @@ interface Contest {
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
-/** In-process state by uid, so that a recreated object starts afresh. */
+/** What this process remembers of each object, by uid, so that a recreated object starts afresh. */
 export class InProcessStates {
   readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
@@ -103,7 +103,7 @@ export function writtenTo({ wrote }: InProcess, id: string | undefined): InProce
   return wrote?.to === id ? wrote : undefined;
 }
 
-/** Forgets a miss when the object was seen after it: only two misses in a row prove that it is gone. */
+/** Forgets a read that missed the object when a later one shows it: only two misses in a row prove that it is gone. */
 export function seenAgain(
   notes: Notes,
   id: string | undefined,
@@ -155,17 +155,17 @@ export function contested(inProcess: InProcess, generation: number, now: number)
   return new Set(often.map(([field]) => field));
 }
 
-/** Stops correcting contested fields. */
+/** Stops correcting these fields. */
 export function conceded(inProcess: InProcess, fields: ReadonlySet<string>, now: number): void {
   inProcess.contest = { ...inProcess.contest, left: inProcess.contest.left ?? { fields, since: now } };
 }
 
-/** Forgets the contest: the fields equal the spec, or the spec is a new one. */
+/** Starts correcting contested fields again: they equal the spec, or the spec is a new one. */
 export function resolved(inProcess: InProcess, generation: number): void {
   inProcess.contest = { generation, ...peace };
 }
 
-/** The mark of an object in the account that it is looked at in, computed once. */
+/** The mark of an object in an account; it is computed once and kept. */
 export function markOf(
   inProcess: InProcess,
   key: Pick<OperatorKey, 'marker'>,
@@ -179,13 +179,13 @@ export function markOf(
 
 // ---- backoff of calls ------------------------------------------------------------------------------------------
 //
-// Calls that came to nothing, and when the same one may be sent again.
+// Remembers calls that failed or were refused, and when each may be sent again.
 //
-// Guarantees: whatever wakes an object meanwhile, what failed is sent again only after a pause that grows with each failure in
-// a row, and what was refused only after a long one, or after the one that its kind answers the refusal with. Another call is
-// sent at once. An edit of the object or of what it refers to, an annotation of ours and another credential end the pause and
-// the count, and so does another set of those that refer to what is being deleted; a service that can be read again ends the
-// pause after a failure, and a name that is free again the pause after a refusal for it. All of it is kept in memory: losing it costs one try.
+// Guarantees: whatever wakes the object, a failed call is repeated only after a pause that grows with each failure in a row. A
+// refused call is repeated only after a long pause, or after the one that its kind chose. Another call is sent at once. The
+// pause and the count end when the object, what it refers to, an annotation of ours, the credential, or the set of those that
+// block its deletion changes. A service that can be read again ends the pause after a failure, and a name that becomes free the
+// one after a refusal because of it. All of this is kept in memory: losing it costs one try.
 //
 // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
@@ -215,13 +215,13 @@ export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo
   inProcess.failures += 1;
 }
 
-/** Ends the backoff: a call went well, or none is wanted any more. */
+/** Ends the backoff after a call that went well, or when no call is wanted any more. */
 export function wentWell(inProcess: InProcess): void {
   inProcess.failedCall = undefined;
   inProcess.failures = 0;
 }
 
-/** The earlier failure after which this call still waits; undefined when it may be sent. */
+/** The earlier failure that still holds this call back; undefined when the call may be sent. */
 export function backedOff(inProcess: InProcess, digest: string, now: number): FailedCall | undefined {
   const { failedCall, forced } = inProcess;
   if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until) return undefined;
@@ -238,8 +238,8 @@ export function isSeenTooEarly({ failedCall, askedAt }: InProcess, digest: strin
 }
 
 /**
- * Ends the backoff when something changed that the call depends on. `holders` are objects that may keep this one from being
- * deleted.
+ * Ends the backoff when something changed that the call depends on. `holders` are the objects that may block the deletion of
+ * this one.
  */
 export function noteCircumstances(
   inProcess: InProcess,
@@ -274,13 +274,13 @@ export function recovered(inProcess: InProcess, now: number): void {
 // Guarantees: a list is polled exactly while some object's last reconcile used it; an object that used one item is
 // reconciled when that item changes, one that used the whole list at any change.
 
-/** What one reconcile used of one read: single ids, or everything. */
+/** What one reconcile used of one read: some ids, or the whole list. */
 interface Use {
   readonly ids: string[];
   all: boolean;
 }
 
-/** What one reconcile used, by the key of the read. */
+/** What one reconcile used of the service, by the key of the read. */
 type Looked = Map<string, Use & { readonly read: Read }>;
 
 interface Followed {
@@ -320,14 +320,14 @@ export class RecordingView implements View {
     return { snapshot: found.snapshot, items };
   }
 
-  /** The polled reads that were looked at and not listed since `at`. */
+  /** The keys of the polled reads that were looked at and have no list since `at`. */
   polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
     const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
     const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);
     return old.map(({ read }) => read.key);
   }
 
-  /** The rate-limited reads that were looked at, and were neither listed nor failed since `at`. */
+  /** The rate-limited reads that were looked at and have neither a list nor a failure since `at`. */
   rateLimitedBefore(at: number): readonly Read[] {
     const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
     return limited.filter((read) => {
@@ -336,7 +336,7 @@ export class RecordingView implements View {
     });
   }
 
-  /** True when something that was looked at shows this id in a list that began after `at`. */
+  /** True when one of the reads that were looked at has a list that began after `at` and shows this id. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
       const snapshot = this.service.snapshot(read);
@@ -369,7 +369,7 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   return { read, unfollow, uses: known?.uses ?? new Map() };
 }
 
-/** Which objects each read of a service concerns; a read is followed while some object uses it. */
+/** Keeps which objects each read of a service concerns. A read is polled while some object uses it. */
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
@@ -390,7 +390,7 @@ export class Subscriptions {
     for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
   }
 
-  /** The objects that a finished list concerns; all subscribers when the read turned from working to failing or back. */
+  /** The objects that a finished list concerns. When a read begins to fail, or to work again, all its users are concerned. */
   concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): readonly string[] {
     const followed = this.#byService.get(service)?.get(key);
     if (followed === undefined || (!turned && changed.size === 0)) return [];
@@ -400,12 +400,12 @@ export class Subscriptions {
     return concerned.map(([object]) => object);
   }
 
-  /** The subscribers of a read, with the ids that they use. */
+  /** The objects that use a read, with the ids that each of them uses. */
   usersOf(service: Service, key: string): Pick<Followed, 'read' | 'uses'> | undefined {
     return this.#byService.get(service)?.get(key);
   }
 
-  /** Every read of a service that has subscribers. */
+  /** Every read of a service that some object uses. */
   readsOf(service: Service): readonly Read[] {
     return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
   }

@@ -28,7 +28,7 @@ export class OpenCreates {
     this.#horizonMs = horizonMs;
   }
 
-  /** Takes the right to create, until the call has ended. */
+  /** Takes the right to create an object of this name, until the call has ended. */
   reserve(stored: Stored, journal: JournalEntry): void {
     this.#prune();
     this.#note(stored, journal, Number.POSITIVE_INFINITY);
@@ -40,12 +40,12 @@ export class OpenCreates {
     if (creation?.until === Number.POSITIVE_INFINITY) creation.until = this.#clock.monotonic() + this.#horizonMs;
   }
 
-  /** Forgets an object whose creation is gone from the service as well. */
+  /** Forgets the creation of an object that is gone from the service as well. */
   forget({ object: { metadata } }: Stored): void {
     this.#drop(metadata.uid);
   }
 
-  /** An object is gone: a create in its journal may still arrive. */
+  /** Keeps the open create of an object that is gone from Kubernetes, because the call may still arrive. */
   bury(stored: Stored): void {
     const { journal } = stored.status.memory;
     if (journal === undefined) return;
@@ -121,19 +121,19 @@ interface Place {
   readonly accountId: string;
 }
 
-/** What is created: a name in a collection of one account of the service. */
+/** Names what is created: a name in a collection of one account of the service. */
 function targetOf({ endpoint, accountId }: Place, wanted: string): string {
   return `${endpoint}|${accountId}|${wanted}`;
 }
 
 // ---- exclusive locks -------------------------------------------------------------------------------------------
 
-/** How long the release of a lock is remembered by its name: longer than a read takes. */
+/** For how long the release of a lock is remembered by its name: longer than a read takes. */
 const keptMs = 600_000;
 
-/** Exclusive locks by name: calls that could not be told apart after a lost answer are not under way at the same time. */
+/** Locks by name. They keep calls apart whose effects could not be told apart after a lost answer. */
 export class ExclusiveLocks {
-  /** In the order of their last use. */
+  /** The locks and their holders, in the order of their last use. */
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
   /** When the newest lock that is no longer remembered was released. It may have had any name. */
   #forgottenAt = Number.NEGATIVE_INFINITY;
@@ -154,7 +154,7 @@ export class ExclusiveLocks {
     return isFree;
   }
 
-  /** Releases the names. */
+  /** Releases these locks. */
   end(names: readonly string[], by: string, now: number): void {
     for (const name of names) this.#touch(name, by, now);
     this.#forget(now - keptMs);

@@ -48,7 +48,7 @@ export function keyOfObject(object: KubeObject): string {
   return keyOf(object.kind, object.metadata.namespace, object.metadata.name);
 }
 
-/** The parts of a key. */
+/** Splits a key into its parts. */
 export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
   const [kind = '', namespace = '', ...name] = key.split('/');
   return { kind, namespace, name: name.join('/') };
@@ -64,7 +64,7 @@ export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** What metrics call an account: `team-a/default`, or `shared` for one of the cluster. */
+/** The name of an account in metrics: `team-a/default`, or `shared` for a cluster-wide one. */
 export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
@@ -72,7 +72,8 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
 // ---- the index -------------------------------------------------------------------------------------------------
 
 /**
- * Index keys. A tie stands for a thing (an account, a Secret, an id) and leads to the objects that a change of it concerns.
+ * The names of ties. A tie stands for an account, a Secret, an id or the like, and leads to the objects that a change of it
+ * concerns.
  */
 export const tie = {
   account: (key: string) => `account:${key}`,
@@ -266,9 +267,9 @@ export function referredBy({ needs, object }: ParsedObject): readonly string[] {
 
 // ---- status ----------------------------------------------------------------------------------------------------
 //
-// The status of an object: parsed as Kubernetes has it, and rendered so that the API server takes it.
+// The status of an object: parsed from what Kubernetes stores, and rendered so that the API server accepts it.
 
-/** An entry that lacks what the next step needs counts as unreadable. */
+/** A journal entry that lacks what the next step needs counts as unreadable. */
 const Journal = InternalStatus.journal.refine((entry) => entry === undefined || isUsable(entry));
 
 function isUsable(entry: NonNullable<z.output<typeof InternalStatus.journal>>): boolean {
@@ -285,12 +286,12 @@ const Common = z.object({
   applied: InternalStatus.applied.catch(undefined),
 });
 
-/** A status as it was parsed: what the engine keeps in it, and what a new status is compared with. */
+/** A parsed status: what the engine keeps in it, and what a new status is compared with. */
 export interface StoredStatus {
   readonly memory: Memory;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
-  /** A journal that cannot be parsed, as it stands. Nothing is sent until a person has looked at it. */
+  /** The text of a journal that cannot be parsed. Nothing is sent until a person has looked at it. */
   readonly damaged: unknown;
 }
 
@@ -327,7 +328,7 @@ export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'lefto
 
 const mostCuts = 20;
 
-/** The shared fields of status that people read and that may be cut; the engine must find the others again as written. */
+/** The shared status fields for people, which may be cut. The engine reads the other fields back, so they stay whole. */
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
 
 /**
@@ -372,7 +373,7 @@ function unlessEmpty<Item>(list: readonly Item[]): Item[] | undefined {
   return list.length === 0 ? undefined : [...list];
 }
 
-/** Each cut list once, with its greatest length. */
+/** Joins the cut lists: each field once, with its greatest length. */
 function truncated(cuts: readonly Cut[]): readonly Cut[] {
   const totals = new Map<string, number>();
   for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
@@ -395,7 +396,7 @@ export function readyIn(conditions: readonly Condition[]): Condition | undefined
   return conditions.find(({ type }) => type === 'Ready');
 }
 
-/** True while our finalizer is on. */
+/** True while the object has our finalizer. */
 export function isHeldByUs({ metadata }: KubeObject): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }

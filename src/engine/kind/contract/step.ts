@@ -14,24 +14,24 @@ export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 /** The most ids that a `CreateIntent` excludes: status has no room for more. */
 export const mostExcluded = 1_000;
 
-/** What is needed to find a created object whose answer was lost. */
+/** What is needed to find a created object when the answer to its creation was lost. */
 export interface CreateIntent {
-  /** The read that lists such objects. */
+  /** The key of the read that lists such objects. */
   readonly collection: string;
   readonly name: string;
-  /** Ids of objects of this name that were there before. */
+  /** Ids of objects that had this name before the call. */
   readonly excluded: readonly string[];
   /** The time on the service's own clock when these ids were read, if known: an object created before is not ours. */
   readonly serviceTime?: string;
 }
 
-/** The write-ahead entry of a call that must not happen twice, as it stands in status. */
+/** The entry in status that is written before a call that must not happen twice. */
 export interface JournalEntry {
   readonly operation: string;
   readonly attempt: number;
   readonly endpoint: string;
   readonly accountId: string;
-  /** Wall time, for people and for comparing with the service's clock. */
+  /** Wall time, for people and to compare it with the service's clock. */
   readonly startedAt: string;
   readonly deadlineSeconds: number;
   /** Keyed fingerprint of what is sent. */
@@ -46,7 +46,7 @@ export interface JournalEntry {
   readonly payload?: string;
 }
 
-/** The body that a journal entry carries; undefined where somebody changed it so that it cannot be read. */
+/** The body in a journal entry; undefined when somebody changed the entry so that it cannot be read. */
 export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
   try {
     return JSON.parse(payload);
@@ -65,12 +65,12 @@ export interface Memory<Facts = unknown> {
   /** The endpoint and account in which the id exists. With any other, nothing is sent. */
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
-  /** The generation that was last applied whole, and keyed fingerprints of values that the service does not show. */
+  /** The generation that was last applied as a whole, and keyed fingerprints of values that the service does not show. */
   readonly applied:
     | {
         readonly generation: number;
         readonly prints: Readonly<Record<string, string>>;
-        /** The service said yes to a change of this spec, and no read since shows it. */
+        /** The service accepted a change of this spec, but no read since shows it. */
         readonly unshown?: true | undefined;
       }
     | undefined;
@@ -90,11 +90,11 @@ export interface Call<Facts = unknown> {
   /** The call in the words of the user's YAML: `create contact point "On call"`. */
   readonly words: string;
   readonly urgency: Urgency;
-  /** Which credential of the account signs it. */
+  /** Which credential of the account is used; the usual one when absent. */
   readonly credential?: 'dangerous';
   /** Present for a call that must not happen twice: it is written to status before anything is sent. */
   readonly journal?: Intent;
-  /** True when the call sends the entry that is open in the journal: its outcome is the entry's outcome. */
+  /** True when the call sends what the open journal entry describes; its outcome is then the outcome of that entry. */
   readonly resumes?: true;
   /**
    * Before sending, the object is read from Kubernetes (same uid and generation, not deleted, not paused), and in the tick
@@ -111,11 +111,11 @@ export interface Call<Facts = unknown> {
    * this object was read.
    */
   readonly alone?: readonly string[];
-  /** A read that the second credential must succeed with before it is used for this call. */
+  /** A read that must succeed with the second credential before that is used for this call. */
   readonly proof?: Request;
-  /** Fields this call writes, as the service will show them: trusted over reads that began before it. */
+  /** Fields that this call writes, as the service will show them. They are trusted over reads that began before the call. */
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
-  /** What to remember of a success; undefined when the answer cannot be parsed, which leaves a creation in doubt. */
+  /** What to remember after a success; undefined when the answer cannot be parsed, which leaves a creation in doubt. */
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
   /** Notes for the step after the call; `answeredAt` is when the answer came (monotonic). */
   readonly note?: (answeredAt: number) => Notes;
@@ -125,9 +125,9 @@ export interface Call<Facts = unknown> {
   readonly tells?: (body: unknown) => Told | undefined;
   /** Fields that this call corrects because somebody changed them; too many corrections in a short time make them contested. */
   readonly corrects?: readonly string[];
-  /** The refusal in the body of an answer with a success status. */
+  /** Returns the refusal in the body of an answer with a success status. */
   readonly saidNo?: (body: unknown) => string | undefined;
-  /** A list that may show why the service rejects the call, and the reason in words once it does. */
+  /** A list that may show why the service rejects the call; `shown` says why in words, once the list does. */
   readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
   /** Turns a refusal into a verdict, where the general rules are not enough. */
   readonly refused?: (outcome: Refusal, answeredAt: number) => Verdict<Facts> | undefined;
@@ -139,7 +139,7 @@ export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound'
 /** Times (monotonic) and counts that one step leaves for the next, by name. They are lost with the process. */
 export type Notes = Readonly<Record<string, number>>;
 
-/** What every step may remember besides its action. */
+/** What every step may carry besides its action. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
   /** Replaces the notes; without it they stay. */
@@ -152,7 +152,7 @@ interface AwaitedRead {
   readonly since: number;
 }
 
-/** What status says now. */
+/** The result of a reconcile, which status then shows. */
 export type Verdict<Facts = unknown> = Aside<Facts> & {
   /** Conditions that belong to the verdict. Each replaces the one of its type that the kind shows. */
   readonly conditions?: readonly OwnCondition[];
@@ -183,7 +183,7 @@ export type Step<Facts = unknown> =
   | (Aside<Facts> & { readonly is: 'begin'; readonly journal: Intent; readonly words: string })
   /** A read that must have begun at or after `since` (monotonic). */
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
-  /** Remember this and ask again: it changes the next step. */
+  /** Remember this and ask the kind again, which then takes another step. */
   | (Aside<Facts> & {
       readonly is: 'again';
       readonly remember: Partial<Memory<Facts>>;
@@ -228,29 +228,29 @@ export function about(type: string) {
 
 /** What a kind shows in status beside the verdict. */
 export interface Showing<Facts = unknown> {
-  /** The object could not be seen this time: its conditions and lists stay as status has them. */
+  /** True when the object could not be seen this time: its conditions and lists in status stay as they are. */
   readonly unseen?: boolean;
   readonly facts: Facts;
   readonly conditions: readonly OwnCondition[];
-  /** Each of these lists is empty where it is left out. */
+  /** Each of these lists counts as empty when it is absent. */
   readonly drift?: readonly Drift[];
   readonly unverified?: readonly string[];
   readonly leftover?: readonly string[];
-  /** Events to publish once, when this is written. */
+  /** Events to publish once, when this status is written. */
   readonly notices?: readonly Notice[];
 }
 
 /** Something that happened in the service and is worth an event. */
 export interface Notice {
   readonly type: 'Normal' | 'Warning';
-  /** CamelCase, such as `AlertFiring`. */
+  /** In CamelCase, such as `AlertFiring`. */
   readonly reason: string;
   readonly note: string;
 }
 
 /**
- * True when an answer may be a rule of the service that says no. A 403 may be one: the interface does not say with which
- * status rules are refused.
+ * True when an answer may be a rule of the service that refuses the call. A 403 may be one, because the interface does not say
+ * with which status its rules refuse.
  */
 export function isNo(refusal: Refusal): boolean {
   const isForbidden = refusal.is === 'notExecuted' && refusal.why === 'forbidden';

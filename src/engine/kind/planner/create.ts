@@ -27,7 +27,7 @@ import {
 const firstTurnMs = 2_000;
 const longestTurnMs = 30_000;
 
-/** The first step towards an object that has no id yet: find it, adopt it, or create it. */
+/** The first step for a resource that has no id yet: find its object, adopt it, or create it. */
 export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
@@ -125,7 +125,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   };
 }
 
-/** The wanted fields that creation takes. */
+/** The fields of the spec that a creation can set. */
 function creatable(plan: ObjectPlan, pass: Pass): Fields {
   const later = new Set(plan.afterCreation ?? []);
   return Object.fromEntries(
@@ -183,7 +183,7 @@ export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }
 
-/** Several objects may be the one that this resource made: somebody has to say which. */
+/** Stalls when several objects may be the one that this resource made: a person has to say which. */
 function ambiguous(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step {
   const ids = found.map(([id]) => id).toSorted();
   return {
@@ -193,18 +193,18 @@ function ambiguous(plan: { noun: string }, found: readonly (readonly [string, un
   };
 }
 
-/** Which objects this resource may adopt: its own wish, limited by the account. */
+/** Which objects this resource may adopt: what its spec asks for, limited by the account. */
 function adoptionOf(plan: ObjectPlan, pass: Pass): Adoption {
   return adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption);
 }
 
-/** Which objects may be adopted: the wish of a spec, limited by the account. */
+/** Which objects may be adopted: what a spec asks for, limited by the account. */
 export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
 
-/** The verdict where adoption of this id is not allowed; undefined where it is. */
+/** The verdict when this id may not be adopted; undefined when it may. */
 export function notGranted(
   what: string,
   account: Pick<AccountView, 'adoption'>,
@@ -298,7 +298,7 @@ function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fie
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
-/** A lost call, and what it asked for. */
+/** A lost create, and what it asked for. */
 type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
 /** True if an object's name and fields fit the lost call. */

@@ -1,7 +1,7 @@
 /**
- * The reads that a decision takes, and what proves that something is absent.
+ * Reads of the service before a decision, and what proves that an object is absent.
  *
- * Guarantees: a failed read proves nothing; an object is gone only after two direct reads a poll apart.
+ * Guarantees: a failed read proves nothing; an object is gone only after two direct reads, one poll interval apart.
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
@@ -55,7 +55,7 @@ export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGo
   return notes;
 }
 
-/** Reads one object by id: it is gone only after two such reads a poll apart. */
+/** Reads one object by id. The object counts as gone only after two such reads, one poll interval apart. */
 export function lookTwice<Item>(
   pass: Pass,
   about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
@@ -90,10 +90,10 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
   return seen.item === undefined ? { is: 'release' } : undefined;
 }
 
-/** Status mentions a pause only if more than this is left of it, or if the object has waited as long. */
+/** Status mentions a pause only if more than this is left, or if the object has waited this long already. */
 const shortPauseMs = 10_000;
 
-/** Asks for a read begun at or after `since`, or for any at all; if it fails, waits with the reason instead. */
+/** Asks for a read that begins at or after `since`, or for any without it. After a failed read, waits and says why. */
 export function readOf(
   pass: Pass<unknown, unknown>,
   read: Read,
@@ -121,7 +121,7 @@ export function readOf(
   }
 }
 
-/** The read of the first of these lists that was neither read nor refused yet. */
+/** Asks for the first of these lists that was neither read nor refused yet. */
 export function readUnread(
   pass: Pass<unknown, unknown>,
   reads: readonly Read[],
@@ -130,7 +130,7 @@ export function readUnread(
   return unread && readOf(pass, unread);
 }
 
-/** The end of a long pause that the service asked for, in words; undefined when there is none. */
+/** Until when a long pause of the service lasts, in words; undefined when there is none. */
 export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
   const { throttledMs = 0 } = account;
   return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
@@ -146,8 +146,8 @@ export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>)
 // Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
 
 /**
- * How new a read must be to count after a refusal of the journalled call, which may have been carried out all the same.
- * Passed to the next step by `note`.
+ * When a read must have begun to count after the service refused the journalled call, which may have been carried out all the
+ * same. The notes pass this time to the next step.
  */
 export function sinceNo({ memory, notes, askedAt }: Pass): number {
   return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
@@ -161,7 +161,7 @@ export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
 
 const recheckMs = 300_000;
 
-/** Reads, before a refused call is repeated, whether an object that it names is missing; undefined when none is. */
+/** Before a refused call is repeated, reads whether an object that it names is missing; undefined when none is missing. */
 export function lookAfterDenial(
   plan: ObjectPlan,
   pass: Pass,
@@ -205,7 +205,7 @@ export function denied(
   };
 }
 
-/** Names the other object that has the wanted name, and its resource: the service may allow each name once. */
+/** Says which other object has the wanted name, and whose it is: the service may allow each name only once. */
 export function namesake(plan: ObjectPlan, pass: Pass): string | undefined {
   const name = plan.name(pass);
   const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];

@@ -156,7 +156,7 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
 /** The most corrections of drift that are sent without a later read showing them. Once, somebody else may have been faster. */
 const mostCorrections = 2;
 
-/** The notes when somebody asks to try again: corrections of drift that no read showed are counted from zero. */
+/** The notes after somebody asked to try again: corrections that no read has shown are counted from zero. */
 export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
 }
@@ -263,11 +263,11 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
 // Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
 // write, or not the object at all, counts only after a direct read says the same.
 
-/** How many polls a list is believed for after the service began to refuse it. */
+/** For how many polls a list is still believed after the service began to refuse it. */
 const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
 
-/** Looks for a bound object, asking for the reads that a safe answer needs. */
+/** Looks for a bound object, and asks for the reads that a safe answer needs. */
 function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   const list = plan.list(pass);
   const listed = pass.view.one(list, id);
@@ -294,7 +294,7 @@ function ownWrite(pass: Pass): Look {
   return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
 }
 
-/** True when a list contradicts our own write of less than a horizon ago: the list may lag. */
+/** True when a list shows another value than our own write of less than a horizon ago: the list may lag. */
 function contradicts(pass: Pass, fields: Readonly<Record<string, unknown>>): boolean {
   const wrote = pass.wrote;
   if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
@@ -337,7 +337,7 @@ function resolveOpen(plan: ObjectPlan, pass: Pass, externalId: string | undefine
   return externalId !== undefined && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
 }
 
-/** True if the object with this id may be the result of a lost create, as far as it was read. */
+/** True if the object with this id may be the result of a lost create, as far as reads can tell. */
 function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }: CreateIntent): boolean {
   if (excluded.includes(id)) return false;
   const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;

@@ -1,5 +1,5 @@
 /**
- * Deletes an object: first in the service; the finalizer goes only when that is proved.
+ * Deletes an object first in the service. The finalizer is removed only when that deletion is proved.
  *
  * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
  *
@@ -27,7 +27,7 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   return removeBound(plan, pass, id);
 }
 
-/** Why the object in the service stays, if it does. */
+/** Why the object stays in the service; empty when there is none, undefined when it has to be deleted. */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;

@@ -9,7 +9,7 @@ import { z } from 'zod';
 /** Marks a text whose default is `metadata.name`; the generator makes a rule at the root of the schema from it. */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
-/** The value under `ownNameKey`. */
+/** The details of a text whose default is `metadata.name`. */
 export interface OwnName {
   /** The reason that the name can never be changed; undefined if it can. */
   readonly fixed: string | undefined;
@@ -18,7 +18,7 @@ export interface OwnName {
 interface TextBounds {
   readonly max: number;
   readonly min?: number;
-  /** Valid in JavaScript and in RE2. */
+  /** A pattern that is valid both in JavaScript and in RE2. */
   readonly pattern?: string;
 }
 
@@ -48,7 +48,7 @@ export function ownName(
   });
 }
 
-/** An id of the service, as the service shows it. */
+/** An id of an object in the service. */
 export function serviceId(description: string): z.ZodString {
   return text(description, { min: 1, max: 128, pattern: '^[A-Za-z0-9._:-]+$' });
 }
@@ -58,12 +58,12 @@ export function idAsShown(description: string): z.ZodString {
   return text(description, { max: 256 });
 }
 
-/** A time that status shows; one that cannot be read as a time is left out before status is written (see `fit`). */
+/** A time in status. A text that is not a time is left out before status is written (see `fit`). */
 export function time(description: string): z.ZodString {
   return annotated(text(description, { max: 64 }), { format: 'date-time' });
 }
 
-/** A moment in UTC, such as 2026-01-31T12:00:00Z, kept as it was written. */
+/** A moment in UTC, such as 2026-01-31T12:00:00Z. It is kept as it was written. */
 export function moment(description: string): z.ZodString {
   const pattern =
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?Z$';
@@ -232,7 +232,7 @@ export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
   return shown('What the service shows of the object.', shape);
 }
 
-/** The longest token in status, in characters as the API server counts them. */
+/** The longest annotation value that status holds, in characters as the API server counts them. */
 const longestToken = 256;
 
 /**
@@ -255,7 +255,7 @@ export function tokenIn(
 // Transition rules compare with the object before the change; only the API server can check those, and only on nodes that
 // cannot be removed and added again: `crd/structural.ts` refuses them anywhere else.
 
-/** The key under which Kubernetes keeps rules in a schema. */
+/** The name of the field that holds rules in a Kubernetes schema. */
 export const rulesKey = 'x-kubernetes-validations';
 
 /** A rule as it stands in the custom resource definition. */
@@ -292,7 +292,7 @@ export function withRule<Schema extends z.ZodType>(schema: Schema, asked: Rule<z
   return withCel(refined, schema, cel);
 }
 
-/** The same schema with one more rule that compares it with what it was before the change. */
+/** The same schema with one more rule, which compares the value with the one before the change. */
 export function withTransition<Schema extends z.ZodType>(schema: Schema, cel: CelRule): Schema {
   return withCel(schema, schema, cel);
 }
@@ -318,7 +318,7 @@ function sameField(path: string): string {
 
 type FieldOf<Schema extends z.ZodType> = keyof z.output<Schema> & string;
 
-/** The same object, whose named fields can neither be changed nor added nor removed later. */
+/** The same object schema; the named fields can never be changed, added or removed later. */
 export function immutableFields<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -333,7 +333,7 @@ export function immutableFields<Schema extends z.ZodObject>(
   return added.reduce((so, cel) => withTransition(so, cel), schema);
 }
 
-/** The same object, in which exactly one of the named fields is set. */
+/** The same object schema; exactly one of the named fields must be set. */
 export function exactlyOne<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -346,7 +346,7 @@ export function exactlyOne<Schema extends z.ZodObject>(
   });
 }
 
-/** The same object, in which at most one of the named fields is set. */
+/** The same object schema; at most one of the named fields may be set. */
 export function atMostOne<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -394,7 +394,7 @@ export interface Cut {
   readonly total: number;
 }
 
-/** A value that fits the schema, and the lists that were cut for it. */
+/** A value that fits its schema, and the lists that were cut for that. */
 interface Fitted<Value> {
   readonly value: Value;
   readonly cut: readonly Cut[];
@@ -441,7 +441,7 @@ function bounded({ minimum, maximum }: Node, value: number): number {
   return Math.min(Math.max(value, minimum ?? value), maximum ?? value);
 }
 
-// As the API server reads times: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
+// The form of times that the API server accepts: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
 const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /** True for a value that is no time where the schema asks for one: the API server would refuse the whole status for it. */
