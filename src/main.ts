@@ -142,9 +142,8 @@ async function main(): Promise<number> {
 }
 
 /**
- * Keeps the space for new objects at its first size instead of letting it grow to 32 MB, and collects old objects when they
- * have grown by a fifth. Most objects live for one pass only, and buffers that wait to be collected take more memory than
- * objects.
+ * Keeps the space for new objects at its first size instead of letting it grow to 32 MB, and collects old objects after a fifth
+ * of growth. Most objects live for one pass, and buffers that wait to be collected take more memory than objects.
  */
 function keepSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

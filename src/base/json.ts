@@ -45,7 +45,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The objects in the list that a value has under this key; empty when it has no list there. */
+/** Lists the objects under a key of a value; empty when the value has no list there. */
 export function recordsIn(value: unknown, key: string): readonly Readonly<Record<string, unknown>>[] {
   const list: unknown = isRecord(value) ? value[key] : undefined;
   return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];

@@ -1,8 +1,8 @@
 /**
  * Opens the connection of each account to the service and keeps it open.
  *
- * Guarantees: each credential of an account has one open `Service`, which is opened again when the Secret, the account id or
- * the settings change; nothing is sent for an account whose endpoint is not that of its first success.
+ * Guarantees: each credential has one open `Service`, opened again when the Secret, the account id or the settings change;
+ * nothing is sent for an account whose endpoint is neither that of its first success nor accepted by its owner.
  */
 import { type Json, isRecord } from '../../base/json.ts';
 import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';

@@ -1,9 +1,8 @@
 /**
- * Decides for each account whether the resources that use it may go on, when the account is reconciled again, and what it is
- * used for.
+ * Decides whether the resources of an account may go on, when the account is reconciled again, and what it is used for.
  *
  * Guarantees: the resources of an account are reconciled when it begins or ceases to serve them, or its rules change; an
- * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its resources lead to one
+ * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its resources cost one
  * recount.
  */
 import type { EngineOptions } from '../options.ts';

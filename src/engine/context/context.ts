@@ -332,7 +332,7 @@ export class ReconcileContext {
     return true;
   }
 
-  /** Removes our finalizer and forgets the object; what stays in the service is published. */
+  /** Removes our finalizer and forgets the object; publishes what stays in the service. */
   async release(stays: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);

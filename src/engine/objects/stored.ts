@@ -71,10 +71,7 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
 
 // ---- the index -------------------------------------------------------------------------------------------------
 
-/**
- * The names of ties. A tie stands for an account, a Secret, an id or the like, and leads to the objects that a change of it
- * concerns.
- */
+/** The names of ties. A tie stands for an account, a Secret or an id, and leads to the objects that its change concerns. */
 export const tie = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,

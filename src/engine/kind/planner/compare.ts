@@ -123,7 +123,7 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
-/** Whether a hidden value was sent, by its fingerprint. With one of a lost key, it counts as sent until the spec changes. */
+/** Whether the value of a hidden field was sent. `unknownKey`: its fingerprint was made with a key that is lost. */
 export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
@@ -162,7 +162,7 @@ const doubt = '?';
 const late = '@';
 /** Stands in place of a time for a call that overwrites nothing even if it arrives late. */
 const harmless = 'never';
-/** Times next to fingerprints are rounded up to this many horizons, so that not each repeated try of a call writes status. */
+/** Times next to fingerprints are rounded up to a multiple of this many horizons: repeated tries then write no new status. */
 const stepHorizons = 5;
 
 /** True when a call with an unknown outcome may have changed the value in the service. */

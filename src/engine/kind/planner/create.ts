@@ -261,7 +261,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   );
   const found = byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item));
   const [first, second] = found;
-  // Without a mark it is unknown which is ours, and what is only presumed ours is never deleted: leave all of them.
+  // Without a mark it is unknown which object is ours, and a presumed one is never deleted: leave all of them.
   if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');

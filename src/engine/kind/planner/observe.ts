@@ -184,7 +184,7 @@ export function lookAfterDenial(
   return undefined;
 }
 
-/** The verdict on a refusal that a missing object may explain: look for it first, stall the second time. Undefined otherwise. */
+/** The verdict when a missing object may explain a refusal: first look for that object, then stall. Undefined otherwise. */
 export function denied(
   plan: ObjectPlan,
   pass: Pass,

@@ -53,7 +53,7 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   markerOf?(item: Item): string | undefined;
   lifecycle(spec: Spec): Lifecycle;
   externalId(spec: Spec): string | undefined;
-  /** A step that keeps the object from being called at all, such as for a metric that the environment cannot have. */
+  /** The step to take instead of any call, such as for a metric that the environment cannot have; undefined for none. */
   admit?(pass: Pass<Spec, Facts>): Step<Facts> | undefined;
   /** Other objects that the calls name: a refusal may be about one of these. */
   namesInCalls?(pass: Pass<Spec, Facts>): readonly Named[];
