@@ -1,6 +1,6 @@
 /*
- * The only reader of flags and of the environment. A command declares its flags once, as values; from that come the
- * parsed and typed settings, the `--help` text and the one-line errors.
+ * Reads flags and the environment; no other file does. Each command declares its flags once, as values. The typed settings, the
+ * `--help` text and the one-line errors are made from these values.
  */
 import { arch, argv, env, platform } from 'node:process';
 import { homedir, tmpdir } from 'node:os';
@@ -8,19 +8,19 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
-/** One flag of a command: what it is called for people, and the schema that turns its text into a setting. */
+/** One flag of a command: its help text, and the schema that turns the given text into a setting. */
 export interface Flag<T> {
   readonly help: string;
-  /** What stands for the value in `--help`; a flag without one is a switch. */
+  /** The placeholder for the value in `--help`. A flag without a placeholder takes no value. */
   readonly value?: string;
   readonly schema: z.ZodType<T>;
   /** The text that is used when neither the flag nor the variable is given; shown in `--help`. */
   readonly fallback?: string;
-  /** The environment variable that is read when the flag is absent. */
+  /** The environment variable that is read when the flag is not given. */
   readonly variable?: string;
-  /** The flag may be repeated, and its setting is a list. */
+  /** True when the flag may be repeated; its setting is then a list. */
   readonly many?: boolean;
-  /** The value may begin with a dash: it is meant for another program. */
+  /** True when the value may begin with a dash, because it is meant for another program. */
   readonly dashed?: boolean;
   /** One letter that stands for the flag: `o` for `-o`. */
   readonly short?: string;
@@ -35,14 +35,14 @@ export interface CommandLine<F extends Flags> {
   readonly summary: string;
   readonly flags: F;
   readonly notes?: readonly string[];
-  /** How many arguments without a dash it takes; none unless given. */
+  /** How many arguments without a dash the command takes; none by default. */
   readonly operands?: { readonly least: number; readonly most: number };
 }
 
-/** The settings that a command's flags give. */
+/** The type of the settings that a command's flags give. */
 export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]['schema']> };
 
-/** Either the settings, or what to print and the exit code to end with. */
+/** Either the settings, or the text to print instead: the help, or one line that says what is wrong. */
 export type Parsed<T> =
   | { readonly kind: 'settings'; readonly settings: T; readonly operands?: readonly string[] }
   | { readonly kind: 'help'; readonly text: string }
@@ -154,20 +154,20 @@ function wrong(command: CommandLine<Flags>, why: string): { readonly kind: 'wron
   };
 }
 
-/** What people type to get here: the name of the plugin, where kubectl has called it. */
+/** What people type to run this program: `kubectl apphosting` when kubectl runs it as a plugin. */
 export const program = basename(argv[1] ?? '').startsWith('kubectl-') ? 'kubectl apphosting' : 'apphosting';
 
-/** The word that a command is called by: `plan`. */
+/** The first word of a command's name: `plan`. */
 export function wordOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
   return name.split(' ')[0] ?? name;
 }
 
-/** A key of flags as it is typed: `baseUrl` as `base-url`. */
+/** The name of a flag as people type it: `base-url` for `baseUrl`. */
 export function kebab(key: string): string {
   return key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** A flag's whole number between two bounds. */
+/** The schema of a flag that takes a whole number within these bounds. */
 export function wholeNumber(least: number, most: number): z.ZodType<number> {
   return z
     .string()
@@ -178,7 +178,7 @@ export function wholeNumber(least: number, most: number): z.ZodType<number> {
 
 const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
-/** A flag's length of time, in seconds: `90`, `90s`, `2m` or `1h`. */
+/** The schema of a flag that takes a length of time: `90`, `90s`, `2m` or `1h`. Its setting is in seconds. */
 export function duration(least: number, most: number): z.ZodType<number> {
   return z
     .string()
@@ -189,7 +189,7 @@ export function duration(least: number, most: number): z.ZodType<number> {
     );
 }
 
-/** A flag that takes one of a few words, the first of them unless another is the fallback. */
+/** A flag that takes one of a few words. The default is the first word, unless `fallback` names another one. */
 export function choice<const Words extends readonly [string, string, ...string[]]>(
   help: string,
   words: Words,
@@ -199,7 +199,7 @@ export function choice<const Words extends readonly [string, string, ...string[]
   return { help, value: words.join('|'), fallback, schema: z.enum(words, must) };
 }
 
-/** The flag `-o`. */
+/** The flag `-o`, which chooses the output format. */
 export function output<const Words extends readonly [string, string, ...string[]]>(
   words: Words,
   help = 'how it is printed',
@@ -207,12 +207,12 @@ export function output<const Words extends readonly [string, string, ...string[]
   return { short: 'o', ...choice(help, words) };
 }
 
-/** A flag with any text that is not empty, or none. */
+/** An optional flag that takes any text except an empty one. */
 export function text(help: string, value: string, must = 'must not be empty') {
   return { help, value, schema: z.string().min(1, must).optional() };
 }
 
-/** A flag's host and port; without a host, every address of this machine. */
+/** The schema of a flag that takes a host and a port. Without a host it means every address of this machine. */
 export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port: number }> {
   return z
     .string()
@@ -371,12 +371,12 @@ export const runCommand = {
 /** What `apphosting run` was asked to do. */
 export type RunSettings = Settings<(typeof runCommand)['flags']>;
 
-/** The environment as credentials and proxies are looked for in it. */
+/** All variables of the environment, for the code that looks for credentials and proxies. */
 export function wholeEnvironment(): Readonly<Record<string, string | undefined>> {
   return env;
 }
 
-/** Where tokens may be sent to, and through which proxy: flags and environment together. */
+/** The hosts that tokens may be sent to, and the proxy to use, from the flags and the environment. */
 export function hostRulesOf(settings: {
   readonly allowedHosts: readonly string[];
   readonly allowPrivateAddresses: boolean;
@@ -393,19 +393,19 @@ export function hostRulesOf(settings: {
   };
 }
 
-/** What finding the programs of a control plane depends on in the environment. */
+/** The parts of the environment that decide where the programs of a control plane are found. */
 export interface Surroundings {
   readonly platform: string;
   readonly arch: string;
   /** The folder that `KUBEBUILDER_ASSETS` names, when it is set. */
   readonly assets: string | undefined;
-  /** Where our cache is: `$XDG_CACHE_HOME/apphosting`. */
+  /** The folder of our cache: `$XDG_CACHE_HOME/apphosting`. */
   readonly cacheDir: string;
   /** Where temporary files go. */
   readonly temporaryDir: string;
 }
 
-/** The environment as the control plane needs it. */
+/** Reads from the environment what is needed to find the programs of a control plane. */
 export function surroundings(environment: Environment = env): Surroundings {
   const cacheHome = environment['XDG_CACHE_HOME'];
   return {
@@ -420,12 +420,12 @@ export function surroundings(environment: Environment = env): Surroundings {
   };
 }
 
-/** The environment for a program that we start: ours, and these on top. */
+/** The environment for a program that we start: our own, with these variables added. */
 export function environmentWith(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
   return { ...env, ...extra };
 }
 
-/** Whether colours are unwanted (https://no-color.org). */
+/** True when the user wants no colours (https://no-color.org). */
 export function withoutColour(environment: Environment = env): boolean {
   return (environment['NO_COLOR'] ?? '') !== '';
 }

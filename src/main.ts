@@ -14,7 +14,7 @@ type Command = (args: readonly string[]) => Promise<number>;
 interface Entry {
   readonly summary: string;
   readonly load: () => Promise<Command>;
-  /** It lives for months on little memory: see `keepSmall`. */
+  /** True for a command that runs for months and should use little memory: see `keepSmall`. */
   readonly isFrugal?: boolean;
 }
 
@@ -127,7 +127,7 @@ async function main(): Promise<number> {
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    // It starts itself as two processes of Node, and a control plane that is built from files of the sources.
+    // The sandbox starts itself again as two processes of Node, and needs source files to build a control plane.
     stderr.write(
       'apphosting sandbox: it needs files that this one program lacks: npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );
@@ -136,21 +136,21 @@ async function main(): Promise<number> {
   keepCompiled();
   if (entry.isFrugal === true) keepSmall();
   const command = await entry.load();
-  // Now, and not at the end: a process that is killed has compiled for the next one too.
+  // Flush now and not at the end, so that even a process that is killed leaves its compiled code to the next one.
   flushCompileCache();
   return command(rest);
 }
 
 /**
- * Keeps the space for new objects at its first size instead of growing it to 32 MB, and collects the old ones when they have
- * grown by a fifth: what a pass leaves behind dies young, and buffers that wait to be collected weigh more than the objects.
+ * Keeps the space for new objects at its first size instead of letting it grow to 32 MB, and collects old objects after a fifth
+ * of growth. Most objects live for one pass, and buffers that wait to be collected take more memory than objects.
  */
 function keepSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--heap-growing-percent=20');
 }
 
-/** The next start reads compiled code, and does without the compiler: half the CPU, and 20 MB less memory. */
+/** Caches compiled code, so that the next start needs no compiler: this saves half the CPU and 20 MB of memory. */
 function keepCompiled(): void {
   try {
     enableCompileCache(join(homedir(), '.cache', 'apphosting', 'compiled'));
@@ -166,7 +166,7 @@ if (major < 24 || (major === 24 && minor < 11)) {
   );
   exit(1);
 }
-// A reader that has seen enough, such as head, ends no command.
+// Ignore EPIPE: a reader of our output that has seen enough, such as head, must not end the command.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -1,16 +1,16 @@
 /**
- * Collects one HTTP response from undici: the way of requests to the service and to Kubernetes.
+ * Collects one HTTP response from undici. Every request to the service and to Kubernetes goes through here.
  *
- * Guarantees: a response that is too large, and a request whose signal is aborted, fail at once; whether a request may go out
- * is asked once, in the tick in which its bytes do.
+ * Guarantees: a response that is too large, or a request whose signal is aborted, fails at once; `mayStart` is called right
+ * before the bytes are sent.
  */
 
-/** One request that is under way, as far as it can be ended. */
+/** Aborts one request that is under way. */
 interface Controller {
   abort(reason: Error): void;
 }
 
-/** What undici tells of a request: a `Dispatcher.DispatchHandler`, without its package. */
+/** The callbacks that undici calls during a request: its `Dispatcher.DispatchHandler`, declared without importing the package. */
 export interface ResponseHandler {
   readonly onRequestStart: (controller: Controller) => void;
   readonly onResponseStart: (controller: Controller, status: number, headers: ReceivedHeaders) => void;
@@ -21,26 +21,26 @@ export interface ResponseHandler {
 
 export type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A whole response. */
+/** A response with its whole body. */
 export interface Received {
   readonly status: number;
   readonly headers: ReceivedHeaders;
   readonly body: Buffer;
 }
 
-/** What ends a request early; it fails with the error. */
+/** The limits of a request. A request that exceeds one of them fails with the given error. */
 export interface Bounds {
-  /** Fails with the signal's reason. */
+  /** Aborting it fails the request with the signal's reason. */
   readonly signal: AbortSignal;
   readonly mostBytes: number;
   readonly tooLarge: () => Error;
-  /** Asked once, in the tick in which the bytes go out; an error says why they must not. */
+  /** Called in the tick in which the bytes are sent. An error that it returns stops the request. */
   readonly mayStart?: () => Error | undefined;
 }
 
 /**
- * Dispatches one request and collects its whole response. Streams, which a few kilobytes do not need, cost more than all the
- * rest.
+ * Dispatches one request and collects its whole response. It uses no streams: for a few kilobytes these would cost more than
+ * everything else.
  */
 export function collect(
   dispatch: (handler: ResponseHandler) => void,
@@ -58,7 +58,7 @@ export function collect(
     signal.addEventListener('abort', () => reject(reasonOf(signal)), { once: true });
     dispatch({
       onRequestStart: (controller) => {
-        // It may have been given up while it waited for a connection.
+        // The caller may have aborted the request while it waited for a connection.
         const no = signal.aborted ? reasonOf(signal) : mayStart?.();
         if (no === undefined)
           signal.addEventListener('abort', () => controller.abort(reasonOf(signal)), { once: true });

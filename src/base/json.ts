@@ -1,7 +1,7 @@
 /**
- * JSON with secrets in it, and how such values are compared.
+ * JSON values that may contain secrets, and how they are compared.
  *
- * Resource versions of Kubernetes too, at the end: text that has an order.
+ * Also compares resource versions of Kubernetes, which are text that has an order.
  */
 import { inspect } from 'node:util';
 
@@ -18,7 +18,7 @@ export class Secret {
     return this.#value;
   }
 
-  /** The same without the white space around it, such as the line end of the file that it came from. */
+  /** The secret without the white space around it, such as the line end of the file that it came from. */
   trimmed(): Secret {
     return new Secret(this.#value.trim());
   }
@@ -36,7 +36,7 @@ export class Secret {
   }
 }
 
-/** Anything that JSON can say, with secrets still wrapped. */
+/** Any JSON value; the secrets in it stay wrapped in `Secret`. */
 export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
@@ -45,25 +45,25 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The objects in the list under this key; none where there is no such list. */
+/** Lists the objects under a key of a value; empty when the value has no list there. */
 export function recordsIn(value: unknown, key: string): readonly Readonly<Record<string, unknown>>[] {
   const list: unknown = isRecord(value) ? value[key] : undefined;
   return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];
 }
 
-/** An object of any names, or of these, without the fields that are undefined. */
+/** The type of an object whose undefined fields were removed. */
 type Defined<Row> = string extends keyof Row
   ? { [Field in keyof Row]: Exclude<Row[Field], undefined> }
   : { [Field in keyof Row]?: Exclude<Row[Field], undefined> };
 
-/** The same object without the fields that are undefined. */
+/** Copies an object without its undefined fields. */
 export function definedIn<Row extends object>(row: Row): Defined<Row> {
   const rows = Object.entries(row).filter(([, value]) => value !== undefined);
-  // Only undefined fields are left out, and those may be.
+  // The cast is safe: only fields that are undefined are missing.
   return Object.fromEntries(rows) as Defined<Row>;
 }
 
-/** The same, or undefined when no field is defined. */
+/** Copies an object without its undefined fields; undefined when no field is left. */
 export function stated<Row extends object>(row: Row): Defined<Row> | undefined {
   const rows = definedIn(row);
   return Object.keys(rows).length === 0 ? undefined : rows;

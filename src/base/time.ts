@@ -1,4 +1,4 @@
-/** Time: the wall clock for what people read, the monotonic clock for every decision. */
+/** The two clocks: the wall clock for what people read, the monotonic clock for every decision. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   wall(): number;
@@ -8,13 +8,13 @@ export interface Clock {
   after(delayMs: number, wake: () => void): () => void;
 }
 
-/** A moment on both clocks of a process: the monotonic one stops while the machine sleeps, and the wall clock may be set. */
+/** A moment on both clocks. The monotonic clock stops while the machine sleeps, and somebody may set the wall clock. */
 export interface Moment {
   readonly monotonic: number;
   readonly wall: number;
 }
 
-/** What both clocks show now. */
+/** Reads both clocks. */
 export function momentOf(clock: Clock): Moment {
   return { monotonic: clock.monotonic(), wall: clock.wall() };
 }
@@ -27,37 +27,37 @@ export interface Entropy {
   uuid(): string;
 }
 
-/** A time as metav1.Time has it: whole seconds. */
+/** Formats a time like metav1.Time: in whole seconds. */
 export function isoSeconds(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
-/** A time as metav1.MicroTime has it: exactly six digits after the second. */
+/** Formats a time like metav1.MicroTime: with exactly six digits after the second. */
 export function microTime(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/Z$/, '000Z');
 }
 
-/** The end of a wait in whole seconds, rounded up: it is over when a clock shows this time. */
+/** Formats the end of a wait in whole seconds, rounded up: the wait is over when a clock shows this time. */
 export function isoSecondsUp(ms: number): string {
   return isoSeconds(ms + 999);
 }
 
-/** Doubles a pause with each failure that came before, up to the longest. */
+/** Doubles a pause with each earlier failure, up to the longest pause. */
 export function growingMs(failures: number, { firstMs, longestMs }: { firstMs: number; longestMs: number }): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(failures, 30));
 }
 
-/** Shortens a pause by up to a half, so that those who failed together do not come back together. */
+/** Shortens a pause at random by up to a half, so that callers that failed together do not try again together. */
 export function jittered(ms: number, entropy: Entropy): number {
   return ms * (0.5 + entropy.fraction() / 2);
 }
 
-/** The pause before an object that failed so often in a row is tried again: from a second to five minutes. */
+/** The pause before an object is reconciled again after failures in a row: from half a second to five minutes. */
 export function retryPauseMs(failures: number, entropy: Entropy): number {
   return jittered(growingMs(failures, { firstMs: 1_000, longestMs: 300_000 }), entropy);
 }
 
-/** How long to wait after failures in a row. */
+/** How the pauses of a `Backoff` grow. */
 export interface BackoffShape {
   readonly firstMs: number;
   readonly longestMs: number;
@@ -65,7 +65,7 @@ export interface BackoffShape {
   readonly forgetMs: number;
 }
 
-/** A growing pause with jitter, without end; it forgets after a healthy while. */
+/** Computes a pause with jitter that grows with each failure in a row, and is short again after a while without one. */
 export class Backoff {
   readonly #shape: BackoffShape;
   readonly #clock: Clock;
@@ -79,12 +79,12 @@ export class Backoff {
     this.#entropy = entropy;
   }
 
-  /** Failures in a row. */
+  /** The number of failures in a row. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** How long to wait after one more failure; a wish of the server is kept in full. */
+  /** Counts one more failure and returns how long to wait: at least as long as the server asked for in `wishMs`. */
   next(wishMs = 0): number {
     const now = this.#clock.monotonic();
     if (now - this.#lastFailureAt >= this.#shape.forgetMs) this.#failures = 0;

@@ -39,24 +39,24 @@ import { annotations } from './kind/contract/define.ts';
 import type { KubeObject, Outcome, Request, Service } from './ports.ts';
 import type { Json } from '../base/json.ts';
 
-/** The share of a call's time that is reserved for the answer: with less left, it is not sent. */
+/** The share of a call's time that is reserved for the answer. With less time left, the call is not sent. */
 const answerPart = 1 / 3;
-/** How soon to look again when the account was closed or opened anew meanwhile. */
+/** How soon to reconcile again when the account was closed or reopened in the meantime. */
 const reopenedMs = 1_000;
-/** A call that would wait longer for the budget is not journalled: it is requeued. A longer pause of the service is told. */
+/** A call that would wait longer for the request budget is requeued. Status tells a longer pause that the service asked for. */
 const longestWaitMs = 10_000;
-/** The share of a call's time that it may wait for the budget. */
+/** The share of a call's time that it may wait for the request budget. */
 const waitPart = 1 / 3;
-/** After this long a process that does not lead asks again whether it may act. */
+/** How soon a process that is not the leader asks again whether it may act. */
 const notLeadingMs = 2_000;
-/** After this long an object asks again for a lock that another one holds. */
+/** How soon an object asks again for a lock that another object holds. */
 const lockedMs = 200;
 
-/** The result of a call for the reconcile. */
+/** What a call means for the reconcile that made it. */
 export type Performed =
-  /** Ask the kind again: the context has learned something. */
+  /** The context has learned something: ask the kind for its next step. */
   | { readonly is: 'on' }
-  /** End with this verdict; with `againInMs` nothing was done, and the call is tried again then. */
+  /** End with this verdict; with `againInMs`, the call is tried again after that time. */
   | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
   /** Somebody else wrote the object first. */
   | { readonly is: 'overtaken' }
@@ -70,7 +70,7 @@ export class OutgoingCall {
   readonly #call: Call;
   /** The fingerprint of what is sent. */
   readonly #digest: string;
-  /** Monotonic time at which the call has ended, answer or not. */
+  /** Monotonic time at which the call counts as ended, with or without an answer. */
   readonly #deadline: number;
   #isLate = false;
 
@@ -99,12 +99,12 @@ export class OutgoingCall {
       return { is: 'on' };
     }
     const performed = await this.#alone();
-    // A call that was not made is decided again with a fresh read.
+    // Unless the kind is asked again at once, its next decision needs a fresh read.
     if (performed.is !== 'on') inProcess.askedAt = undefined;
     return performed;
   }
 
-  /** Takes the exclusive locks: calls whose effects could not be told apart must not be under way together. */
+  /** Takes the exclusive locks, so that calls whose effects could not be told apart are never under way together. */
   async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;
     const { alone, journal, resumes } = this.#call;
@@ -120,11 +120,11 @@ export class OutgoingCall {
     }
   }
 
-  /** Requeues a call that would wait long for the budget; otherwise announces it and sends it. */
+  /** Requeues a call that would wait long for the request budget; otherwise announces the call and sends it. */
   async #withinBudget(): Promise<Performed> {
     const { inProcess } = this.#context;
     const { notes } = inProcess;
-    // Restore the notes of before: if nothing is sent, the next step must not see a trace of it.
+    // Restore the notes from before this step: if nothing is sent, the next step must not see a trace of the call.
     if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
     const service = this.#context.serviceFor(this.#pass, this.#call);
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
@@ -145,7 +145,7 @@ export class OutgoingCall {
     }
   }
 
-  /** Status mentions a pause that the service asked for, but not our own queue. */
+  /** Requeues the call. Status mentions a long pause that the service asked for, but not the wait in our own queue. */
   #requeued(service: Service, waitMs: number): Performed {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
@@ -170,7 +170,7 @@ export class OutgoingCall {
     return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
   }
 
-  /** Writes everything that must stand in status before the call; false when somebody else was first. */
+  /** Writes everything that must be in status before the call is sent. False when somebody else wrote the object first. */
   async #journal(): Promise<boolean> {
     const context = this.#context;
     const { journal, meanwhile, request, words } = this.#call;
@@ -183,7 +183,7 @@ export class OutgoingCall {
     return context.write();
   }
 
-  /** A second credential is used for nothing before it has shown that it sees the account; undefined when it has. */
+  /** Lets the second credential prove by a read that it sees the account; undefined when it does, or needs no proof. */
   async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
     const isSecond = credential === 'dangerous' && this.#context.session?.dangerous !== undefined;
@@ -203,19 +203,19 @@ export class OutgoingCall {
     const options = { urgency, deadline: this.#deadline, mayDispatch, call };
     const outcome = await this.#context.parts.away(() => service.send(request, options));
     if (outcome.is !== 'notSent') return outcome;
-    // A resumed call may have been sent before: its entry stays, and its kind says what is known of it.
+    // A resumed call may have been sent before, so its journal entry stays, and the kind decides what became of it.
     if (resumes === true) return outcome;
     // The account was opened again while the call waited: decide again with the new service.
     const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;
     return this.#isLate || isReopened ? undefined : outcome;
   }
 
-  /** Asked in the same tick as the bytes go out: undefined lets them go. */
+  /** Called in the tick in which the bytes are sent. Returns why they must not be sent, or undefined. */
   #whyNotNow(): string | undefined {
     const { leadership, clock } = this.#context.parts;
     const no = leadership.mayAct();
     if (no !== undefined) return no;
-    // A machine that slept stops the monotonic clock; the wall clock goes on.
+    // The monotonic clock stops while the machine sleeps, so check the wall clock as well.
     const answerMs = this.#pass.callMs * answerPart;
     const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
@@ -245,7 +245,7 @@ export class OutgoingCall {
     return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
   }
 
-  /** Starts a growing backoff for the call with this digest, or for the next call when it is unknown. */
+  /** Starts a growing backoff for the call with this digest, or for whichever call is next when the digest is undefined. */
   #backOff(verdict: Verdict, digest: string | undefined): Performed {
     const { parts, inProcess } = this.#context;
     const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
@@ -274,14 +274,14 @@ export class OutgoingCall {
       inProcess.wrote = { to, at: now, fields: { ...writtenTo(inProcess, to)?.fields, ...fields } };
       inProcess.notes = call.note?.(now) ?? {};
       if (call.corrects !== undefined) corrected(inProcess, generation, call.corrects, now);
-      // Without it an id would be lost, or settings that the service does not show would be sent again.
+      // Write an id at once, or it would be lost; write hidden settings at once, or they would be sent again.
       context.hasUnwritten = meaning.identified || call.meanwhile !== undefined;
       if (context.hasUnwritten) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
-      // Back off the digest of the journal entry: if the entry falls, the call is built anew.
+      // Back off by the digest of the journal entry: if the entry is removed, the kind begins the call again under this digest.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined)
         refused(inProcess, { digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
@@ -302,7 +302,7 @@ export class OutgoingCall {
       inProcess.unwritten = verdict.remember;
       context.hasUnwritten = true;
     }
-    // A request with the returned id has another digest, and must wait as well.
+    // The next request carries the id that came back, so its digest is not known yet; it must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       refused(inProcess, { digest, at: now, verdict });
@@ -312,7 +312,7 @@ export class OutgoingCall {
     return retry === 'looking' ? { is: 'said', verdict, againInMs: undefined } : kept;
   }
 
-  /** Adds to a rejection of that time why the service rejects the call; asks for a newer list where none shows it. */
+  /** Adds to a rejection the object that explains it, if a list shows one. If every list is older, asks for a newer one. */
   #withObstacle(verdict: Verdict, at: number): Verdict {
     const { obstacle } = this.#call;
     if (obstacle === undefined || verdict.is !== 'stall' || verdict.reason !== 'Rejected') return verdict;
@@ -326,7 +326,7 @@ export class OutgoingCall {
     return begunAt < at ? { ...verdict, awaits: { read: obstacle.read, since: at } } : verdict;
   }
 
-  /** The earlier values of what `meanwhile` replaces. */
+  /** The values in memory that `meanwhile` is about to replace. */
   #rememberedBefore(): Partial<Memory> {
     const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
     const { memory } = this.#context;
@@ -334,18 +334,18 @@ export class OutgoingCall {
   }
 }
 
-/** The fingerprint by which the same request is recognised. */
+/** The fingerprint of a request, by which the same request is recognised. */
 function requestDigest(print: (value: Json) => string, { path, body }: Request): string {
   return print([path, body ?? null]);
 }
 
-/** Writes a journal entry without sending anything: the next step looks again, and then resumes it. */
+/** Writes a journal entry without sending anything: the next step reads again and then sends the call. */
 export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
   const held = backedOff(inProcess, intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-  // Write the known conditions before the call, not only afterwards.
+  // Write the kind's conditions before the call, not only afterwards.
   const own = stored.kind.show(pass).conditions;
   try {
     const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
@@ -362,7 +362,7 @@ interface FirstWords {
   readonly own?: readonly OwnCondition[];
 }
 
-/** Writes an entry into the journal with uid and resourceVersion; false when somebody else was first. */
+/** Writes an entry into the journal with uid and resourceVersion. False when somebody else wrote the object first. */
 async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
   const entry: JournalEntry = {
     ...intent,
@@ -379,7 +379,7 @@ async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said
   return context.write();
 }
 
-/** Gives an object without conditions its first ones. */
+/** Sets the first conditions of an object that has none yet. */
 function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: FirstWords): void {
   if (context.status.conditions.length > 0) return;
   const conditions = conclude({
@@ -409,22 +409,22 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
 
 /** The meaning of a call's outcome for the object. */
 type Interpretation =
-  /** Done: remember this and decide anew. */
+  /** The service carried out the call: remember this and ask the kind again. */
   | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
-  /** Unknown: the entry stays in the journal, and the next step looks before it acts. */
+  /** The outcome is unknown: the entry stays in the journal, and the next step reads before it acts. */
   | {
       readonly is: 'doubt';
       readonly remember: Partial<Memory> | undefined;
-      /** The verdict if the call proves not to have been carried out. */
+      /** The verdict to give if it turns out that the call was not carried out. */
       readonly refused?: Verdict;
     }
-  /** Not done: say so. */
+  /** The call was not carried out: status says so. */
   | {
       readonly is: 'said';
       readonly verdict: Verdict;
       /**
-       * When the same request may be sent again: `backoff`, after a growing pause; `looking`, the same, but the object is
-       * read again when the verdict says; `asSaid`, when the verdict says, or after ten minutes.
+       * When the same request may be sent again: `backoff`, after a growing pause; `looking`, also after a growing pause, but
+       * the object is read again when the verdict says; `asSaid`, when the verdict says, or after ten minutes.
        */
       readonly retry: 'backoff' | 'looking' | 'asSaid';
     };
@@ -469,7 +469,7 @@ function judged(call: Call, outcome: Outcome, memory: Memory, answeredAt: Moment
   return interpretRefusal(call, outcome, answeredAt.wall);
 }
 
-/** Reads an answer with a success status whose body says no as a refusal. */
+/** Turns an answer with a success status into a refusal when its body says no. */
 function understood(call: Call, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
   if (outcome.is !== 'committed' || no === undefined) return outcome;
@@ -477,8 +477,8 @@ function understood(call: Call, outcome: Outcome): Outcome {
 }
 
 /**
- * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends its journal entry here:
- * after a refusal the kind reads once more, and when nothing was sent the entry stays.
+ * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends the journal entry here. After
+ * a refusal the kind reads once more; when nothing was sent, the entry stays.
  */
 function resumed(call: Call, outcome: Outcome, memory: Memory, { wall: wallMs }: Moment): Interpretation {
   const kept = { journal: memory.journal };
@@ -507,7 +507,7 @@ function forbidden(call: Call, message: string): Extract<Verdict, { is: 'stall' 
   return { is: 'stall', reason: 'Forbidden', message: `${call.words}: ${message}` };
 }
 
-/** A refusal that one fresh read must confirm. */
+/** A refusal that the kind must confirm by one fresh read. */
 function saidNo(call: Call, message: string, { journal }: Memory): Extract<Interpretation, { is: 'doubt' }> {
   const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
   return { is: 'doubt', remember, refused: rejected(call, message) };
@@ -565,7 +565,7 @@ function notExecuted(
   }
 }
 
-/** The verdict while the service throttles the account. */
+/** The verdict while the service asks the account to slow down. */
 function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
   const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };
@@ -590,7 +590,7 @@ function stalled(call: Call, message: string): Interpretation {
   return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
 }
 
-/** Translates the interface's field names in an outcome's message to paths of the spec, which `words` has by these names. */
+/** Replaces the interface's field names in an outcome's message by paths of the spec; `words` maps the names to the paths. */
 export function inSpecWords(outcome: Outcome, words: Readonly<Record<string, string>> = {}): Outcome {
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
   if (outcome.is === 'committed' || names.length === 0) return outcome;

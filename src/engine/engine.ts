@@ -28,7 +28,7 @@ import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';
 
-/** Somebody else's status write is looked at after this pause, so that two writers do not race each other. */
+/** The pause before a reconcile after somebody else wrote status, so that two writers do not race each other. */
 const foreignStatusMs = 1_000;
 
 /** Turns events of Kubernetes and of the service into reconciles, and joins the parts that carry them out. */
@@ -38,15 +38,15 @@ export class Engine {
   readonly #reconciler: Reconciler;
   /** The resourceVersion of our last write of an object, by uid, until the watch has delivered it. */
   readonly #written = new Map<string, string>();
-  /** Calls that have begun and not ended, by account. */
+  /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
-  /** Who waits for the next list of each read of a service, and the reads that failed last. */
+  /** For each service: the objects that wait for the next list of a read, and the reads that failed last. */
   readonly #reads = new WeakMap<
     Service,
     { readonly askers: Map<string, Set<string>>; readonly failing: Set<string> }
   >();
   readonly #workers: Workers;
-  /** Objects that wait for another one to give up an id, by the tie of the claim. */
+  /** Objects that wait until another object gives up an id, by the tie of that claim. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
   readonly #dropped = new DroppedReferences();
@@ -93,7 +93,7 @@ export class Engine {
     });
   }
 
-  /** Takes an event of the watch of one of our kinds. */
+  /** Takes an event from the watch of one of our kinds. */
   observe(event: CacheEvent): void {
     const key = keyOfObject(event.object);
     if (event.is === 'gone') {
@@ -102,7 +102,7 @@ export class Engine {
     }
     const { uid, resourceVersion } = event.object.metadata;
     const written = this.#written.get(uid);
-    // Our own write is known already, and so is everything before it.
+    // The engine already knows its own write, and everything before it.
     if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
     if (written === resourceVersion) this.#parts.objects.share(event.object);
@@ -119,7 +119,7 @@ export class Engine {
     return this.#parts.objects.tiedBy(tie[kind](namespace, name)).length > 0;
   }
 
-  /** Enqueues the objects of a new or relabelled namespace that use shared accounts: those may allow it now, or no longer. */
+  /** Enqueues the objects in a new or relabelled namespace that use cluster-wide accounts, which may now allow it or no longer. */
   namespaceChanged(namespace: string): void {
     for (const stored of this.#parts.objects.values()) {
       const isShared = stored.account !== stored.key && partsOfKey(stored.account).namespace === '';
@@ -127,12 +127,12 @@ export class Engine {
     }
   }
 
-  /** Holds back calls that cannot be repeated for this long: after a take-over, or when Kubernetes went back in time. */
+  /** Holds back calls that cannot be repeated, for this long: after a take-over, or when the cluster was restored from a backup. */
   quarantine(ms: number): void {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
   }
 
-  /** Enqueues those of these keys that are objects of ours. */
+  /** Enqueues the given keys, except those that are not keys of our objects. */
   again(keys: readonly string[]): void {
     for (const key of keys)
       if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
@@ -142,7 +142,7 @@ export class Engine {
     return this.#queue.depth;
   }
 
-  /** The cluster was restored from a backup: our writes may be lost, so reconcile everything. */
+  /** Reconciles everything after the cluster was restored from a backup, which may have lost our writes. */
   rewound(): void {
     this.#written.clear();
     this.quarantine(this.#parts.settings.horizonMs);
@@ -163,14 +163,14 @@ export class Engine {
     this.#workers.start(this.#parts.settings.workers);
   }
 
-  /** Takes no more work, waits for what runs, and closes the services. */
+  /** Takes no more work, waits for the reconciles that run, and closes the services. */
   async stop(): Promise<void> {
     this.#queue.close();
     await this.#workers.ended();
     await this.#parts.accounts.closeAll();
   }
 
-  /** Takes our own write at once, however late the watch delivers it. */
+  /** Takes our own write at once, without waiting for the watch. */
   #wrote({ object, status }: Stored): void {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#parts.objects.get(keyOfObject(object))?.object.metadata;
@@ -179,7 +179,7 @@ export class Engine {
     this.#note(object, { own: status });
   }
 
-  /** Takes the newest form of an object. `own` is the parsed status where we wrote it ourselves. */
+  /** Takes the newest form of an object. `own` is its parsed status when we wrote it ourselves. */
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
     const before = this.#parts.objects.get(key);
@@ -221,7 +221,7 @@ export class Engine {
     } else this.#recount(stored, undefined);
   }
 
-  /** Lets the account of an object count its users when one came, went or changed its standing. */
+  /** Asks the account of an object to count its users again when the object came, went or changed its standing. */
   #recount(before: Stored | undefined, now: Stored | undefined): void {
     const [was, is] = [standingOf(before), standingOf(now)];
     const { kind, account = '' } = now ?? before ?? {};
@@ -236,7 +236,7 @@ export class Engine {
     }
   }
 
-  /** Accounts themselves are never held back: their status says what is wrong with the service. */
+  /** Places a key in the queue. Accounts are never held back, since their status says what is wrong with the service. */
   #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
     const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
@@ -277,7 +277,7 @@ export class Engine {
     const asking = askers.get(key) ?? [];
     askers.delete(key);
     if (problem === undefined) this.#gate.listed(service, key);
-    // A read that worked fails now, or the other way round.
+    // True when a read that worked fails now, or the other way round.
     const turned = (problem !== undefined) !== failing.has(key);
     if (problem === undefined) failing.delete(key);
     else failing.add(key);
@@ -295,7 +295,7 @@ export class Engine {
     }
   }
 
-  /** An object that is not created yet goes after existing ones, but before those that were never reconciled. */
+  /** How urgent a woken object is: one not created yet goes after existing ones, but before those never reconciled. */
   #urgencyOf(key: string): QueueUrgency {
     const stored = this.#parts.objects.get(key);
     const isNew = stored?.kind.life === 'long' && stored.status.memory.id === undefined;
@@ -340,7 +340,7 @@ function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'fin
   return sameJson(old.finalizers, fresh.finalizers) ? 'status' : 'finalizers';
 }
 
-/** Edits go before creations: one edit does not wait for ten thousand new objects. */
+/** How urgent a changed object is. Edits go before creations: one edit does not wait for ten thousand new objects. */
 function urgencyOf(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
   if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
   if (initial || before === undefined) return urgencies.initial;

@@ -4,7 +4,7 @@ import type { Powers } from './kind/contract/pass.ts';
 import type { OperatorKey } from './kind/planner/compare.ts';
 import type { EventRecorder, Hosting, Leadership, Log, Material, Metrics, ObjectWriter, Troubles } from './ports.ts';
 
-/** What the engine is started with. */
+/** The settings and parts that the engine is started with. */
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
   readonly clock: Clock;
@@ -29,7 +29,7 @@ export interface EngineOptions {
     readonly pollMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
-    /** True without a selector: a resource that is not listed does not exist. */
+    /** True without a label selector: then a resource that is not listed does not exist. */
     readonly seesAll: boolean;
     /** The recovery requests that this process may send; none without it. */
     readonly powers?: Powers;

@@ -7,10 +7,10 @@ import type { JsonObject, Secret } from '../base/json.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
 
-/** The effect of a request when the service carries it out. It decides what a lost answer can mean. */
+/** What a request does in the service, which decides what a lost answer can mean. */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 
-/** How urgent a request is within its credential's budget; in this order, the first goes first. */
+/** How urgent a request is within its credential's budget; the most urgent comes first. */
 export type Urgency = 'dangerous' | 'edit' | 'wait' | 'drift';
 
 /** One request to the service, as a value. */
@@ -18,7 +18,7 @@ export interface Request {
   /** The endpoint as the interface names it, such as `POST /contact-point`: for messages, logs and metrics. */
   readonly endpoint: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Relative to the public prefix. */
+  /** The path after the public prefix of the interface. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: JsonObject;
@@ -28,24 +28,24 @@ export interface Request {
 
 /** How a call ended, named by what the caller should do. The table is in `hosting/wire/transport.ts`. */
 export type Outcome =
-  /** The service did it. */
+  /** The service carried out the call. */
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }
-  /** Nothing left this machine. */
+  /** Nothing was sent. */
   | { readonly is: 'notSent'; readonly message: string }
-  /** The service did not execute it: throttled, or the credential is not good enough. */
+  /** The service did not carry out the call: it throttles, or the credential does not suffice. */
   | {
       readonly is: 'notExecuted';
       readonly why: 'throttled' | 'unauthorized' | 'forbidden';
       readonly message: string;
       readonly retryInMs: number | undefined;
-      /** The body of a 403 that is a rule of the service may say more: an installationId, or who uses a contact point. */
+      /** The body of a 403 may say more when a rule of the service refused the call, such as an installationId. */
       readonly body: unknown;
     }
-  /** The service said no. The same request gets the same answer again. */
+  /** The service refused the call. The same request gets the same answer again. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string; readonly body: unknown }
   /** The service says that the addressed object does not exist. */
   | { readonly is: 'notFound'; readonly message: string }
-  /** 409: refused, or already done by an earlier try. Read once to find out. */
+  /** The service answered 409: it refused the call, or an earlier try was carried out. One read finds out which. */
   | { readonly is: 'conflict'; readonly message: string; readonly body: unknown }
   /** The call may or may not have been carried out. */
   | { readonly is: 'inDoubt'; readonly message: string; readonly body: unknown };
@@ -55,7 +55,7 @@ export interface Read<Item = unknown> {
   /** Unique within an account: `contactPoints`, `alerts/env_1`. */
   readonly key: string;
   readonly first: Request;
-  /** The request for the page after this body; undefined when this was the last. */
+  /** The request for the next page, from the body of this one; undefined after the last page. */
   readonly next?: (body: unknown) => Request | undefined;
   /** The items of one page; undefined when the body is not what the interface promises. */
   readonly items: (body: unknown) => readonly Item[] | undefined;
@@ -67,9 +67,9 @@ export interface Read<Item = unknown> {
    * budget.
    */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
-  /** With `rateLimited`: it is not read more often than this. */
+  /** With `rateLimited`: the shortest time between two reads. */
   readonly rateLimitedMs?: number;
-  /** The group an item belongs to. An object that looks at a whole group is woken by a change of any of its items. */
+  /** The group of an item. An object that looks at a whole group is woken by a change of any item in it. */
   groupOf?(item: Item): string | undefined;
   /** Fields that change without meaning (`lastStateCheck`): items that differ only in these count as unchanged. */
   readonly moving?: readonly string[];
@@ -77,7 +77,7 @@ export interface Read<Item = unknown> {
   busy?(items: ReadonlyMap<string, Item>): boolean;
 }
 
-/** The id that stands for a group among the changed ids of a list. No id of the service has a space. */
+/** The id that stands for a whole group among the changed ids of a list. It has a space, which no id of the service has. */
 export function groupId(group: string): string {
   return `group ${group}`;
 }
@@ -87,15 +87,15 @@ export interface Snapshot<Item = unknown> {
   readonly items: ReadonlyMap<string, Item>;
   /** Monotonic time before the first request of the list was sent. */
   readonly begunAt: number;
-  /** The service's own clock when the list began, where it shows one. */
+  /** The time on the service's own clock when the list began, if known. */
   readonly dateMs: number | undefined;
 }
 
-/** Why the last list of a read did not complete. */
+/** Why the last list did not complete. */
 export interface ReadProblem {
   readonly why: 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'malformed' | 'hostNotAllowed';
   readonly message: string;
-  /** Monotonic. */
+  /** When the list failed (monotonic). */
   readonly at: number;
 }
 
@@ -103,9 +103,9 @@ export interface SendOptions {
   readonly urgency: Urgency;
   /** The key of the object that a call is made for, and the call in the words of the user's YAML; undefined for other requests. */
   readonly call?: { readonly object: string; readonly words: string };
-  /** Monotonic time after which the call gives up waiting, where that is earlier than the transport's own limit. */
+  /** Monotonic time after which the call stops waiting, if that is earlier than the transport's own limit. */
   readonly deadline?: number;
-  /** Called in the same tick as the bytes go out. A text refuses to send, and the outcome is `notSent`. */
+  /** Called in the tick in which the bytes are sent. A text stops the request, whose outcome is then `notSent`. */
   readonly mayDispatch: () => string | undefined;
 }
 
@@ -124,33 +124,33 @@ interface ServiceHealth {
   readonly pollIntervalMs: number;
 }
 
-/** One account of the service behind one credential. */
+/** A connection to one account of the service with one credential. */
 export interface Service {
-  /** Host and port, as pinned in status. */
+  /** Host and port, as status has them. */
   readonly endpoint: string;
   readonly accountId: string;
   /** The newest full list; undefined before the first. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** The newest failure, when it is newer than the newest full list. */
+  /** The failure of the newest list; undefined when that list was complete. */
   problem(read: Read): ReadProblem | undefined;
-  /** Asks for a list begun at or after `since` (monotonic), for an edit or for who only waits. Everybody who asks shares one list. */
+  /** Asks for a list begun at or after `since` (monotonic); an edit goes before a mere wait. All who ask share one list. */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void;
-  /** Keeps a read polled until the returned function is called. */
+  /** Polls a read until the returned function is called. */
   follow(read: Read): () => void;
   /** How long a call that is announced now may have to wait for the budget. */
   waitMs(urgency: Urgency): number;
-  /** Announces a call, so that others see the queue it makes. The returned function says that it has ended. */
+  /** Announces a call, so that others see the queue that it makes longer. The returned function says that it has ended. */
   announce(urgency: Urgency): () => void;
   /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
-  /** A text, or a value with texts in it, without the credential: nothing else of the service is shown. */
+  /** Removes the credential from a text, or from all texts in a value, before people see it. */
   shown<Value>(value: Value): Value;
   health(): ServiceHealth;
-  /** Ends polling and lets go of connections. */
+  /** Ends polling and closes the connections. */
   close(): Promise<void>;
 }
 
-/** What opening a service takes; everything comes from the account and its Secret. */
+/** What is needed to open a service. Everything comes from the account and its Secret. */
 export interface ServiceSettings {
   readonly baseUrl: string;
   readonly token: Secret;
@@ -164,8 +164,8 @@ export interface ServiceSettings {
 }
 
 /**
- * Called when a list ended. `changed` has the ids whose items differ from the list before; a first list changes everything in
- * it.
+ * Called when a list has ended. `changed` has the ids of items that differ from the list before; after a first list, of all
+ * items.
  */
 export type ListListener = (event: {
   readonly service: Service;
@@ -174,10 +174,10 @@ export type ListListener = (event: {
   readonly problem: ReadProblem | undefined;
 }) => void;
 
-/** The service answered 429 to a request with this credential, whoever sent it: `health` says until when everybody waits. */
+/** Called when the service answers 429 to any request with this credential: `health` says until when all requests wait. */
 export type ThrottleListener = (service: Service) => void;
 
-/** Opens services; refuses with a sentence when the base URL is not allowed. */
+/** Opens a connection to the service; refuses with a sentence when the base URL is not allowed. */
 export interface Hosting {
   open(
     settings: ServiceSettings,
@@ -209,14 +209,14 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
   readonly status?: unknown;
-  /** Why its spec is not here, as a message says it; undefined where it is. */
+  /** Why the spec was left out, in the words of a message; undefined when it is here. */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;
 }
 
-/** Which resource of the Kubernetes API. */
+/** A resource type of the Kubernetes API. */
 export interface Resource {
-  /** Empty for the core group. */
+  /** Empty for the core API group. */
   readonly group: string;
   readonly version: string;
   readonly plural: string;
@@ -228,7 +228,7 @@ export interface PageOptions {
   readonly limit: number;
   readonly continue?: string | undefined;
   readonly labelSelector?: string | undefined;
-  /** Only metadata of each object (PartialObjectMetadata). */
+  /** Asks only for the metadata of each object (PartialObjectMetadata). */
   readonly metadataOnly?: boolean | undefined;
 }
 
@@ -256,15 +256,15 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
-/** The Kubernetes API as far as the operator uses it. Every call ends in time. Failures are thrown as `KubeError`; "not there" is undefined. */
+/** The part of the Kubernetes API that the operator uses. Every call ends in time; failures are thrown as `KubeError`. */
 export interface KubeApi {
   get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined>;
   list(resource: Resource, options: PageOptions): Promise<Page>;
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
   create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject>;
-  /** PUT of the whole object (Lease). */
+  /** Replaces the whole object by PUT (used for the Lease). */
   replace(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject>;
-  /** PUT of the whole status, with uid and resourceVersion. */
+  /** Replaces the whole status by PUT, with uid and resourceVersion. */
   replaceStatus(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject>;
   patch(
     resource: Resource,
@@ -273,13 +273,13 @@ export interface KubeApi {
     operations: readonly PatchOperation[],
   ): Promise<KubeObject>;
   delete(resource: Resource, namespace: string | undefined, name: string): Promise<void>;
-  /** The API server's clock as of its last answer, and the monotonic time at which it was seen. */
+  /** What the API server's clock showed at its last answer, and when that was (monotonic). */
   serverDate?(): { readonly dateMs: number; readonly seenAt: number } | undefined;
-  /** Whether somebody may do something, as the API server decides it (SubjectAccessReview). */
+  /** Asks the API server whether somebody may do something (SubjectAccessReview). */
   isAllowed?(who: { readonly user: string; readonly groups: readonly string[] }, what: ClusterAction): Promise<boolean>;
 }
 
-/** Something that RBAC allows or denies; `resource` with its subresource, such as `hostedapps/status`. */
+/** An action that RBAC allows or denies. `resource` includes the subresource, such as `hostedapps/status`. */
 export interface ClusterAction {
   readonly verb: string;
   readonly group: string;
@@ -291,7 +291,7 @@ export interface ClusterAction {
 export type KubeReason =
   /** 409, or a JSON patch whose `test` failed (422): somebody else wrote first. Read again. */
   | 'conflict'
-  /** 404 on a write. */
+  /** 404 on a write: the object does not exist. */
   | 'notFound'
   /** 410: the resourceVersion or the continue token is too old. */
   | 'gone'
@@ -301,9 +301,9 @@ export type KubeReason =
   | 'unauthorized'
   /** 400 or 422: the API server does not accept the object. */
   | 'invalid'
-  /** 429; `retryInMs` says when. */
+  /** 429: the API server is busy; `retryInMs` says when to try again. */
   | 'throttled'
-  /** 5xx, reset or timeout: it may or may not have been done. */
+  /** 5xx, a reset or a timeout: the request may or may not have been carried out. */
   | 'unavailable';
 
 /** The Kubernetes API refused or did not answer. */
@@ -319,42 +319,42 @@ export class KubeError extends Error {
   }
 }
 
-/** How a write to an object ended. */
+/** How a write to a Kubernetes object ended. */
 export type Written =
   | { readonly is: 'written'; readonly object: KubeObject }
   /** Somebody else wrote first: look again. */
   | { readonly is: 'conflict' }
   | { readonly is: 'gone' };
 
-/** The one finalizer. */
+/** The only finalizer that the operator uses. */
 export const finalizer = 'apphosting.dev/hosting';
 
 /** Writes what the operator owns of a custom resource: its status and its finalizer. */
 export interface ObjectWriter {
-  /** The object as it stands in the cluster now, not as a cache has it. */
+  /** Reads the object as it is in the cluster now, not as a cache has it. */
   readLive(object: KubeObject): Promise<KubeObject | undefined>;
-  /** The whole status, with uid and resourceVersion. */
+  /** Writes the whole status, with uid and resourceVersion. */
   writeStatus(object: KubeObject, status: object): Promise<Written>;
   /**
-   * A status that must not be lost, since it carries an id: after a conflict the newest form is read and `render` says what
-   * to write to it; undefined means that it is no longer ours to write. Goes on until written, or the process ends.
+   * Writes a status that must not be lost, since it carries an id. After a conflict `render` gets the newest form and returns
+   * what to write; undefined means that it is no longer ours to write. Goes on until written, or the process ends.
    */
   commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
-  /** Puts our finalizer on. */
+  /** Sets our finalizer on the object. */
   hold(object: KubeObject): Promise<Written>;
-  /** Takes our finalizer off. */
+  /** Removes our finalizer from the object. */
   release(object: KubeObject): Promise<Written>;
 }
 
 /** Collects failures of Kubernetes, so that an outage is logged once and not for each object. */
 export interface Troubles {
-  /** Reports a failure. Returns false when it says nothing about Kubernetes as a whole. */
+  /** Takes note of a failure. Returns false when the failure says nothing about Kubernetes as a whole. */
   failed(who: string, error: KubeError): boolean;
-  /** Reports a success. */
+  /** Takes note of a success. */
   went(who: string): void;
 }
 
-/** What a cache reports of one object: its newest form, or that it is gone (a recreated one is gone first). */
+/** A change of one object from a cache: its newest form, or that it is gone. A recreated object is reported gone first. */
 export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
   | { readonly is: 'gone'; readonly object: KubeObject };
@@ -367,24 +367,24 @@ export interface EventRecorder {
     readonly reason: string;
     readonly action: string;
     readonly note: string;
-    /** The object's status says it too, so that one event may tell it of many objects. */
+    /** True when the object's status says the same, so that one event may stand for many objects. */
     readonly isRoutine?: boolean;
   }): void;
 }
 
-/** Whether this process leads. The journal keeps two leaders from doing one thing twice; this only keeps them apart. */
+/** Tells whether this process leads. That only keeps two leaders apart; the journal keeps them from doing one thing twice. */
 export interface Leadership {
-  /** Undefined when it may act, otherwise why not. Judged on the monotonic and on the wall clock. */
+  /** Undefined when this process may act, otherwise why not. It is judged on the monotonic and on the wall clock. */
   mayAct(): string | undefined;
 }
 
-/** Reads Secrets and ConfigMaps of one namespace; undefined where they do not exist. */
+/** Reads Secrets and ConfigMaps; undefined where one does not exist. */
 export interface Material {
   secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined>;
   configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined>;
 }
 
-/** A structured line; the implementation is pino, tests collect. */
+/** Writes structured log lines. The implementation is pino; tests collect the lines. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -392,7 +392,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Counts and measures by name; the implementation is prom-client. */
+/** Counts and measures by name. The implementation is prom-client. */
 export interface Metrics {
   count(name: string, labels?: Readonly<Record<string, string>>, by?: number): void;
   gauge(name: string, labels: Readonly<Record<string, string>>, value: number | undefined): void;

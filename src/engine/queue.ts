@@ -1,12 +1,12 @@
 /**
- * The work queue and its workers: which object is looked at next, and by whom.
+ * The work queue and its workers: which object is reconciled next, and by which worker.
  *
- * Guarantees: a key is never taken twice at once; a key added while it is being worked on is taken once more afterwards; of
- * two times the earlier wins; a more urgent reason lifts a key that waits for a lesser one; namespaces take turns within an
- * urgency, so that one of them cannot starve the others; keys of an account that is held stay where they are.
+ * Guarantees: two workers never have the same key; a key that is added while it is being worked on is taken once more
+ * afterwards; of two times for a key the earlier one counts, and of two urgencies the greater; namespaces take turns within an
+ * urgency, so that none starves the others; keys of an account that is held stay where they are.
  *
- * p-queue is not this: it keeps functions and runs each of them, while here a key that is added twice is worked on once, and what
- * is worked on can be added again.
+ * The package p-queue does not fit: it runs each function that is added, while here a key that is added twice is worked on
+ * once.
  *
  * Assumes: whoever takes a key calls `done`, whatever happened.
  */
@@ -14,11 +14,11 @@ import type { EngineOptions } from './options.ts';
 import { retryPauseMs } from '../base/time.ts';
 import { KubeError } from './ports.ts';
 
-/** The reason a key is reconciled; lower goes first. Begun and new objects share a lane. */
+/** The reason a key is reconciled; the lowest number goes first. `begun` and `initial` share a lane. */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
-/** Where a key belongs: namespaces take turns, and the keys of an account can be held back. */
+/** Where a key belongs. Namespaces take turns, and the keys of an account can be held back. */
 export interface QueuePlace {
   readonly namespace: string;
   readonly account: string;
@@ -26,9 +26,9 @@ export interface QueuePlace {
 
 type Keys = Record<'begun' | 'others', Set<string>>;
 
-/** Keys of one urgency; namespaces take turns, each first in first out, and what was begun before what is new. */
+/** The keys of one urgency. Namespaces take turns; within one, begun objects go before new ones, else first in, first out. */
 class FairLane {
-  /** By namespace, then by account. */
+  /** The keys by namespace, then by account. */
   readonly #groups = new Map<string, Map<string, Keys>>();
 
   add({ namespace, account }: QueuePlace, key: string, isBegun: boolean): void {
@@ -61,7 +61,7 @@ class FairLane {
         const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
         if (key === undefined) continue;
         this.remove({ namespace, account }, key);
-        // The rest of this namespace waits for its next turn.
+        // Let the other accounts and namespaces go first next time.
         if (accounts.delete(account)) accounts.set(account, keys);
         if (this.#groups.delete(namespace)) this.#groups.set(namespace, accounts);
         return key;
@@ -74,9 +74,9 @@ class FairLane {
 /** The queue's settings and callbacks. */
 interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly placeOf: (key: string) => QueuePlace;
-  /** True while no more keys of an account are given out; call `resume` when that ends. */
+  /** True while the keys of an account are held back; call `resume` when that ends. */
   readonly isHeld?: (account: string) => boolean;
-  /** Hears how long each key that is taken has waited for it. */
+  /** Called with the time that a key has waited, when a worker takes it. */
   readonly onTaken?: (waitedMs: number) => void;
 }
 
@@ -104,7 +104,7 @@ export class WorkQueue {
     return this.#waiting.size;
   }
 
-  /** True while keys of an account wait for a worker, resyncs not counted. */
+  /** True while keys of an account wait for a worker; resyncs do not count. */
   waits(account: string): boolean {
     return this.#lanes.some((lane, urgency) => urgency < urgencies.resync && lane.has(account));
   }
@@ -157,7 +157,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Forgets a key whose object is gone. */
+  /** Forgets the failures and the later time of a key whose object is gone. */
   drop(key: string): void {
     this.forget(key);
     this.#delayed.remove(key);
@@ -181,7 +181,7 @@ export class WorkQueue {
     this.resume();
   }
 
-  /** Gives keys to those who wait for one, as far as their accounts are not held. */
+  /** Gives keys to the workers that wait for one, except keys of held accounts. */
   resume(): void {
     while (this.#takers.length > 0) {
       const key = this.#next();
@@ -228,19 +228,19 @@ export class WorkQueue {
   }
 }
 
-/** Begun objects wait in the lane of new ones, or one namespace could hold up the new objects of all others. */
+/** Begun objects wait in the lane of new ones; otherwise one namespace could hold up the new objects of all others. */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
 }
 
-/** A key that waits for its time. */
+/** A key that waits until a given time. */
 interface Delayed {
   readonly key: string;
   at: number;
   urgency: QueueUrgency;
 }
 
-/** Keys ordered by time, each at most once; the earlier time and the greater urgency win. */
+/** Keys ordered by time, each at most once. When a key is added again, the earlier time and the greater urgency count. */
 class DelayHeap {
   readonly #entries: Delayed[] = [];
   readonly #position = new Map<string, number>();
@@ -249,7 +249,7 @@ class DelayHeap {
     return this.#entries.length;
   }
 
-  /** The earliest time, if there is any. */
+  /** The earliest time, if there is one. */
   get nextAt(): number | undefined {
     return this.#entries[0]?.at;
   }
@@ -267,7 +267,7 @@ class DelayHeap {
     this.#rise(index);
   }
 
-  /** Takes the earliest key whose time has come. */
+  /** Takes the key with the earliest time, if that time has come. */
   takeDue(now: number): Delayed | undefined {
     const first = this.#entries[0];
     if (first === undefined || first.at > now) return undefined;
@@ -329,14 +329,14 @@ class DelayHeap {
 // Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`)
 // not counted; an object whose reconcile throws is enqueued again; the same failure of an object is logged once.
 //
-// p-queue is not this: a task of it keeps its place until it ends, while a reconcile gives up its place when it waits.
+// The package p-queue does not fit: its task keeps its place until it ends, but a reconcile gives up its place while it waits.
 
-/** The result of a reconcile for the queue. */
+/** How a reconcile ended, which tells the queue what to do with the key. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   /** The next call failed; it is sent again after a pause. */
   | { readonly is: 'failing'; readonly againInMs: number }
-  /** Somebody else wrote first: their change arrives by the watch. */
+  /** Somebody else wrote the object first; the watch will deliver that write. */
   | { readonly is: 'overtaken' }
   /** Nothing was done, and status stays as it is. */
   | { readonly is: 'quiet'; readonly againInMs: number }
@@ -349,7 +349,7 @@ const stuckAfterMs = 600_000;
 interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics' | 'troubles'> {
   readonly queue: WorkQueue;
   readonly reconcile: (key: string) => Promise<Ended>;
-  /** Says in the object's status that its reconcile threw. */
+  /** Writes to the object's status that its reconcile threw an error. */
   readonly sayFailed: (key: string, error: unknown) => Promise<void>;
   readonly urgencyOf: (key: string) => QueueUrgency;
 }
@@ -358,12 +358,12 @@ interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics'
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #working = new Set<Promise<void>>();
-  /** Keys and calls that wait for a worker. */
+  /** The keys and returning calls that wait for a worker. */
   readonly #entering: (() => void)[] = [];
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
   readonly #running = new Map<string, number>();
-  /** What the last reconcile of an object threw; empty for what was thrown for all objects. */
+  /** What the last reconcile of an object threw; empty for an outage that concerns all objects. */
   readonly #thrown = new Map<string, string>();
 
   constructor(options: WorkersOptions) {
@@ -375,7 +375,7 @@ export class Workers {
     this.#taking = this.#take();
   }
 
-  /** Resolves when the queue is closed and what ran has ended. */
+  /** Resolves when the queue is closed and all reconciles have ended. */
   async ended(): Promise<void> {
     await this.#taking;
     await Promise.all(this.#working);
@@ -444,7 +444,7 @@ export class Workers {
     this.#running.set(key, startedAt);
     try {
       const ended = await this.#options.reconcile(key);
-      // A reconcile that was put off has asked Kubernetes nothing.
+      // A reconcile that was put off has sent nothing to Kubernetes, so it proves no success.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
       this.#giveBack(key, ended);
@@ -485,7 +485,7 @@ export class Workers {
     }
   }
 
-  /** Logs a failure of an object once; a failure of Kubernetes as a whole is logged once for all objects. */
+  /** Logs a failure of an object once. An outage of Kubernetes is logged once for all objects. */
   #logFailed(key: string, error: unknown): void {
     const { log, troubles } = this.#options;
     const isShared = error instanceof KubeError && troubles.failed(key, error);

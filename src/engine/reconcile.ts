@@ -1,8 +1,7 @@
 /**
- * The order of one reconcile: may the object be worked on now, is everything there that it needs, and then step by step.
+ * One reconcile: checks whether the object may be worked on and has what it needs, and then takes step by step.
  *
- * An object that is paused, released, invalid or lacks something ends with a condition; all others go on to the loop of
- * steps.
+ * An object that is paused, released, invalid or lacks something ends with a condition. All others go on to the loop of steps.
  */
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
 import { releasedWithoutCall, publishRetained, paused } from './context/report.ts';
@@ -29,7 +28,7 @@ import { noteCircumstances, wentWell, seenAgain, RecordingView } from './objects
 
 /** How long a new object waits before status says what it lacks. */
 const patienceMs = 5_000;
-/** How soon to look again at an account that was not reconciled yet. */
+/** How soon to look again at an object whose account was not reconciled yet. */
 const accountPendingMs = 30_000;
 /** How soon to look again for what a lost call did, and how many steps that may take. */
 const lostRecheckMs = 5_000;
@@ -72,7 +71,7 @@ export class Reconciler {
     return this.#holdUp(context, resources.verdict);
   }
 
-  /** Writes to status that a reconcile threw, without details. A failure of Kubernetes itself is not written. */
+  /** Writes to status that a reconcile threw an error, without details. A passing failure of Kubernetes is not written. */
   async sayFailed(key: string, error: unknown): Promise<void> {
     const stored = this.#parts.objects.get(key);
     const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
@@ -100,7 +99,7 @@ export class Reconciler {
     if (live?.metadata.uid !== stored.object.metadata.uid) publishRetained(this.#parts, stored, note);
   }
 
-  /** A finished request is not reconciled again; only `reconcile-at` is acknowledged. */
+  /** Writes to status that a finished request has seen `reconcile-at`; nothing else is reconciled. */
   async #acknowledge(context: ReconcileContext): Promise<Ended> {
     const token = reconcileToken(context.object);
     const settled = { is: 'settled', againInMs: undefined } as const;
@@ -131,7 +130,7 @@ export class Reconciler {
     return inProcess.silentSince + patienceMs - now;
   }
 
-  /** Carries a deletion without a usable account as far as possible without reading the service. */
+  /** Goes on with a deletion without a usable account, as far as that is possible without reading the service. */
   async #leave(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
@@ -156,7 +155,7 @@ export class Reconciler {
     return { is: 'settled', againInMs };
   }
 
-  /** A paused account still serves its users, also after a restart. */
+  /** Lets a paused account serve its users, also after a restart. */
   async #serve(account: Stored): Promise<void> {
     const resources = await gather(account, this.#parts);
     const verdict = 'verdict' in resources ? resources.verdict : undefined;
@@ -180,7 +179,7 @@ export class Reconciler {
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
       const view = withoutProblems(new RecordingView(service, inProcess.forced?.since));
       const pass = buildPass(context, view, { ...resources, account });
-      // A deletion that is held up has not begun.
+      // Treat the object as not deleted: a deletion that is held up has not begun.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
       switch (step.is) {
         case 'again':
@@ -206,7 +205,7 @@ export class Reconciler {
   }
 }
 
-/** A view that shows nothing: nothing was read, so nothing is proved. */
+/** A view that shows nothing, so that nothing counts as proved. */
 const blind: View = {
   all: () => undefined,
   one: () => undefined,
@@ -224,7 +223,7 @@ function withoutProblems(view: View): View {
   };
 }
 
-/** The kind would create again, so the lost create made nothing: remove its journal entry, which others wait for. */
+/** Removes the journal entry of a lost create that made nothing, since the kind would create again. Others wait for that. */
 function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
   const isNewAttempt = context.isLost && call.journal?.create !== undefined && call.resumes !== true;
   if (isNewAttempt) context.remember({ journal: undefined });
@@ -232,7 +231,7 @@ function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'ca
 
 // ---- the loop of steps -----------------------------------------------------------------------------------------
 //
-// The loop around a step: asks the kind for the next single effect, performs it, and asks again.
+// The loop of steps: asks the kind for the next single effect, performs it, and asks again.
 //
 // Guarantees: one effect per step, and its result is in status before the next step; a crash between two effects is the
 // same as a slow reconcile.
@@ -241,7 +240,7 @@ type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 
 const mostSteps = 16;
 const quietReadMs = 5_000;
-/** How much longer a read may take before status mentions it, when our own request budget delays it. */
+/** How much longer status is silent about a read that our own request budget delays. */
 const longestQueueMs = 40_000;
 const usualQueue = 25;
 
@@ -273,7 +272,7 @@ function prepare(context: ReconcileContext, resources: Resources): void {
   rebind(context, resources);
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   noteCircumstances(inProcess, object, resources, isLeaving ? usersOf(parts, stored) : []);
-  // Reads from before the object was held up are too old.
+  // Do not use reads from before the object was held up: they are too old.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
     const isProved = inProcess.notes['provedGone'] !== undefined;
@@ -301,7 +300,7 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
       context.remember(step.remember);
       return makeCall(context, pass, step);
     case 'ready':
-      // The finalizer may be missing: removed by somebody, or the object was only observed before.
+      // Check the finalizer: somebody may have removed it, or the object was only observed before.
       return (await hold(context, pass)) ?? concludeStep(context, pass, step);
     case 'wait':
     case 'stall':
@@ -310,7 +309,7 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
   }
 }
 
-/** Remembers what was learned. What is given up by that is published, and status is written at once. */
+/** Goes on to the next step. If an object of the service was given up, publishes that and writes status at once. */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
     // Publish first: after a lost answer the write would not be repeated, and neither would the event.
@@ -383,7 +382,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const waited = pass.monotonicMs - inProcess.askedAt;
   const isKnown = readyIn(status.conditions)?.observedGeneration === pass.subject.generation;
   const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
-  // Waiting in our own queue is not worth a status.
+  // Do not mention a wait in our own queue in status.
   const queueMs = (1_000 * usualQueue) / pass.view.service.health().requestsPerSecond;
   const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
   const pause = doubt === undefined ? longPause(pass) : undefined;
@@ -402,9 +401,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
 }
 
-/**
- * The account's owner accepted another endpoint: rebind the object to it. A one-time request stays bound where it was made.
- */
+/** Binds the object to another endpoint that the account's owner accepted. A one-time request stays bound where it was made. */
 function rebind(context: ReconcileContext, { session }: Resources): void {
   const { binding } = context.memory;
   const { endpoint, accountId } = session.service;
@@ -412,7 +409,7 @@ function rebind(context: ReconcileContext, { session }: Resources): void {
   context.remember({ binding: { endpoint, accountId } });
 }
 
-/** With `reconcile-at`, also refresh rate-limited reads (the state of an alert) before reporting; true while one is awaited. */
+/** With `reconcile-at`, asks for rate-limited reads (the state of an alert) too; true while such a read is awaited. */
 function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
   const { forced } = context.inProcess;
   if (forced === undefined) return false;

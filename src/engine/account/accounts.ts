@@ -1,8 +1,8 @@
 /**
- * The accounts: which service a resource works with, and whether it may.
+ * Opens the connection of each account to the service and keeps it open.
  *
- * Guarantees: one service per account and credential, opened again when the Secret, the account id or its settings change;
- * nothing is sent for an account whose endpoint is not the one that was pinned.
+ * Guarantees: each credential has one open `Service`, opened again when the Secret, the account id or the settings change;
+ * nothing is sent for an account whose endpoint is neither that of its first success nor accepted by its owner.
  */
 import { type Json, isRecord } from '../../base/json.ts';
 import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';
@@ -16,7 +16,7 @@ import { annotations } from '../kind/contract/define.ts';
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
 const farewellMs = 600_000;
 
-/** Whether an account serves the objects that use it, and by which rules of its spec. */
+/** Whether the objects of an account may go on, why not, and the rules of its spec that this depends on. */
 interface Admission {
   readonly admitted: boolean;
   readonly reason: Reason;
@@ -24,35 +24,35 @@ interface Admission {
   readonly rules: string;
 }
 
-/** An account whose service is open. */
+/** An account with an open connection to the service. */
 export interface Session {
   readonly service: Service;
-  /** The second credential, for the calls that a mistake makes expensive, or why it cannot be used; undefined without one. */
+  /** The service opened with `spec.dangerousCredentialsRef`, or why that credential cannot be used; undefined without one. */
   readonly dangerous: Service | Closed | undefined;
   readonly print: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
   /**
-   * Set when the Secret was deleted before the account: until then (monotonic) the last token serves deletions, and nothing
-   * else.
+   * Set when the Secret was deleted before the account. Until this time (monotonic) the last token may be used for deletions
+   * only.
    */
   readonly farewellUntil: number | undefined;
-  /** The verdict of the account's own last reconcile; undefined before the first. */
+  /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
-  /** Why nothing may be created or deleted, when owned objects stopped showing. */
+  /** Why nothing may be created or deleted: objects that we own are suddenly missing from the lists. Undefined otherwise. */
   frozen: string | undefined;
   /**
-   * Objects in the service that carry our mark and have no resource, with the time (monotonic) of the first list that showed
-   * it.
+   * The ids of objects in the service that carry our mark and belong to no resource, with the time (monotonic) at which each
+   * was first listed.
    */
   suspects: ReadonlyMap<string, number>;
-  /** True while some of these have not shown long enough to be called orphaned. */
+  /** True while some of the `suspects` were first listed too recently to be called orphans. */
   isSuspicious: boolean;
-  /** The token of `apphosting.dev/accept-missing` that was honoured. */
+  /** The newest value of the annotation `apphosting.dev/accept-missing` that was acted on. */
   acceptedMissing: string | undefined;
 }
 
-/** Opens the service of each account, keeps it open while it is used, and says why one cannot be used. */
+/** Opens the service of each account, keeps it open while it is used, and says why an account cannot be used. */
 export class Accounts {
   readonly #options: EngineOptions;
   readonly #onList: ListListener;
@@ -90,7 +90,7 @@ export class Accounts {
     return this.#closed.get(key);
   }
 
-  /** Opens the service of an account, or says why it cannot be. */
+  /** Opens the service of an account, or returns why that is not possible. */
   async open(stored: Stored): Promise<Session | Closed> {
     const opened = await this.#open(stored);
     if ('reason' in opened) this.#closed.set(stored.key, opened);
@@ -115,7 +115,7 @@ export class Accounts {
     if (known !== undefined && known.print === print) {
       return Object.assign(known, { spec, farewellUntil: farewell?.until });
     }
-    // Opened before the old one is closed, so that the pause of a shared credential is not forgotten in between.
+    // Open the new service before closing the old one, so that a pause that the service asked for is not forgotten.
     const service = await this.#openPinned(stored, settings);
     if ('reason' in service) {
       await this.close(stored.key);
@@ -136,7 +136,7 @@ export class Accounts {
       acceptedMissing: acceptedMissingOf(stored),
     };
     this.#sessions.set(stored.key, session);
-    // Calls under way with the old one end by themselves.
+    // Do not wait: calls under way with the old service end by themselves.
     if (known !== undefined) void this.#end(known);
     return session;
   }
@@ -155,7 +155,7 @@ export class Accounts {
     return ending;
   }
 
-  /** The account has gone: nothing of it is kept. */
+  /** Forgets an account that is gone from Kubernetes, and closes its service. */
   async forget(key: string): Promise<void> {
     this.#last.delete(key);
     this.#closed.delete(key);
@@ -166,7 +166,7 @@ export class Accounts {
     await Promise.all([...[...this.#sessions.keys()].map((key) => this.close(key)), ...this.#ending]);
   }
 
-  /** What a pass sees of its account. */
+  /** The account as a kind sees it. */
   view(session: Session): AccountView {
     const { spec, service } = session;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
@@ -184,7 +184,7 @@ export class Accounts {
     };
   }
 
-  /** How much longer the service holds back requests with one of the account's credentials. */
+  /** How much longer requests with one of the account's credentials must pause or slow down. */
   slowdown(session: Session): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
     const now = this.#options.clock.monotonic();
     const healths = servicesOf(session).map((service) => service.health());
@@ -193,7 +193,7 @@ export class Accounts {
     return { ...(throttledMs > 0 && { throttledMs }), ...(slowedMs > 0 && { slowedMs }) };
   }
 
-  /** The view of an account that cannot be used, for an object that was bound in it. */
+  /** The view of an account that cannot be used, with the endpoint and account id that the object was bound to. */
   viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
     return {
@@ -229,7 +229,7 @@ export class Accounts {
     return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
   }
 
-  /** In a namespace that is being deleted the Secret may go first: the last settings then serve for a while. */
+  /** Returns the last settings for a while when the Secret is gone: a namespace that is being deleted may lose it first. */
   #farewell(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
     const last = this.#last.get(stored.key);
     if (reason !== 'SecretMissing' || last === undefined) return undefined;
@@ -271,7 +271,7 @@ export interface Closed {
   readonly message: string;
 }
 
-/** The settings from an account's spec and one of its Secrets. */
+/** Builds the settings from an account's spec and one of its Secrets. */
 async function settingsOf(
   stored: Stored,
   name: string,
@@ -311,7 +311,7 @@ function tokenFlaw(token: string): string | undefined {
     : 'a key "token" with characters that a header cannot carry';
 }
 
-/** The settings of the second credential. It must name the same host, or it is not used. */
+/** The settings of the second credential, or why it cannot be used, such as another baseUrl in its Secret. */
 async function dangerousSettingsOf(
   stored: Stored,
   main: ServiceSettings,
@@ -334,14 +334,14 @@ export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'req
   return { requestsPerSecond: budget?.requestsPerSecond ?? 5, concurrency: budget?.concurrency ?? 4 };
 }
 
-/** Settings as JSON, to take a fingerprint of. */
+/** Turns settings into JSON, from which a fingerprint is made. */
 function printable(settings: ServiceSettings | Closed): Json {
   if ('reason' in settings) return settings.message;
   const { caBundle, ...rest } = settings;
   return { ...rest, caBundle: caBundle ?? '' };
 }
 
-/** The spec of an account, which its schema has checked. */
+/** The spec of an account, or empty values when it is not valid. */
 function specOf(stored: Stored): AccountSpec {
   if (stored.spec.is === 'valid' && isAccountSpec(stored.spec.value)) return stored.spec.value;
   return { externalId: '', credentialsRef: { name: '' } };
@@ -351,14 +351,14 @@ function isAccountSpec(value: unknown): value is AccountSpec {
   return isRecord(value) && typeof value['externalId'] === 'string' && isRecord(value['credentialsRef']);
 }
 
-/** The token of the newest loss that the owner of the account has accepted. */
+/** The newest value of the annotation `apphosting.dev/accept-missing` that status says was handled. */
 function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
   const token = isRecord(facts) ? facts['lastHandledAcceptMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 
-/** Refuses another endpoint than that of the account's first success, unless its owner accepts it by annotation. */
+/** Refuses an endpoint other than that of the account's first success, unless an annotation of the account accepts it. */
 function pinned(stored: Stored, endpoint: string): Closed | undefined {
   const pin = stored.status.memory.binding?.endpoint;
   if (pin === undefined || pin === endpoint) return undefined;
@@ -385,7 +385,7 @@ interface AllowedNamespaces {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** True when a namespace is allowed. None is by default, nor one whose labels are unknown. */
+/** True when a namespace may use the account: by default none may, and a selector needs the namespace's labels. */
 function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: Labels | undefined): boolean {
   if (allowed?.names?.includes(name) === true) return true;
   if (allowed?.selector === undefined || labels === undefined) return false;

@@ -1,8 +1,8 @@
 /**
- * The state of accounts: whether their users may go on, when an account is reconciled again, and what it is used for.
+ * Decides whether the resources of an account may go on, when the account is reconciled again, and what it is used for.
  *
- * Guarantees: an account's users are reconciled exactly when it begins or ceases to serve them, or its rules change; an
- * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its users cost one
+ * Guarantees: the resources of an account are reconciled when it begins or ceases to serve them, or its rules change; an
+ * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its resources cost one
  * recount.
  */
 import type { EngineOptions } from '../options.ts';
@@ -25,12 +25,12 @@ import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
-/** The delay after which an account recounts its users, once for all changes until then. */
+/** After this delay an account counts its users again, once for all changes in between. */
 const recountMs = 30_000;
-/** The same where it changes how many of them wait for the service or for a permission. */
+/** The shorter delay for a change in how many users wait for the service or for a permission. */
 const waitingMs = 5_000;
 
-/** Reasons for which an account is not Ready while its objects go on with what was read last. */
+/** Reasons for which an account is not Ready, while its objects still go on with what was read last. */
 const passing: ReadonlySet<string> = new Set<Reason>([
   'VisibilityLost',
   'ServiceUnavailable',
@@ -41,7 +41,7 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Paused',
 ]);
 
-/** What is known of accounts and the objects that use them. */
+/** The parts of the engine that know the accounts and the objects that use them. */
 export interface AccountParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
@@ -49,10 +49,10 @@ export interface AccountParts extends EngineOptions {
   readonly inProcessStates: InProcessStates;
 }
 
-/** What the gate does with accounts and their users. */
+/** What the gate needs: the parts above, the queue, and a way to wake objects. */
 interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
-  /** Looks again at everything that a tie holds. */
+  /** Enqueues every object that a tie leads to. */
   readonly wake: (name: string) => void;
 }
 
@@ -79,8 +79,8 @@ export class AccountGate {
   }
 
   /**
-   * A request with a credential of the account got a 429: tells it in the account's status, at once when it is news, else
-   * once for many.
+   * Enqueues the account of a credential that got a 429, so that status says so: at once for the first one, after a delay for
+   * more.
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
@@ -110,7 +110,7 @@ export class AccountGate {
   #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
     const stored = this.#parts.objects.get(object);
     if (stored === undefined || stored.status.memory.id !== id) return [];
-    // An object that is being deleted may be gone by our own call.
+    // An object that is being deleted may be missing because of our own call.
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
     if (this.#parts.objects.tiedBy(tie.wipe(id)).length > 0) return [];
     const { wrote, notes, looks } = this.#parts.inProcessStates.of(stored.object.metadata.uid);
@@ -120,13 +120,13 @@ export class AccountGate {
     return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
   }
 
-  /** Honours the annotation that accepts a loss, once per token. */
+  /** Acts on the annotation that accepts missing objects as gone, once for each of its values. */
   noteAccepted(stored: Stored): void {
     const token = acceptMissingToken(stored.object);
     const session = this.#parts.accounts.session(stored.key);
     if (token === undefined || session === undefined || session.acceptedMissing === token) return;
     session.acceptedMissing = token;
-    // The token is written to status, or it would count once more in the next process.
+    // Write the value to status, or the next process would act on it once more.
     this.#parts.queue.enqueue(stored.key, urgencies.change);
     if (session.frozen === undefined) return;
     this.#visibility.accept(session.service);
@@ -134,7 +134,7 @@ export class AccountGate {
     this.#parts.wake(tie.account(stored.key));
   }
 
-  /** Takes an account's verdict: it decides whether the objects that use the account may go on. */
+  /** Takes the result of an account's reconcile, which decides whether the objects that use the account may go on. */
   concluded(stored: Stored, verdict: Verdict): void {
     const { accounts, queue, settings, wake } = this.#parts;
     const session = accounts.session(stored.key);
@@ -160,7 +160,7 @@ export class AccountGate {
 
 // ---- visibility ------------------------------------------------------------------------------------------------
 
-/** An object that should show in a list, and whether a direct look has proved it gone. */
+/** An object that a list should show, and whether a direct read has proved it gone. */
 interface Owned {
   readonly object: string;
   readonly shown: boolean;
@@ -185,7 +185,7 @@ class Visibility {
   readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
   readonly #accepted = new Set<string>();
 
-  /** Takes what a full list shows of the objects that we own; returns why the account is frozen now, if it is. */
+  /** Takes what a full list shows of the objects that we own. Returns why the account is now frozen, if it is. */
   listed(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
     const settled = owned.filter(({ young }) => !young);
     const missing = settled.filter(
@@ -214,7 +214,7 @@ class Visibility {
     return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
   }
 
-  /** The owner of the account accepts that what is missing is gone. */
+  /** Counts everything that is missing as gone, because the owner of the account has accepted it. */
   accept(service: Service): void {
     for (const objects of this.#missing.get(service)?.values() ?? [])
       for (const object of objects) this.#accepted.add(object);
@@ -232,9 +232,7 @@ class Visibility {
 
 const mostNamed = 3;
 
-/**
- * What an account is used for. With a label selector no orphans are reported: the resource may belong to another operator.
- */
+/** Counts what an account is used for. With a label selector no orphans are reported: another operator may have their resources. */
 export function usageOf(around: AccountParts, account: Stored, session: Session | undefined): Usage {
   const { objects, kinds, settings } = around;
   const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
@@ -250,7 +248,7 @@ export function usageOf(around: AccountParts, account: Stored, session: Session 
   return {
     counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
     throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
-    // The first few say which call was refused.
+    // The first few are given in words, because their messages say which call was refused.
     forbidden: { count: forbidden.length, first: forbidden.toSorted().slice(0, mostNamed) },
     orphans: searched === undefined ? [] : kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
@@ -281,7 +279,7 @@ function orphansOf(around: AccountParts, session: Session, kind: AnyKind): reado
   return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
-/** The resource that made each mark, with the id that it is bound to. */
+/** Maps the mark of each resource to the id that the resource is bound to; undefined while it has no id. */
 function holdersOf(
   { objects, inProcessStates, key }: AccountParts,
   { service }: Session,

@@ -1,6 +1,6 @@
 /**
- * Builds the pass, everything that a kind decides on: the object, the resources that it needs, and those that it has to do
- * with.
+ * Builds the pass: everything that a kind decides on, such as the object, its account, the resources that it refers to, and
+ * those that refer to it.
  */
 import { isRecord, type Secret } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
@@ -31,10 +31,10 @@ import type { Verdict } from '../kind/contract/step.ts';
 import type { Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 
-/** The resources of an object, with its account as kinds see it. */
+/** What an object needs from outside, with its account as kinds see it. */
 type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
 
-/** The pass for the context as it stands now. */
+/** Builds the pass from the context as it is now. */
 export function buildPass<Seen extends View>(
   context: ReconcileContext,
   view: Seen,
@@ -45,7 +45,7 @@ export function buildPass<Seen extends View>(
   const { account } = given;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
-  // Objects from before a take-over may have been created by the predecessor, so they do not count as new.
+  // Resources from before a take-over may have been created in the service by the previous leader, so they do not count as new.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),
@@ -97,7 +97,7 @@ function policyOf(kind: AnyKind, spec: unknown): unknown {
   return isRecord(lifecycle) ? lifecycle['managementPolicy'] : undefined;
 }
 
-/** The resources of an object: its account's session, and the Secrets, ConfigMaps and objects that its spec names. */
+/** What an object needs from outside: the session of its account, and the Secrets, ConfigMaps and objects that its spec names. */
 export interface Resources {
   readonly session: Session;
   readonly secrets: ReadonlyMap<string, Secret>;
@@ -105,21 +105,21 @@ export interface Resources {
   readonly referred: ReadonlyMap<string, Referred>;
 }
 
-/** The resources where nothing was gathered. */
+/** The maps for a pass without Secrets, ConfigMaps and referred objects. */
 export const noResources = {
   secrets: new Map<string, never>(),
   configMaps: new Map<string, never>(),
   referred: new Map<string, never>(),
 } as const;
 
-/** Something is missing: the verdict says what. Without a verdict it only waits in a queue of ours, which wakes the object. */
+/** What an object needs is not there yet; the verdict says what. Without a verdict, the engine itself wakes the object soon. */
 interface Unready {
   readonly verdict: Verdict | undefined;
 }
 
 /**
- * Gathers what an object needs, or says what is missing. A deletion needs no Secret, and only the references that still exist.
- * To look without acting, what exists is enough.
+ * Gathers what an object needs, or returns what is missing. A deletion needs no Secrets, and only those references that still
+ * exist. With `look` only the account is needed.
  */
 export async function gather(
   stored: Stored,
@@ -174,7 +174,7 @@ async function sessionOf(stored: Stored, sources: EngineParts): Promise<Session 
 }
 
 function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | undefined {
-  // The conditions of a paused account are frozen and do not say why it is closed.
+  // The conditions of a paused account do not change, so they do not say why it is closed.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
     return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
   const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
@@ -200,7 +200,7 @@ function unready(message: string): { readonly verdict: Verdict } {
   return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
 }
 
-/** The objects that a spec refers to, or what they lack; undefined where one is about to be made, which wakes this object. */
+/** The objects that a spec refers to, or what they lack; undefined while one is still being created, which wakes this object. */
 function referencesOf(
   stored: Stored,
   needs: readonly ReferenceNeed[],
@@ -237,7 +237,7 @@ function referencesOf(
   return found;
 }
 
-/** True for an object that has its turn yet to come, or its creation under way. */
+/** True for an object that was not reconciled yet, or whose creation is under way. */
 function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
   const reason = readyIn(conditions)?.reason;
   if (memory.id !== undefined) return false;
@@ -284,7 +284,7 @@ function subjectOf(stored: Stored): Subject {
 //
 // Relations between resources: who owns an id, who refers to whom, and who uses an account.
 
-/** The first other object that claims an id: of the same kind, in the same account of the service. */
+/** The oldest other resource that claims an id: of the same kind, in the same account of the service. */
 function claimantOf({ objects, accounts }: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {
   const mine = accounts.session(stored.account)?.service;
   const others = objects
@@ -306,7 +306,7 @@ function relatedTo({ objects, accounts }: AccountParts, stored: Stored, kind: st
     .map((other) => relation(other));
 }
 
-/** Resources of a kind that use the same account of the service, through whatever account resource. */
+/** Resources of a kind that use the same account of the service, even through another account resource. */
 function inAccount({ objects, accounts }: AccountParts, stored: Stored, kind: string): readonly Related[] {
   const mine = accounts.session(stored.account)?.service;
   const others = [...accounts.sessions()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
@@ -331,7 +331,7 @@ function relation(other: Stored): Related {
   };
 }
 
-/** Naming an id counts as a claim only where adoption is allowed. */
+/** True when an object may claim an id: its status has the id, or its spec names it and adoption is allowed. */
 function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
   const session = accounts.session(other.account);
@@ -370,8 +370,8 @@ function referrersOf(parts: AccountParts, stored: Stored, kind: string): ReturnT
 }
 
 /**
- * The resources that use this account, the first few in words. One that it does not allow does not keep it from being
- * deleted.
+ * Counts the resources that use this account, and names the first few. A resource that the account does not allow counts only
+ * while it has our finalizer.
  */
 export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
   const named = objects.tiedBy(tie.account(stored.key)).flatMap((key) => objects.get(key) ?? []);

@@ -1,8 +1,8 @@
 /**
  * The context of one reconcile: the stored object, what this process remembers of it, and the status being built.
  *
- * Guarantees: status is written only when it differs in more than moving fields, with uid and resourceVersion; a new id is written until it is in
- * status; a create that this process has begun stays known even when somebody wipes the status.
+ * Guarantees: status is written with uid and resourceVersion, and only when more than its ever-changing fields differ; a new id
+ * is written until it is in status; a create that this process has begun stays known even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
@@ -44,16 +44,16 @@ import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
-/** News of no consequence wait at most this long for their turn to be written. */
+/** Changes that only concern what the service shows wait at most this long before status is written. */
 const newsWaitMs = 120_000;
 
-/** Verdicts with these reasons speak of the lost call themselves. */
+/** Verdicts with these reasons mention the lost call in their own message. */
 const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
 /** A pass that records what is read of the service. */
 export type LivePass = Pass & { readonly view: RecordingView };
 
-/** What one reconcile knows and has concluded so far, and the writes of its status and finalizer. */
+/** What one reconcile knows and has concluded so far; it also writes the object's status and finalizer. */
 export class ReconcileContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
@@ -61,9 +61,9 @@ export class ReconcileContext {
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
   status: StoredStatus;
-  /** An answer told what the stored status does not carry yet: an id, or that hidden settings arrived. */
+  /** True when an answer of the service told what status does not have yet: an id, or that hidden settings arrived. */
   hasUnwritten = false;
-  /** The service at the start of the reconcile, to redact its messages even after the account was closed. */
+  /** The service at the start of the reconcile. It redacts messages even after the account was closed. */
   readonly #firstService: Service | undefined;
 
   constructor(parts: EngineParts, stored: Stored) {
@@ -96,12 +96,12 @@ export class ReconcileContext {
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
   }
 
-  /** Takes the credential out of a text, or out of all texts in a value. */
+  /** Removes the credential from a text, or from all texts in a value. */
   redacted<Value>(value: Value): Value {
     return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
   }
 
-  /** Asks the service for a read; its end wakes the object, whatever it shows. */
+  /** Asks the service for a read. When the read ends, the object is reconciled again, whatever the read shows. */
   ask(
     service: Service,
     { read, since }: { readonly read: Read; readonly since: number },
@@ -112,8 +112,8 @@ export class ReconcileContext {
   }
 
   /**
-   * The open service for a call, or why its credential cannot be used; undefined where the account is not open any more, or is
-   * not what the call was decided on.
+   * The open service for a call, or why its credential cannot be used; undefined when the account was closed or changed after
+   * the call was decided on.
    */
   serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
     const { session } = this;
@@ -126,12 +126,12 @@ export class ReconcileContext {
     return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
   }
 
-  /** True while others must wait until it is known what a lost call of this object did. */
+  /** True while other objects must wait until it is known what a lost call of this object did. */
   get isLost(): boolean {
     return this.stored.kind.life === 'long' && this.status.damaged === undefined && isOpen(this.memory);
   }
 
-  /** Until when a journalled call may still arrive, as text for messages. */
+  /** Until when a journalled call may still arrive, as a time for messages. */
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
     const seen = seenJournal(this.inProcess, journal, momentOf(clock));
@@ -168,7 +168,7 @@ export class ReconcileContext {
     return object.metadata.generation === generation;
   }
 
-  /** The status to write on top of what somebody else has written meanwhile; undefined where the journal is no longer ours. */
+  /** The status to write over what somebody else has written meanwhile; undefined when the journal in it is no longer ours. */
   #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
     const { kind, status: before } = this.stored;
     const { uid, generation } = this.object.metadata;
@@ -178,13 +178,13 @@ export class ReconcileContext {
     const isWiped = journal === undefined && id === undefined;
     if (!isWiped && !sameJson(journal, before.memory.journal)) return undefined;
     if (newest.metadata.generation === generation || found.conditions.length === 0) return render(newest);
-    // Keep what the answer told, but not conditions that are about an older spec.
+    // Keep what the service answered, but not conditions that are about an older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
     return this.#render(newest, learned);
   }
 
-  /** Renders a status; its lists stay as they are when none are given. */
+  /** Renders a status. Its lists stay as they are when none are given. */
   #render(object: KubeObject, status: StoredStatus, lists = listsOf(object.status), wouldDo?: string): object {
     const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
     return renderStatus(
@@ -200,7 +200,7 @@ export class ReconcileContext {
     this.parts.wrote(stored);
   }
 
-  /** Publishes what stays in the service when the object was deleted during a call. */
+  /** Publishes what stays in the service of an object that was deleted during a call. */
   #publishLost(): void {
     const { kind } = this.stored;
     const note = kind.leaves?.(this.memory) ?? (kind.holds ? staying(this.memory) : undefined);
@@ -267,7 +267,7 @@ export class ReconcileContext {
       parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
     }
     if (kind.life === 'account') parts.concluded(stored, verdict);
-    // Reconcile once more, only to end the subscriptions.
+    // Reconcile once more, only to end the polling for this object.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
   }
@@ -284,7 +284,7 @@ export class ReconcileContext {
     return { ...verdict, message: `${verdict.message}; ${doubt}` };
   }
 
-  /** True when all that is new is what the service shows of an object, and others of its account have more to do. */
+  /** True when only shown facts changed and other objects of the account wait for a worker: then the write can wait. */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
     if (stored.kind.life !== 'long' || this.hasUnwritten || !parts.isCrowded(stored.account)) return false;
@@ -294,7 +294,7 @@ export class ReconcileContext {
     return now - inProcess.newsSince < newsWaitMs;
   }
 
-  /** Redacts before anything is cut, or a part of a secret would stay. */
+  /** Redacts a verdict before any text is cut: cutting first could leave a part of a secret. */
   #redactedVerdict(verdict: Verdict): Verdict {
     const { conditions, message } = verdict;
     return {
@@ -304,7 +304,7 @@ export class ReconcileContext {
     };
   }
 
-  /** Stops correcting contested fields until they equal the spec. */
+  /** Takes note of contested fields: stops correcting them, and starts again once they equal the spec. */
   #noteContest(verdict: Verdict, pass: Pass): void {
     const { inProcess } = this;
     if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
@@ -324,7 +324,7 @@ export class ReconcileContext {
     }
   }
 
-  /** Puts our finalizer on; false when somebody else wrote first. */
+  /** Sets our finalizer on the object; false when somebody else wrote the object first. */
   async hold(): Promise<boolean> {
     const held = await this.parts.writer.hold(this.object);
     if (held.is !== 'written') return false;
@@ -332,7 +332,7 @@ export class ReconcileContext {
     return true;
   }
 
-  /** Removes our finalizer and forgets the object; what stays in the service is published. */
+  /** Removes our finalizer and forgets the object; publishes what stays in the service. */
   async release(stays: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);
@@ -346,7 +346,7 @@ export class ReconcileContext {
   }
 }
 
-/** True while a create has no id yet, or a change that is recognised by its trace has not shown one. */
+/** True while the journal holds a create without an id, or a change whose effect is told by comparing with `before`. */
 export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }
@@ -358,7 +358,7 @@ function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }
 
-/** The lists that a kind shows, or the current ones of status for a write without a read of the object. */
+/** The lists of differences from what a kind shows or from a status; a missing list is empty. */
 function listsOf(shown: unknown): StatusLists {
   const { drift = [], unverified = [], leftover = [] } = (shown ?? {}) as Partial<StatusLists>;
   return { drift, unverified, leftover };

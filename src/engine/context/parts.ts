@@ -8,18 +8,18 @@ import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 export interface EngineParts extends AccountParts {
   readonly openCreates: OpenCreates;
   readonly locks: ExclusiveLocks;
-  /** Takes an object that we wrote. */
+  /** Takes the object as our own write returned it, before the watch delivers it. */
   wrote(stored: Stored): void;
-  /** Wakes an object after the next list of a read. */
+  /** Wakes an object when the next list of a read has ended. */
   asked(service: Service, readKey: string, objectKey: string): void;
-  /** Wakes an object when the one that has this claim lets it go. */
+  /** Wakes an object when the owner of a claimed id gives the id up. */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(stored: Stored, verdict: Verdict): void;
-  /** A call of an account begins; the returned function says that it has ended. */
+  /** Counts a call of an account as begun; the returned function counts it as ended. */
   calling(account: string): () => void;
   /** True while other objects of an account wait for a worker. */
   isCrowded(account: string): boolean;
-  /** Waits for the service without keeping a worker. */
+  /** Waits for the service without occupying a worker. */
   away<T>(wait: () => Promise<T>): Promise<T>;
 }

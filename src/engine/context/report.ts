@@ -11,10 +11,10 @@ import type { KubeObject, Outcome } from '../ports.ts';
 import type { EngineParts } from './parts.ts';
 import { isoSeconds } from '../../base/time.ts';
 
-/** Reasons of waiting that deserve a Warning event. */
+/** Reasons for waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 
-/** Publishes a change of Ready's reason, except a success right after a call, which the call's own event shows. */
+/** Publishes a change of Ready; a first success has no event here, because the event of the call already tells it. */
 export function announce(
   { log, events }: EngineParts,
   object: KubeObject,
@@ -42,7 +42,7 @@ const doneReasons = {
   read: 'Read',
 } as const;
 
-/** Publishes a call to the service, once; `shown` is a text as people may read it. */
+/** Publishes a call to the service; `shown` redacts a text for people. */
 export function publishCall(
   { events, log, metrics }: EngineParts,
   object: KubeObject,
@@ -118,7 +118,7 @@ export function releasedWithoutCall(
   return { is: 'release', ...(stays !== undefined && { stays }) };
 }
 
-/** Adds to a verdict that blocks a deletion how the annotation unblocks it. */
+/** Adds to the message of a blocked deletion which annotation lets it finish. */
 export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Verdict): Verdict {
   const isHeld = object.metadata.deletionTimestamp !== undefined && isHeldByUs(object);
   if (!isHeld || kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) return verdict;
@@ -146,14 +146,14 @@ interface Conclusion {
   readonly verdict: Verdict;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];
-  /** The next call, where the resource is only observed. */
+  /** The call that would be made next, for a resource that is only observed. */
   readonly wouldDo?: string | undefined;
   readonly generation: number;
   readonly previous: readonly Condition[];
   readonly wallMs: number;
 }
 
-/** The whole set of conditions for one verdict, as kstatus reads it; a time changes only with its status. */
+/** Builds the whole set of conditions in the form that kstatus reads; lastTransitionTime changes only with the status. */
 export function conclude(conclusion: Conclusion): readonly Condition[] {
   const { verdict, own, drifted } = conclusion;
   const drift: readonly OwnCondition[] =
@@ -164,10 +164,10 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
   return rows.map((row) => stamp(row, conclusion));
 }
 
-/** Reasons that promise a call; a paused object makes none. */
+/** Reasons that announce a call, which a paused object does not make. */
 const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
 
-/** Conditions while `apphosting.dev/paused` holds: frozen, but neither a newer generation nor a call is claimed. */
+/** The conditions while paused: as they were, unless they are about an older generation or announce a call. */
 export function paused(previous: readonly Condition[], generation: number, wallMs: number): readonly Condition[] {
   const ready = readyIn(previous);
   if (ready !== undefined && ready.observedGeneration === generation && !underWay.has(ready.reason)) return previous;
@@ -241,19 +241,19 @@ function stamp(
   };
 }
 
-/** True when the conditions that every kind has say the same. */
+/** True when the conditions that every kind has are equal in both sets. */
 export function sameHeadline(before: readonly Condition[], after: readonly Condition[]): boolean {
   const [was, is] = [before, after].map((rows) => rows.filter(({ type }) => headlines.has(type)));
   return sameJson(was, is);
 }
 
-/** Conditions that the verdict states, and the shown ones of other types. */
+/** Joins the conditions of a verdict with those that the kind shows; of one type, the verdict's wins. */
 export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
   const types = new Set(stated.map(({ type }) => type));
   return [...stated, ...shown.filter(({ type }) => !types.has(type))];
 }
 
-/** Adds the conditions that the kind always has, as `Unknown` with the reason of the verdict where nothing is known. */
+/** Adds the conditions that every status of the kind has; missing ones are `Unknown` with the verdict's reason. */
 export function completed(
   own: readonly OwnCondition[],
   kind: AnyKind,
@@ -263,7 +263,7 @@ export function completed(
   return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
 }
 
-/** The kind's own conditions of an object that could not be read: unchanged, except fleeting ones, which become Unknown. */
+/** The kind's own conditions of an object that could not be read: unchanged, but those in `fleeting` become Unknown. */
 export function keptConditions(
   kind: AnyKind,
   conditions: readonly Condition[],

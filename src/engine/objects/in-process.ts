@@ -10,7 +10,7 @@ import { type KubeObject, groupId, type Read, type ReadProblem, type Service, ty
 
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
-  /** The fingerprint of the request; undefined when the answer changed it (an id came back), until the next one is known. */
+  /** The fingerprint of the request. Undefined after an answer with an id, which changes the next request, until that is known. */
   readonly digest: string | undefined;
   readonly at: number;
   /** True when the service said no; false when the call failed or its outcome is unknown. */
@@ -18,7 +18,7 @@ interface FailedCall {
   /** The verdict to repeat until the call is sent again. */
   readonly verdict: Verdict;
   readonly until: number;
-  /** True when another object was seen for which the service refused the call. */
+  /** True when the object was seen because of which the service refused the call, such as one of the same name. */
   readonly wasObstructed?: boolean;
 }
 
@@ -40,23 +40,23 @@ export class InProcess {
   askedAt: number | undefined;
   /** Since when this process knows the object; undefined once it has sent or concluded something for it. */
   newSince: number | undefined;
-  /** True when the last reconcile read the service; one that waits for something else does not. */
+  /** True when the last reconcile read the service; false while the object waits for something else. */
   looks = false;
   /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
   silentSince: number | undefined;
-  /** The object's mark in the account that it was last looked at in. */
+  /** The object's mark in the account in which it was last looked at. */
   marker: { readonly where: string; readonly text: string } | undefined;
-  /** The newest call that failed or was refused: it is not sent again each time the object is woken. */
+  /** The newest call that failed or was refused. It is not repeated each time the object is woken. */
   failedCall: FailedCall | undefined;
   /** How many calls in a row failed. */
   failures = 0;
-  /** What the backoff depends on besides the request: a change of it ends the backoff. See `noteCircumstances`. */
+  /** What the backoff depends on besides the request; any change of this text ends the backoff. See `noteCircumstances`. */
   circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
   contest: Contest = { generation: -1, ...peace };
-  /** Since when news of no consequence wait to be written. */
+  /** Since when changes that only concern what the service shows wait to be written. */
   newsSince: number | undefined;
-  /** The token of `apphosting.dev/reconcile-at` that is being honoured, and since when. */
+  /** The value of `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
 
   constructor(newSince: number) {
@@ -76,7 +76,7 @@ interface Contest {
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
-/** In-process state by uid, so that a recreated object starts afresh. */
+/** What this process remembers of each object, by uid, so that a recreated object starts afresh. */
 export class InProcessStates {
   readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
@@ -103,7 +103,7 @@ export function writtenTo({ wrote }: InProcess, id: string | undefined): InProce
   return wrote?.to === id ? wrote : undefined;
 }
 
-/** Forgets a miss when the object was seen after it: only two misses in a row prove that it is gone. */
+/** Forgets a read that missed the object when a later one shows it: only two misses in a row prove that it is gone. */
 export function seenAgain(
   notes: Notes,
   id: string | undefined,
@@ -155,17 +155,17 @@ export function contested(inProcess: InProcess, generation: number, now: number)
   return new Set(often.map(([field]) => field));
 }
 
-/** Stops correcting contested fields. */
+/** Stops correcting these fields. */
 export function conceded(inProcess: InProcess, fields: ReadonlySet<string>, now: number): void {
   inProcess.contest = { ...inProcess.contest, left: inProcess.contest.left ?? { fields, since: now } };
 }
 
-/** Forgets the contest: the fields equal the spec, or the spec is a new one. */
+/** Starts correcting contested fields again: they equal the spec, or the spec is a new one. */
 export function resolved(inProcess: InProcess, generation: number): void {
   inProcess.contest = { generation, ...peace };
 }
 
-/** The mark of an object in the account that it is looked at in, computed once. */
+/** The mark of an object in an account; it is computed once and kept. */
 export function markOf(
   inProcess: InProcess,
   key: Pick<OperatorKey, 'marker'>,
@@ -179,13 +179,13 @@ export function markOf(
 
 // ---- backoff of calls ------------------------------------------------------------------------------------------
 //
-// Calls that came to nothing, and when the same one may be sent again.
+// Remembers calls that failed or were refused, and when each may be sent again.
 //
-// Guarantees: whatever wakes an object meanwhile, what failed is sent again only after a pause that grows with each failure in
-// a row, and what was refused only after a long one, or after the one that its kind answers the refusal with. Another call is
-// sent at once. An edit of the object or of what it refers to, an annotation of ours and another credential end the pause and
-// the count, and so does another set of those that refer to what is being deleted; a service that can be read again ends the
-// pause after a failure, and a name that is free again the pause after a refusal for it. All of it is kept in memory: losing it costs one try.
+// Guarantees: whatever wakes the object, a failed call is repeated only after a pause that grows with each failure in a row. A
+// refused call is repeated only after a long pause, or after the one that its kind chose. Another call is sent at once. The
+// pause and the count end when the object, what it refers to, an annotation of ours, the credential, or the set of those that
+// block its deletion changes. A service that can be read again ends the pause after a failure, and a name that becomes free the
+// one after a refusal because of it. All of this is kept in memory: losing it costs one try.
 //
 // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
@@ -194,7 +194,7 @@ const refusedForMs = 600_000;
 
 /** Starts the backoff after a failed call. */
 export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
-  // The verdict's memory was written the first time.
+  // Drop what the verdict remembers: it was written to status the first time.
   const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
   inProcess.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
   inProcess.failures += 1;
@@ -204,7 +204,7 @@ export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo'
 export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
   const { remember = {}, ...verdict } = failedCall.verdict;
   const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
-  // Of what the verdict remembers only the end of the journal is repeated; the rest was written when it was said first.
+  // Keep only the end of the journal entry; the rest of what the verdict remembers was written the first time.
   const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
   inProcess.failedCall = {
     ...failedCall,
@@ -215,13 +215,13 @@ export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo
   inProcess.failures += 1;
 }
 
-/** Ends the backoff: a call went well, or none is wanted any more. */
+/** Ends the backoff after a call that went well, or when no call is wanted any more. */
 export function wentWell(inProcess: InProcess): void {
   inProcess.failedCall = undefined;
   inProcess.failures = 0;
 }
 
-/** The earlier failure after which this call still waits; undefined when it may be sent. */
+/** The earlier failure that still holds this call back; undefined when the call may be sent. */
 export function backedOff(inProcess: InProcess, digest: string, now: number): FailedCall | undefined {
   const { failedCall, forced } = inProcess;
   if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until) return undefined;
@@ -238,8 +238,8 @@ export function isSeenTooEarly({ failedCall, askedAt }: InProcess, digest: strin
 }
 
 /**
- * Ends the backoff when something changed that the call depends on. `holders` are objects that may keep this one from being
- * deleted.
+ * Ends the backoff when something changed that the call depends on. `holders` are the objects that may block the deletion of
+ * this one.
  */
 export function noteCircumstances(
   inProcess: InProcess,
@@ -261,7 +261,7 @@ export function noteCircumstances(
   inProcess.circumstances = circumstances;
 }
 
-/** Ends the pause after a failure, for the service can be read again. */
+/** Ends the pause after a failure, because the service can be read again. */
 export function recovered(inProcess: InProcess, now: number): void {
   const { failedCall } = inProcess;
   if (failedCall?.isNo === false) inProcess.failedCall = { ...failedCall, until: now };
@@ -274,13 +274,13 @@ export function recovered(inProcess: InProcess, now: number): void {
 // Guarantees: a list is polled exactly while some object's last reconcile used it; an object that used one item is
 // reconciled when that item changes, one that used the whole list at any change.
 
-/** What one reconcile used of one read: single ids, or everything. */
+/** What one reconcile used of one read: some ids, or the whole list. */
 interface Use {
   readonly ids: string[];
   all: boolean;
 }
 
-/** What one reconcile used, by the key of the read. */
+/** What one reconcile used of the service, by the key of the read. */
 type Looked = Map<string, Use & { readonly read: Read }>;
 
 interface Followed {
@@ -320,14 +320,14 @@ export class RecordingView implements View {
     return { snapshot: found.snapshot, items };
   }
 
-  /** The polled reads that were looked at and not listed since `at`. */
+  /** The keys of the polled reads that were looked at and have no list since `at`. */
   polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
     const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
     const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);
     return old.map(({ read }) => read.key);
   }
 
-  /** The rate-limited reads that were looked at, and were neither listed nor failed since `at`. */
+  /** The rate-limited reads that were looked at and have neither a list nor a failure since `at`. */
   rateLimitedBefore(at: number): readonly Read[] {
     const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
     return limited.filter((read) => {
@@ -336,7 +336,7 @@ export class RecordingView implements View {
     });
   }
 
-  /** True when something that was looked at shows this id in a list that began after `at`. */
+  /** True when one of the reads that were looked at has a list that began after `at` and shows this id. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
       const snapshot = this.service.snapshot(read);
@@ -361,7 +361,7 @@ export class RecordingView implements View {
   }
 }
 
-/** Follows a read, and follows it anew when its interval changed. */
+/** Polls a read, and starts anew when its interval has changed. */
 function following(known: Followed | undefined, service: Service, read: Read): Followed {
   if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
@@ -369,7 +369,7 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   return { read, unfollow, uses: known?.uses ?? new Map() };
 }
 
-/** Which objects each read of a service concerns; a read is followed while some object uses it. */
+/** Keeps which objects each read of a service concerns. A read is polled while some object uses it. */
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
@@ -390,7 +390,7 @@ export class Subscriptions {
     for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
   }
 
-  /** The objects that a finished list concerns; all subscribers when the read turned from working to failing or back. */
+  /** The objects that a finished list concerns. When a read begins to fail, or to work again, all its users are concerned. */
   concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): readonly string[] {
     const followed = this.#byService.get(service)?.get(key);
     if (followed === undefined || (!turned && changed.size === 0)) return [];
@@ -400,17 +400,17 @@ export class Subscriptions {
     return concerned.map(([object]) => object);
   }
 
-  /** The subscribers of a read, with the ids that they use. */
+  /** The objects that use a read, with the ids that each of them uses. */
   usersOf(service: Service, key: string): Pick<Followed, 'read' | 'uses'> | undefined {
     return this.#byService.get(service)?.get(key);
   }
 
-  /** Every read of a service that has subscribers. */
+  /** Every read of a service that some object uses. */
   readsOf(service: Service): readonly Read[] {
     return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
   }
 
-  /** Returns the key of the read as it was followed first: objects that use one list keep one copy of it. */
+  /** Subscribes an object to a read. Returns the first subscriber's key, so that all who use a list share one copy of the text. */
   #add(object: string, service: Service, read: Read, use: Use): string {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);

@@ -31,7 +31,7 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
       }),
     ),
     drifted: new Map(counted(drifted.map(({ kind }) => ({ kind }))).map(({ kind, count }) => [kind, count])),
-    // Every condition but Ready, which `objects` has.
+    // Every condition except Ready, which is in `objects`.
     conditions: counted(conditions.filter(({ type }) => type !== 'Ready')),
     // The age of the newest failed request, by kind.
     newestFailureSeconds,

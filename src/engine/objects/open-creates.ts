@@ -1,5 +1,5 @@
 /**
- * Open creates and exclusive locks: calls that could not be told apart afterwards are not under way together.
+ * Open creates and exclusive locks: two calls whose effects could not be told apart are never under way together.
  *
  * At most one object may have an open create of a given name in one collection of an account.
  *
@@ -17,9 +17,9 @@ export class OpenCreates {
   readonly #objects: ObjectIndex;
   readonly #clock: Clock;
   readonly #horizonMs: number;
-  /** The newest creation of each object, by uid. It stays for a horizon after its call, for lists may not show its result yet. */
+  /** The newest creation of each object, by uid. It stays for a horizon after its call, while lists may not show its result yet. */
   readonly #creations = new Map<string, Creation>();
-  /** The same by what is created, so that a question costs the same however many there are. */
+  /** The creations by account, collection and name, so that a look-up is fast however many there are. */
   readonly #byTarget = new Map<string, Set<Creation>>();
 
   constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {
@@ -28,7 +28,7 @@ export class OpenCreates {
     this.#horizonMs = horizonMs;
   }
 
-  /** Takes the right to create, until the call has ended. */
+  /** Takes the right to create an object of this name, until the call has ended. */
   reserve(stored: Stored, journal: JournalEntry): void {
     this.#prune();
     this.#note(stored, journal, Number.POSITIVE_INFINITY);
@@ -40,12 +40,12 @@ export class OpenCreates {
     if (creation?.until === Number.POSITIVE_INFINITY) creation.until = this.#clock.monotonic() + this.#horizonMs;
   }
 
-  /** Forgets an object whose creation is gone from the service as well. */
+  /** Forgets the creation of an object that is gone from the service as well. */
   forget({ object: { metadata } }: Stored): void {
     this.#drop(metadata.uid);
   }
 
-  /** An object is gone: a create in its journal may still arrive. */
+  /** Keeps the open create of an object that is gone from Kubernetes, because the call may still arrive. */
   bury(stored: Stored): void {
     const { journal } = stored.status.memory;
     if (journal === undefined) return;
@@ -90,7 +90,7 @@ export class OpenCreates {
     if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
   }
 
-  /** Forgets creations that ended so long ago that every list shows their result. The oldest come first. */
+  /** Forgets creations that ended so long ago that every list shows their result. The map has the oldest first. */
   #prune(): void {
     for (const { uid, until } of this.#creations.values()) {
       if (until > this.#clock.monotonic()) return;
@@ -99,7 +99,7 @@ export class OpenCreates {
   }
 }
 
-/** With many waiting for one name, each change of turn would rewrite every status: a holder is named only if it is stuck. */
+/** The words for a holder that is not stuck: its name would rewrite the status of all who wait, at each change of turn. */
 const usualHolder = 'another resource';
 
 function heldBy(holder: Stored): string {
@@ -112,7 +112,7 @@ interface Creation {
   readonly uid: string;
   readonly key: string;
   readonly target: string;
-  /** Until when it may still arrive, or not show in a list yet; infinite while the call is under way. */
+  /** Until when the creation may still arrive or be missing from a list; infinite while the call is under way. */
   until: number;
 }
 
@@ -121,24 +121,24 @@ interface Place {
   readonly accountId: string;
 }
 
-/** What is created: a name in a collection of one account of the service. */
+/** Names what is created: a name in a collection of one account of the service. */
 function targetOf({ endpoint, accountId }: Place, wanted: string): string {
   return `${endpoint}|${accountId}|${wanted}`;
 }
 
 // ---- exclusive locks -------------------------------------------------------------------------------------------
 
-/** How long the release of a lock is remembered by its name: longer than a read takes. */
+/** For how long the release of a lock is remembered by its name: longer than a read takes. */
 const keptMs = 600_000;
 
-/** Exclusive locks by name: calls that could not be told apart after a lost answer are not under way at the same time. */
+/** Locks by name. They keep calls apart whose effects could not be told apart after a lost answer. */
 export class ExclusiveLocks {
-  /** In the order of their last use. */
+  /** The locks and their holders, in the order of their last use. */
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
-  /** When the newest forgotten lock was released: it may have had any name. */
+  /** When the newest lock that is no longer remembered was released. It may have had any name. */
   #forgottenAt = Number.NEGATIVE_INFINITY;
 
-  /** How many are remembered. */
+  /** How many locks are remembered. */
   get size(): number {
     return this.#uses.size;
   }
@@ -154,7 +154,7 @@ export class ExclusiveLocks {
     return isFree;
   }
 
-  /** Releases the names. */
+  /** Releases these locks. */
   end(names: readonly string[], by: string, now: number): void {
     for (const name of names) this.#touch(name, by, now);
     this.#forget(now - keptMs);

@@ -21,17 +21,17 @@ export interface ParsedObject {
   readonly spec:
     | { readonly is: 'valid'; readonly value: unknown }
     | { readonly is: 'invalid'; readonly message: string }
-    /** Parsing threw, by a mistake of ours: the next reconcile throws it. */
+    /** Parsing threw because of a mistake of ours: the next reconcile throws the same error. */
     | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
   /** Ids of the service that the spec names as its own. */
   readonly claims: readonly string[];
   readonly status: StoredStatus;
-  /** The account it belongs to; its own key for an account. */
+  /** The key of the account that it belongs to; for an account, its own key. */
   readonly account: string;
 }
 
-/** The same in the index. */
+/** A parsed object in the index, with the ties that lead to it. */
 export interface Stored extends ParsedObject {
   readonly ties: readonly string[];
 }
@@ -48,7 +48,7 @@ export function keyOfObject(object: KubeObject): string {
   return keyOf(object.kind, object.metadata.namespace, object.metadata.name);
 }
 
-/** The parts of a key. */
+/** Splits a key into its parts. */
 export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
   const [kind = '', namespace = '', ...name] = key.split('/');
   return { kind, namespace, name: name.join('/') };
@@ -59,21 +59,19 @@ export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
 }
 
-/** A stored object in the same words. */
+/** A stored object in the words of a message: `ContactPoint team-a/on-call`. */
 export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** What metrics call an account: `team-a/default`, or `shared` for one of the cluster. */
+/** The name of an account in metrics: `team-a/default`, or `shared` for a cluster-wide one. */
 export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 // ---- the index -------------------------------------------------------------------------------------------------
 
-/**
- * Index keys. A tie stands for a thing (an account, a Secret, an id) and leads to the objects that a change of it concerns.
- */
+/** The names of ties. A tie stands for an account, a Secret or an id, and leads to the objects that its change concerns. */
 export const tie = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
@@ -94,7 +92,7 @@ export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
   readonly #stored = new Map<string, Stored>();
-  /** Most ties lead to one object: a set of its own for each is a tenth of the memory. */
+  /** Most ties lead to one object. A set for each of these would take a tenth of all memory, so they hold the bare key. */
   readonly #tied = new Map<string, string | Set<string>>();
 
   constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
@@ -129,7 +127,7 @@ export class ObjectIndex {
     return stored;
   }
 
-  /** Keeps the watch's copy of a form that is known as the answer to our own write: one copy of an object is enough. */
+  /** Replaces the answer to our own write by the same object from the watch, so that memory holds only one copy of it. */
   share(object: KubeObject): void {
     const key = keyOfObject(object);
     const stored = this.#stored.get(key);
@@ -141,7 +139,7 @@ export class ObjectIndex {
     this.#stored.delete(key);
   }
 
-  /** The keys of the objects that a tie holds. */
+  /** The keys of the objects that a tie leads to. */
   tiedBy(name: string): readonly string[] {
     const keys = this.#tied.get(name) ?? [];
     return typeof keys === 'string' ? [keys] : [...keys];
@@ -157,7 +155,7 @@ export class ObjectIndex {
   }
 }
 
-/** Parses an object, but for what is known of it: the status, or all of its spec by a form of the same generation. */
+/** Parses an object. A given status is not parsed again, nor the spec if `before` has the same generation. */
 export function parseStored(
   kind: AnyKind,
   object: KubeObject,
@@ -196,7 +194,7 @@ function parseSpec(kind: AnyKind, object: Pick<KubeObject, 'spec' | 'tooLarge'>)
   return { is: 'invalid', message: `${path}: ${issue?.message ?? 'not valid'}` };
 }
 
-/** The account an object belongs to: what `spec.accountRef` names, or the HostingAccount `default` beside it. */
+/** The key of an object's account: what `spec.accountRef` names, or the HostingAccount `default` of its namespace. */
 export function accountOf(kind: AnyKind, key: string, namespace: string | undefined, spec: unknown): string {
   if (kind.life === 'account') return key;
   const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
@@ -238,7 +236,7 @@ const none: ReadonlySet<string> = new Set();
 export class DroppedReferences {
   readonly #byObject = new Map<string, ReadonlySet<string>>();
 
-  /** Takes the newest form of an object; returns the keys of what it no longer refers to. */
+  /** Takes the newest form of an object. Returns what it no longer refers to, once the service has the new spec. */
   noted(before: Stored | undefined, now: Stored): ReadonlySet<string> {
     if (before === undefined || (before.needs === now.needs && !this.#byObject.has(now.key))) return none;
     const wanted = new Set(referredBy(now));
@@ -266,9 +264,9 @@ export function referredBy({ needs, object }: ParsedObject): readonly string[] {
 
 // ---- status ----------------------------------------------------------------------------------------------------
 //
-// The status of an object: parsed as Kubernetes has it, and rendered so that the API server takes it.
+// The status of an object: parsed from what Kubernetes stores, and rendered so that the API server accepts it.
 
-/** An entry that lacks what the next step needs counts as unreadable. */
+/** A journal entry that lacks what the next step needs counts as unreadable. */
 const Journal = InternalStatus.journal.refine((entry) => entry === undefined || isUsable(entry));
 
 function isUsable(entry: NonNullable<z.output<typeof InternalStatus.journal>>): boolean {
@@ -285,12 +283,12 @@ const Common = z.object({
   applied: InternalStatus.applied.catch(undefined),
 });
 
-/** A status as it was parsed: what the engine keeps in it, and what a new status is compared with. */
+/** A parsed status: what the engine keeps in it, and what a new status is compared with. */
 export interface StoredStatus {
   readonly memory: Memory;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
-  /** A journal that cannot be parsed, as it stands. Nothing is sent until a person has looked at it. */
+  /** The text of a journal that cannot be parsed. Nothing is sent until a person has looked at it. */
   readonly damaged: unknown;
 }
 
@@ -315,19 +313,19 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   };
 }
 
-/** The fields of a status side by side, wherever they stand. */
+/** The fields of a status, with those under its `internal` beside the others. */
 function flat(status: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(status)) return {};
   const { internal, ...fields } = status;
   return isRecord(internal) ? { ...fields, ...internal } : fields;
 }
 
-/** The lists of a status that are about the object as it was seen last. */
+/** The lists in status that compare the spec with the object in the service. */
 export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'leftover'>>;
 
 const mostCuts = 20;
 
-/** The shared fields of status that people read and that may be cut; the engine must find the others again as written. */
+/** The shared status fields for people, which may be cut. The engine reads the other fields back, so they stay whole. */
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
 
 /**
@@ -360,7 +358,7 @@ export function renderStatus(
       ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
       ownership: memory.ownership,
       binding: memory.binding,
-      // One that cannot be read stays as it is.
+      // A journal that cannot be read stays as it is.
       journal: damaged ?? memory.journal,
       applied: memory.applied,
     }),
@@ -372,17 +370,17 @@ function unlessEmpty<Item>(list: readonly Item[]): Item[] | undefined {
   return list.length === 0 ? undefined : [...list];
 }
 
-/** Each cut list once, with its greatest length. */
+/** Joins the cut lists: each field once, with its greatest length. */
 function truncated(cuts: readonly Cut[]): readonly Cut[] {
   const totals = new Map<string, number>();
   for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
 }
 
-/** What a resource counts as for its account. */
+/** How a resource counts in the status of its account. */
 export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
-/** What a resource counts as, by its status; undefined when it is gone. */
+/** How a resource counts in the status of its account, by its own status; undefined when the resource is gone. */
 export function standingOf(stored: Stored | undefined): Standing | undefined {
   if (stored === undefined) return undefined;
   const { status, reason } = readyIn(stored.status.conditions) ?? {};
@@ -395,7 +393,7 @@ export function readyIn(conditions: readonly Condition[]): Condition | undefined
   return conditions.find(({ type }) => type === 'Ready');
 }
 
-/** True while our finalizer is on. */
+/** True while the object has our finalizer. */
 export function isHeldByUs({ metadata }: KubeObject): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }

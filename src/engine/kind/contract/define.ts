@@ -7,7 +7,7 @@ export const group = 'apphosting.dev';
 /** The version of every kind. */
 export const version = 'v1alpha1';
 
-/** Annotations that users steer an object with. */
+/** Annotations by which users steer an object. */
 export const annotations = {
   paused: 'apphosting.dev/paused',
   reconcileAt: 'apphosting.dev/reconcile-at',
@@ -20,9 +20,9 @@ export const annotations = {
 export interface MaterialNeed {
   readonly name: string;
   readonly key: string;
-  /** The field, for messages: `webhook.url`. */
+  /** The field of the spec, for messages: `webhook.url`. */
   readonly field: string;
-  /** The object works without it. */
+  /** True when the object works without this key. */
   readonly optional?: boolean;
 }
 
@@ -31,9 +31,9 @@ export interface ReferenceNeed {
   readonly kind: string;
   readonly name: string;
   readonly field: string;
-  /** The step itself decides what to do while it is not ready. */
+  /** The kind itself decides what to do while the referred object is not ready. */
   readonly optional?: boolean;
-  /** Only its status is needed, so it need not have an id yet. */
+  /** Only the status of the referred object is needed, so it need not have an id yet. */
   readonly withoutId?: boolean;
 }
 
@@ -54,7 +54,7 @@ export interface Column {
   readonly description: string;
 }
 
-/** A kind: its schema, and pure functions that decide. It does no I/O, reads no clock and never catches. */
+/** A kind: its schema, and pure functions that decide. A kind does no I/O, reads no clock and catches nothing. */
 export interface KindDefinition<Spec, Facts> {
   readonly kind: string;
   readonly plural: string;
@@ -65,49 +65,49 @@ export interface KindDefinition<Spec, Facts> {
   /** `account`: opens the service for others. `request`: runs once and is final. `long`: is kept equal to its spec. */
   readonly life: 'account' | 'long' | 'request';
   readonly spec: z.ZodType<Spec>;
-  /** The kind's own fields of status; all optional. */
+  /** The schema of the kind's own status fields; every field is optional. */
   readonly facts: z.ZodType<Facts>;
   /** Fields of the facts, at any depth, that change all the time: they are written only together with another change. */
   readonly moving?: readonly string[];
-  /** Those of the facts that only the operator reads: they stand under `status.internal`. */
+  /** Fields of the facts that only the operator reads; they are stored under `status.internal`. */
   readonly internal?: readonly string[];
-  /** The interface's name of the id in `status.externalId`; undefined where no object of the service stands for it alone. */
+  /** The interface's name of the id in `status.externalId`; undefined for a kind without an object of its own in the service. */
   readonly idWord: string | undefined;
-  /** True when deleting it calls the service, so that a finalizer must hold it. */
+  /** True when deleting a resource of this kind calls the service, so that it needs a finalizer. */
   readonly holds: boolean;
   readonly columns: readonly Column[];
   /** JSON paths of scalar fields for `kubectl get --field-selector`. */
   readonly selectable: readonly string[];
-  /** How objects of this kind carry our mark: the lists that show it, and how to read it from an item. */
+  /** How objects in the service carry our mark: the lists that show the mark, and how to read it from an item. */
   readonly marks?: {
     readonly noun: string;
     readonly collection: string;
     readonly read: (item: unknown) => { readonly mark: string | undefined; readonly name: string };
   };
   readonly needs: (spec: Spec) => Needs;
-  /** The interface's field names and their paths in the spec, to translate refusals. */
+  /** Maps the interface's field names to paths of the spec, to translate refusals. */
   readonly interfaceWords?: (spec: Spec) => Readonly<Record<string, string>>;
   /** Ids in the service that this object claims besides the one in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
-  /** Ids of other objects that it made in the service; other resources can ask who owns them. */
+  /** Ids of further objects that a resource of this kind made in the service; other resources can ask who owns them. */
   readonly made?: (facts: Facts) => readonly string[];
-  /** Ids that the service wipes because this object asked for it: their absence is no loss. */
+  /** Ids that the service wipes because this object asked for it, so that their absence is no loss. */
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
   /** What an object without a finalizer leaves in the service when it is deleted; published as an event. */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
-  /** Types of its own conditions that stand in every status, `Unknown` while nothing is known of them. */
+  /** Types of the kind's own conditions that are in every status, `Unknown` while nothing is known. */
   readonly always?: readonly string[];
   /** Types of conditions that become Unknown while the object cannot be read. */
   readonly fleeting?: readonly string[];
   /** True for a request that is over: nothing is read, sent or written for it any more. */
   readonly finished?: (facts: Facts) => boolean;
-  /** True when the open journal entry belongs to a call whose outcome is known. */
+  /** True when the outcome of the call in the journal is already known. */
   readonly answered?: (memory: Memory<Facts>) => boolean;
   readonly step: (pass: Pass<Spec, Facts>) => Step<Facts>;
   readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
 }
 
-/** A kind of any types, as the engine and the generators use it. */
+/** A kind with any types of spec and facts, as the engine and the generators use it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
 

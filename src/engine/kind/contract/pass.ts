@@ -14,15 +14,15 @@ export interface Subject {
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
-  /** Cut to the second. */
+  /** In whole seconds. */
   readonly createdAtMs: number;
   readonly annotations: Readonly<Record<string, string>>;
   readonly deleting: boolean;
-  /** Whether our finalizer is on it. */
+  /** True when the object has our finalizer. */
   readonly held: boolean;
 }
 
-/** The lists of one account. Looking at something also subscribes the object to its changes. */
+/** The lists of one account. Whoever looks at something is also woken by its changes. */
 export interface View {
   /** The newest full list; undefined before the first. */
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
@@ -40,19 +40,19 @@ export interface View {
   problem(read: Read): ReadProblem | undefined;
 }
 
-/** Which objects that we did not create may be adopted. */
+/** Which objects may be adopted that this resource did not create. */
 export type Adoption = 'Never' | 'ById' | 'ByName';
 
-/** The account a pass works in. */
+/** The account of the object, as a kind sees it. */
 export interface AccountView {
   readonly endpoint: string;
   readonly accountId: string;
   readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: Adoption;
   readonly pollMs: number;
-  /** The intervals in effect: longer than configured where the budget does not suffice. */
+  /** The intervals in effect, which are longer than configured when the request budget does not suffice. */
   readonly inEffect: { readonly pollMs: number; readonly rateLimitedMs: number | undefined };
-  /** The budget and the expected use; undefined while the account is closed. */
+  /** The request budget and its expected use; undefined while the account is closed. */
   readonly budget?: {
     readonly requestsPerSecond: number;
     readonly concurrency: number;
@@ -60,40 +60,40 @@ export interface AccountView {
   };
   /** How much longer a pause lasts that the service asked for; undefined when there is none. */
   readonly throttledMs?: number;
-  /** How much longer fewer requests are sent after such a pause; undefined at the full rate. */
+  /** How much longer fewer requests are sent after such a pause; undefined when the full rate is allowed. */
   readonly slowedMs?: number;
   /** Why nothing may be created or deleted at the moment. */
   readonly frozen: string | undefined;
-  /** The token of `apphosting.dev/accept-missing` that was honoured last. */
+  /** The newest value of `apphosting.dev/accept-missing` that was acted on. */
   readonly acceptedMissing?: string | undefined;
 }
 
-/** An object that the spec refers to, as resolved. */
+/** An object that the spec refers to, once it was found. */
 export interface Referred {
-  /** Empty only where the need has `withoutId`. */
+  /** Empty only for a reference with `withoutId`. */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** The generation of it that was applied last. */
+  /** The generation of its spec that was applied last. */
   readonly applied?: number | undefined;
 }
 
-/** Another resource of ours that names the same id of the service. */
+/** Another resource of ours, as a kind sees it. */
 export interface Related {
-  /** In words: `RecoveryActivation team/orders`. */
+  /** The resource in words: `RecoveryActivation team/orders`. */
   readonly name: string;
   readonly namespace: string | undefined;
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** True when all its references resolved once, so that it may act. */
+  /** True when all its references were found at some time, so that it may act. */
   readonly takenUp: boolean;
-  /** Undefined where it is not valid. */
+  /** Undefined when the spec is not valid. */
   readonly spec: unknown;
-  /** True while a call of it has an unknown outcome. */
+  /** True while the outcome of one of its calls is unknown. */
   readonly inDoubt: boolean;
-  /** When its open call was begun, by the clock of its process; undefined without one. */
+  /** When its open call began, by the clock of its own process; undefined without an open call. */
   readonly begunMs?: number;
-  /** True for a request that is over. */
+  /** True for a one-time request that is over. */
   readonly finished: boolean;
 }
 
@@ -113,7 +113,7 @@ export interface Orphan {
 
 /** What an account is used for. */
 export interface Usage {
-  /** Resources of the account that wait because the service refused a call for what the token may do, the first few in words. */
+  /** How many resources wait because the token lacks a permission for their call, and the first few of them in words. */
   readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
   /** Resources that wait for the end of a pause that the service asked for. */
@@ -125,9 +125,9 @@ export interface Usage {
 export interface Powers {
   /** When this process started (wall time): a request that was created before is not sent. */
   readonly sinceMs: number;
-  /** Calls that activate, discard or wipe. */
+  /** Allows calls that activate, discard or wipe. */
   readonly activation: boolean;
-  /** Wiping a whole account. */
+  /** Allows a wipe of a whole account. */
   readonly accountReset: boolean;
 }
 
@@ -138,11 +138,11 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly memory: Memory<Facts>;
   readonly account: AccountView;
   readonly view: View;
-  /** A referred object; the engine has made sure that all of `needs` resolve unless the object is being deleted. */
+  /** Returns an object that the spec refers to. Unless this object is being deleted, all needed references are there. */
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;
   readonly configMap: (name: string, key: string) => string | undefined;
-  /** Another resource that claims this id of the service, in words, and whether it goes before this one. */
+  /** Another resource that claims this id of the service, in words, and whether it is older and so wins the id. */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
   /** Resources of a kind whose spec refers to this object. */
   readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
@@ -150,25 +150,25 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** What the account is used for; absent for everything else. */
   readonly usage?: () => Usage;
-  /** Another resource with an open create of this name in this collection, in words: by its name only if it is stuck. */
+  /** Another resource with an open create of this name in this collection, in words. It is named only if it is stuck. */
   readonly creating: (collection: string, name: string) => string | undefined;
   /** Resources of another kind in the same account that name this id of the service; absent where none can. */
   readonly related?: (kind: string, id: string) => readonly Related[];
-  /** Resources of a kind that use the same account of the service. It looks through all of them: ask only before acting. */
+  /** Resources of a kind that use the same account of the service. It searches all of them, so call it only before acting. */
   readonly inAccount?: (kind: string) => readonly Related[];
   /** The recovery requests that this process may send; absent means none. */
   readonly powers?: Powers;
-  /** What the API server's own clock shows now, where it has shown one. */
+  /** What the API server's own clock shows now, if that is known. */
   readonly clusterMs?: number;
-  /** The values that this process wrote to the object, the newest per field. */
+  /** The values that this process wrote to the object in the service, the newest for each field. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /** When this process first saw the open journal entry, on both of its clocks. */
   readonly journalSeen: Moment;
-  /** What the previous step left for this one. It is lost with the process. */
+  /** What the previous step left for this step. It is lost with the process. */
   readonly notes: Notes;
-  /** When this object first asked for what it is waiting to read (monotonic). */
+  /** When this object first asked for the read that it waits for (monotonic). */
   readonly askedAt: number;
-  /** Since when this process knows an object (monotonic); undefined once it has sent something for it or finished with it. */
+  /** Since when this process knows the object (monotonic); undefined once it has sent or concluded something for it. */
   readonly newSince?: number;
   /** How much longer calls that cannot be repeated are held back after a take-over. */
   readonly quarantineMs: number;
@@ -177,7 +177,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly callMs: number;
   /** The mark that says an object in the service is ours: `apphosting:` and 16 characters. */
   readonly marker: string;
-  /** A text without the secrets in use, before it is cut; absent where nothing is known of any. */
+  /** Redacts the secrets in use from a text, before the text is cut; absent where no secrets are known. */
   readonly shown?: (text: string) => string;
   /** A keyed fingerprint `<keyId>:<digest>`. */
   readonly print: (value: Json) => string;

@@ -1,8 +1,8 @@
 /**
  * The steps of a kind: the single next thing to do for an object, which the engine then does.
  *
- * A step is a call, a read, something to remember, the release of the object, or a verdict for its status. Beside it stand what
- * the engine remembers of an object (its memory, with the journal of calls that must not happen twice) and what status shows.
+ * A step is a call, a read, something to remember, the release of the object, or a verdict for its status. This file also has
+ * what the engine remembers of an object (with the journal of calls that must not happen twice) and what status shows.
  */
 import type { Json } from '../../../base/json.ts';
 import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
@@ -11,42 +11,42 @@ import type { Reason } from './reasons.ts';
 /** Who created the object in the service, and how sure that is. */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
-/** The most ids that an intent holds: what status has room for. */
+/** The most ids that a `CreateIntent` excludes: status has no room for more. */
 export const mostExcluded = 1_000;
 
-/** What is needed to find a created object whose answer was lost. */
+/** What is needed to find a created object when the answer to its creation was lost. */
 export interface CreateIntent {
-  /** The read that lists such objects. */
+  /** The key of the read that lists such objects. */
   readonly collection: string;
   readonly name: string;
-  /** Ids of objects of this name that were there before. */
+  /** Ids of objects that had this name before the call. */
   readonly excluded: readonly string[];
-  /** The service's clock when these were read, where it shows one: an older object is not ours. */
+  /** The time on the service's own clock when these ids were read, if known: an object created before is not ours. */
   readonly serviceTime?: string;
 }
 
-/** The write-ahead entry of a call that must not happen twice, as it stands in status. */
+/** The entry in status that is written before a call that must not happen twice. */
 export interface JournalEntry {
   readonly operation: string;
   readonly attempt: number;
   readonly endpoint: string;
   readonly accountId: string;
-  /** Wall time, for people and for comparing with the service's clock. */
+  /** Wall time, for people and to compare it with the service's clock. */
   readonly startedAt: string;
   readonly deadlineSeconds: number;
   /** Keyed fingerprint of what is sent. */
   readonly digest: string;
   readonly create?: CreateIntent;
-  /** The text of a 409. One fresh read decides whether it was a no. */
+  /** The text of an answer that said no, such as a 409. One fresh read decides whether the call was carried out all the same. */
   readonly conflicted?: string;
-  /** The object right before the call, by which its effect is recognised. */
+  /** How the object looked right before the call, to recognise later what the call did. */
   readonly before?: string;
   readonly requestId?: string;
   /** The exact bytes of a call that the service recognises by requestId. */
   readonly payload?: string;
 }
 
-/** The body that a journal entry carries; undefined where somebody changed it so that it cannot be read. */
+/** The body in a journal entry; undefined when somebody changed the entry so that it cannot be read. */
 export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
   try {
     return JSON.parse(payload);
@@ -55,22 +55,22 @@ export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): un
   }
 }
 
-/** A journal entry without what the engine knows itself. */
+/** A journal entry without the fields that the engine fills in. */
 export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
 
 /** What the engine remembers of an object in its status. */
 export interface Memory<Facts = unknown> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
-  /** Where the id lives; a mismatch with the account sends nothing. */
+  /** The endpoint and account in which the id exists. With any other, nothing is sent. */
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
-  /** The generation that was last applied whole, and keyed fingerprints of values that the service does not show. */
+  /** The generation that was last applied as a whole, and keyed fingerprints of values that the service does not show. */
   readonly applied:
     | {
         readonly generation: number;
         readonly prints: Readonly<Record<string, string>>;
-        /** The service said yes to a change of this spec, and no read since shows it. */
+        /** The service accepted a change of this spec, but no read since shows it. */
         readonly unshown?: true | undefined;
       }
     | undefined;
@@ -90,11 +90,11 @@ export interface Call<Facts = unknown> {
   /** The call in the words of the user's YAML: `create contact point "On call"`. */
   readonly words: string;
   readonly urgency: Urgency;
-  /** Which credential of the account signs it. */
+  /** Which credential of the account is used; the usual one when absent. */
   readonly credential?: 'dangerous';
   /** Present for a call that must not happen twice: it is written to status before anything is sent. */
   readonly journal?: Intent;
-  /** True when the call sends the entry that is open in the journal: its outcome is the entry's outcome. */
+  /** True when the call sends what the open journal entry describes; its outcome is then the outcome of that entry. */
   readonly resumes?: true;
   /**
    * Before sending, the object is read from Kubernetes (same uid and generation, not deleted, not paused), and in the tick
@@ -107,54 +107,54 @@ export interface Call<Facts = unknown> {
    */
   readonly meanwhile?: Partial<Memory<Facts>>;
   /**
-   * Ids that are locked for this call: no call of another object at them may be under way, or have ended since this one
-   * looked.
+   * Ids that are locked for this call. It is sent only if no other object's call at these ids is under way, or has ended since
+   * this object was read.
    */
   readonly alone?: readonly string[];
-  /** A read that the second credential must succeed with before it is used for this call. */
+  /** A read that must succeed with the second credential before that is used for this call. */
   readonly proof?: Request;
-  /** Fields this call writes, as the service will show them: trusted over reads that began before it. */
+  /** Fields that this call writes, as the service will show them. They are trusted over reads that began before the call. */
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
-  /** What to remember of a success; undefined when the answer cannot be parsed, which leaves a creation in doubt. */
+  /** What to remember after a success; undefined when the answer cannot be parsed, which leaves a creation in doubt. */
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
-  /** Notes for the step after it; `answeredAt` is when the answer came (monotonic). */
+  /** Notes for the step after the call; `answeredAt` is when the answer came (monotonic). */
   readonly note?: (answeredAt: number) => Notes;
   /** A warning that is published with the call, however it ends. */
   readonly warns?: Told;
   /** An event that is made from the answer. */
   readonly tells?: (body: unknown) => Told | undefined;
-  /** Fields that this call corrects again; too many corrections in a row make them contested. */
+  /** Fields that this call corrects because somebody changed them; too many corrections in a short time make them contested. */
   readonly corrects?: readonly string[];
-  /** The refusal in the body of an answer with a success status. */
+  /** Returns the refusal in the body of an answer with a success status. */
   readonly saidNo?: (body: unknown) => string | undefined;
-  /** A list that may show why the service rejects the call, and the reason in words once it does. */
+  /** A list that may show why the service rejects the call; `shown` says why in words, once the list does. */
   readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
-  /** Turns an answer that says no into a verdict, where the general reading is not enough. */
+  /** Turns a refusal into a verdict, where the general rules are not enough. */
   readonly refused?: (outcome: Refusal, answeredAt: number) => Verdict<Facts> | undefined;
 }
 
-/** An answer by which the call was not carried out. */
+/** An outcome other than success of a call that was sent. */
 export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound' | 'notExecuted' | 'inDoubt' }>;
 
-/** Monotonic times that one step leaves for the next, by name. Lost with the process. */
+/** Times (monotonic) and counts that one step leaves for the next, by name. They are lost with the process. */
 export type Notes = Readonly<Record<string, number>>;
 
-/** What every step may remember besides its action. */
+/** What every step may carry besides its action. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
   /** Replaces the notes; without it they stay. */
   readonly note?: Notes;
 }
 
-/** A read that must begin at or after `since` (monotonic): it is asked for while a verdict is said, and its end wakes. */
+/** A read to ask for along with a verdict. It must begin at or after `since` (monotonic), and its end wakes the object. */
 interface AwaitedRead {
   readonly read: Read;
   readonly since: number;
 }
 
-/** What status says now. */
+/** The result of a reconcile, which status then shows. */
 export type Verdict<Facts = unknown> = Aside<Facts> & {
-  /** Conditions of the verdict itself; each replaces the shown one of its type. */
+  /** Conditions that belong to the verdict. Each replaces the one of its type that the kind shows. */
   readonly conditions?: readonly OwnCondition[];
 } & (
     | {
@@ -179,15 +179,15 @@ export type Verdict<Facts = unknown> = Aside<Facts> & {
 export type Step<Facts = unknown> =
   | Verdict<Facts>
   | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
-  /** Writes down what is about to be sent, and sends nothing: the next step looks again and then resumes it. */
+  /** Writes a call to the journal without sending it. The next step reads again and then sends the call. */
   | (Aside<Facts> & { readonly is: 'begin'; readonly journal: Intent; readonly words: string })
   /** A read that must have begun at or after `since` (monotonic). */
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
-  /** Remember this and ask again: it changes the next step. */
+  /** Remember this and ask the kind again, which then takes another step. */
   | (Aside<Facts> & {
       readonly is: 'again';
       readonly remember: Partial<Memory<Facts>>;
-      /** What is given up by that and stays in the service; published as an event. */
+      /** What the resource gives up and what stays in the service; published as an event. */
       readonly stays?: string;
     })
   /** Remove the finalizer. What stays in the service is published as an event. */
@@ -218,7 +218,7 @@ export interface OwnCondition {
   readonly message: string;
 }
 
-/** Makes the conditions of one type: whether it holds, the reason, and the same as a sentence. */
+/** Returns functions that make a condition of this type with the status True, False or Unknown. */
 export function about(type: string) {
   const saying =
     (status: OwnCondition['status']) =>
@@ -228,29 +228,29 @@ export function about(type: string) {
 
 /** What a kind shows in status beside the verdict. */
 export interface Showing<Facts = unknown> {
-  /** The object could not be seen this time: its conditions and lists stay as status has them. */
+  /** True when the object could not be seen this time: its conditions and lists in status stay as they are. */
   readonly unseen?: boolean;
   readonly facts: Facts;
   readonly conditions: readonly OwnCondition[];
-  /** Each of these lists is empty where it is left out. */
+  /** Each of these lists counts as empty when it is absent. */
   readonly drift?: readonly Drift[];
   readonly unverified?: readonly string[];
   readonly leftover?: readonly string[];
-  /** Events to publish once, when this is written. */
+  /** Events to publish once, when this status is written. */
   readonly notices?: readonly Notice[];
 }
 
 /** Something that happened in the service and is worth an event. */
 export interface Notice {
   readonly type: 'Normal' | 'Warning';
-  /** CamelCase, such as `AlertFiring`. */
+  /** In CamelCase, such as `AlertFiring`. */
   readonly reason: string;
   readonly note: string;
 }
 
 /**
- * True when an answer may be a rule of the service that says no. A 403 may be one: the interface does not say with which
- * status rules are refused.
+ * True when an answer may be a rule of the service that refuses the call. A 403 may be one, because the interface does not say
+ * with which status its rules refuse.
  */
 export function isNo(refusal: Refusal): boolean {
   const isForbidden = refusal.is === 'notExecuted' && refusal.why === 'forbidden';

@@ -1,7 +1,7 @@
 /**
- * How the spec differs from the service, and the fingerprints by which it is known what was sent and applied.
+ * Compares the spec with the service, and keeps fingerprints of what was sent and applied.
  *
- * The operator's key makes the fingerprints of values, and the marks by which the objects that we created are recognised.
+ * The operator's key makes these fingerprints, and the marks by which the objects that we created are recognised.
  */
 import { definedIn, sameJson, type Json, canonicalJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
@@ -14,26 +14,26 @@ import { createHash, createHmac } from 'node:crypto';
 export interface Difference {
   /** Fields that the service shows with another value. */
   readonly differing: Readonly<Record<string, Json>>;
-  /** Fields whose wanted value is not the one last sent, of those that the service never shows, or whose drift is only reported. */
+  /** Fields whose wanted value was not sent yet: only those that the service never shows, or whose drift is only reported. */
   readonly unsent: Readonly<Record<string, Json>>;
-  /** Fields whose fingerprint is remembered, with that of what is wanted. */
+  /** The fingerprints of wanted values, for the fields whose fingerprint is remembered. */
   readonly prints: Readonly<Record<string, string>>;
-  /** Fields that are wanted and that the service never shows. */
+  /** Wanted fields that the service never shows. */
   readonly hidden: readonly string[];
-  /** The fingerprints are to be written down, though nothing is to be sent. */
+  /** True when the fingerprints in status must be updated although nothing has to be sent. */
   readonly rerecord: boolean;
-  /** Fields whose newest value an older call may still overwrite, with the wall time until when. */
+  /** Fields whose newest value an older call may still overwrite, and until when (wall time). */
   readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
 }
 
-/** A field that is text; empty when it is not stated. */
+/** The text of a field; empty when the field is not set. */
 export function textIn(fields: Fields, field: string): string {
   const value = fields[field];
   return typeof value === 'string' ? value : '';
 }
 
-/** Whether two values are the same, looking into secrets. */
+/** True when two values are equal; secrets are compared by their content. */
 export function sameValue(a: Json | undefined, b: Json | undefined): boolean {
   return sameJson(revealed(a), revealed(b));
 }
@@ -44,7 +44,7 @@ export function sameField(field: string, wanted: Json | undefined, seen: Json | 
   return field === 'name' && typeof wanted === 'string' && typeof seen === 'string' && isSameName(wanted, seen);
 }
 
-/** Whether two names are one: the service may compose characters (NFC) or trim what it was sent. */
+/** True when two names are the same: the service may compose characters (NFC) or trim what it was sent. */
 export function isSameName(a: string, b: string): boolean {
   return a === b || a.normalize('NFC').trim() === b.normalize('NFC').trim();
 }
@@ -66,7 +66,7 @@ export function shown(value: Json | undefined, secret: boolean): string {
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }
 
-/** The service's value of a drifted field for status. Unknown URLs are hidden, because they may contain a signature. */
+/** What the service shows of a drifted field, as text for status. Unknown URLs are hidden: they may contain a signature. */
 export function shownInstead(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
   const asked = shown(wanted, secret);
   return shown(observed, secret)
@@ -74,12 +74,12 @@ export function shownInstead(observed: Json | undefined, wanted: Json | undefine
     .replaceAll(/\p{C}+/gu, ' ');
 }
 
-/** Redacts an observed value, which was kept unredacted for the comparison. */
+/** Redacts a value that the service shows; it was kept unredacted for the comparison. */
 function withoutSecrets({ shown: safe }: Pass, value: Json | undefined): Json | undefined {
   return typeof value === 'string' && safe !== undefined ? safe(value) : value;
 }
 
-/** Compares what the spec wants with what the service shows, and what it never shows with what was last sent. */
+/** Compares what the spec wants with what the service shows; for hidden fields, with what was last sent. */
 export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Difference {
   const differing: Record<string, Json> = {};
   const unsent: Record<string, Json> = {};
@@ -114,8 +114,8 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
 }
 
 /**
- * Why a field has a fingerprint: `sent`, to know the value last sent where the service does not show it or drift is only
- * reported; `set`, to know that it was set once. Undefined for a field without one.
+ * Why status has a fingerprint of a field: `sent`, to know which value was last sent of a field that is hidden or whose drift
+ * is only reported; `set`, to know that the field was set once. Undefined for a field without a fingerprint.
  */
 export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent' | 'set' | undefined {
   if (plan.hidden?.(field, pass) === true || plan.hiddenAtTimes?.(field) === true) return 'sent';
@@ -123,11 +123,11 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
-/** A fingerprint of a lost key says nothing; while the spec is the one that was applied, it is taken as unchanged. */
+/** Whether the value of a hidden field was sent. `unknownKey`: its fingerprint was made with a key that is lost. */
 export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
-  // An older call may have overwritten it: it is sent once more when that call can no longer arrive.
+  // An older call may overwrite the value: send it once more when that call can no longer arrive.
   if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
   const known = late?.print ?? recorded?.prints[field];
   if (known === print) return 'sent';
@@ -135,7 +135,7 @@ export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' 
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
 }
 
-/** The key that a fingerprint was made with, by its name. */
+/** The id of the key that made a fingerprint. */
 export function keyOf(print: string): string {
   return print.split(':', 1)[0] ?? '';
 }
@@ -144,7 +144,7 @@ export function keyOf(print: string): string {
 //
 // Fingerprints of values that were sent and that the service does not show.
 //
-// A fingerprint stands for what the service holds. What is around it says how sure that is; with a `?` it is in doubt:
+// A fingerprint stands for a value in the service. The text around it says how sure that is; `?` means that it is in doubt:
 //   `F`        the service answered that it took the value with fingerprint F
 //   `?S T>B`   a call from before time T that carries the value S is under way, or its answer was lost; before it, B was known
 //   `?S T`     the outcome of that call will never be known; without S it was more than one value, or an unknown one
@@ -160,17 +160,17 @@ type Applied = Memory['applied'];
 
 const doubt = '?';
 const late = '@';
-/** Stands for a time: the call overwrites nothing, even if it arrives late. */
+/** Stands in place of a time for a call that overwrites nothing even if it arrives late. */
 const harmless = 'never';
-/** Times beside fingerprints are rounded up to so many horizons, so that repeated tries of a call need no status write each. */
+/** Times next to fingerprints are rounded up to a multiple of this many horizons: repeated tries then write no new status. */
 const stepHorizons = 5;
 
-/** True when the service may hold the value of a call whose outcome is unknown. */
+/** True when a call with an unknown outcome may have changed the value in the service. */
 export function isInDoubt(print: string | undefined): boolean {
   return print?.startsWith(doubt) === true;
 }
 
-/** What a fingerprint in doubt says of its call: the value's fingerprint and the time of the decision, each where known. */
+/** The lost call in a fingerprint in doubt: the value's fingerprint and when the call was decided on, where known. */
 interface Lost {
   readonly sent: string;
   readonly at: string;
@@ -184,13 +184,13 @@ interface Sending {
   readonly horizonMs: number;
 }
 
-/** Parses the fingerprint in doubt of a call under way: the call, and what was known before it. */
+/** Parses a fingerprint in doubt into the call that is under way and what was known before that call. */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(print) ? print.indexOf('>') : -1;
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Parses the fingerprint in doubt of a call whose outcome will never be known. */
+/** Parses a fingerprint in doubt into the call whose outcome will never be known. */
 function lostOf(print: string): Lost {
   const [sent = '', at = ''] = print.slice(doubt.length).split(' ');
   return { sent, at };
@@ -200,7 +200,7 @@ function inDoubt({ sent, at }: Lost): string {
   return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
 }
 
-/** The memory while a call that carries these fields is under way. */
+/** Marks these fields as in doubt, because a call that carries them is under way. */
 export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
@@ -217,7 +217,7 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
   return wallMs === undefined ? harmless : isoSeconds(Math.ceil(wallMs / stepMs) * stepMs);
 }
 
-/** The memory when the outcome for these fields, and for the newest call, will never be known. */
+/** Marks these fields, and those of the newest call, as having an outcome that will never be known. */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
   const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
@@ -225,7 +225,7 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
   return { generation, prints: Object.fromEntries([...lasting, ...doubtful]) as Prints };
 }
 
-/** The same for a call whose outcome will never be known; with another one before it, any of their values may arrive. */
+/** Marks the call under way as one whose outcome will never be known. After an earlier lost call, either value may arrive. */
 function withoutEnd(print: string): string {
   const open = underWay(print);
   if (open === undefined) return print;
@@ -234,7 +234,7 @@ function withoutEnd(print: string): string {
   return inDoubt({ sent: isAlone || isSame ? open.sent : '', at: open.at });
 }
 
-/** The memory before the newest call: it was not carried out. */
+/** Restores the fingerprints from before the newest call, which was not carried out. */
 export function notDone(applied: Applied): Applied {
   if (applied === undefined) return undefined;
   const before = Object.entries(applied.prints).flatMap(([field, print]) => {
@@ -251,17 +251,17 @@ function overwritable(print: string | undefined): { readonly untilMs: number; re
   return { untilMs: Date.parse(until), print: value };
 }
 
-/** The times from which it follows until when a lost call may arrive. */
+/** The times that decide until when a lost call may still arrive. */
 interface Horizon {
   readonly wallMs: number;
-  /** A call ends this long after its decision; what is late arrives within the horizon after that. */
+  /** A call ends this long after it was decided on; a lost one may arrive within the horizon after that. */
   readonly callMs: number;
   readonly horizonMs: number;
 }
 
 /**
- * The fingerprint of a value that the service has just accepted; `before` is the one from the time of the decision. A late
- * call with the same value does no harm.
+ * The fingerprint to store for a value that the service has just accepted; `before` is the stored one from when the call was
+ * decided on. An older call with the same value does no harm.
  */
 function taken(print: string, before: string | undefined, horizon: Horizon): string {
   const untilMs = mayArriveUntil(print, before, horizon);
@@ -292,7 +292,7 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
     .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
 }
 
-/** The fingerprints to keep: of wanted and of left-over fields; `sent` are the fields of the answered call. */
+/** The fingerprints to keep: those of wanted and of left-over fields. `sent` are the fields of the answered call. */
 function printsOf(
   plan: ObjectPlan,
   pass: Pass,
@@ -306,7 +306,7 @@ function printsOf(
   return { ...Object.fromEntries(leftover), ...afterAnswer(pass, difference, sent) };
 }
 
-/** The fingerprints of the wanted values, with a time where an older call may still overwrite them. */
+/** The fingerprints of wanted values. One that an older call may still overwrite also has the time until when. */
 function afterAnswer(
   pass: Pass,
   { prints, overwritable }: Difference,
@@ -320,7 +320,7 @@ function afterAnswer(
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** The memory while an update is under way: its fields count as in doubt. */
+/** Marks the fields of an update as in doubt while it is under way. */
 export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {
@@ -346,18 +346,18 @@ function printed(pass: Pass, values: Fields): Readonly<Record<string, string>> {
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** The memory when the whole spec was applied; `sent` are the fields of the call that was answered. */
+/** The fingerprints to remember when the whole spec was applied; `sent` are the fields of the call that was answered. */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
   return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
 }
 
-/** The memory when only these fields were applied yet. */
+/** The fingerprints to remember when only these fields were applied so far. */
 export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
   const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
   return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
 }
 
-/** The values of these fields only. */
+/** Picks the values of these fields. */
 export function only<Value>(
   values: Readonly<Record<string, Value>>,
   fields: readonly string[],

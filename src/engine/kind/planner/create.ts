@@ -1,9 +1,9 @@
 /**
- * Gives a resource its object: finds it, adopts it, or creates it at most once, although the service makes a new one at every
+ * Finds, adopts or creates the object of a resource. It is created at most once, although the service makes a new one at every
  * call.
  *
- * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call;
- * one open create per name and collection.
+ * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call; one
+ * open create per name and collection.
  */
 import { definedIn } from '../../../base/json.ts';
 import { isSameName, rememberedAs, begun, keyOf, sameField } from './compare.ts';
@@ -21,13 +21,13 @@ import {
 } from '../contract/step.ts';
 
 /**
- * An object that waits for a name looks again after an eighth of its waiting time, so that many waiting objects cost
- * little.
+ * The shortest and the longest pause of an object that waits while another resource creates one of the same name. The pause is
+ * an eighth of the time waited so far.
  */
 const firstTurnMs = 2_000;
 const longestTurnMs = 30_000;
 
-/** The first step towards an object that has no id yet: find it, adopt it, or create it. */
+/** The first step for a resource that has no id yet: find its object, adopt it, or create it. */
 export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
@@ -125,7 +125,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   };
 }
 
-/** The wanted fields that creation takes. */
+/** The fields of the spec that a creation can set. */
 function creatable(plan: ObjectPlan, pass: Pass): Fields {
   const later = new Set(plan.afterCreation ?? []);
   return Object.fromEntries(
@@ -133,7 +133,7 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
   );
 }
 
-/** The step that holds back every create at the moment; undefined when none. */
+/** The step that waits while nothing may be created; undefined when a create may be sent. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
   return sightLost(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
@@ -183,7 +183,7 @@ export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }
 
-/** Several objects may be the one that this resource made: somebody has to say which. */
+/** Stalls when several objects may be the one that this resource made: a person has to say which. */
 function ambiguous(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step {
   const ids = found.map(([id]) => id).toSorted();
   return {
@@ -193,18 +193,18 @@ function ambiguous(plan: { noun: string }, found: readonly (readonly [string, un
   };
 }
 
-/** Which objects this resource may adopt: its own wish, limited by the account. */
+/** Which objects this resource may adopt: what its spec asks for, limited by the account. */
 function adoptionOf(plan: ObjectPlan, pass: Pass): Adoption {
   return adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption);
 }
 
-/** Which objects may be adopted: the wish of a spec, limited by the account. */
+/** Which objects may be adopted: what a spec asks for, limited by the account. */
 export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
 
-/** The verdict where adoption of this id is not allowed; undefined where it is. */
+/** The verdict when this id may not be adopted; undefined when it may. */
 export function notGranted(
   what: string,
   account: Pick<AccountView, 'adoption'>,
@@ -216,8 +216,8 @@ export function notGranted(
 }
 
 /**
- * Whether the account itself shows an object that a direct read found: a token may see more than one account. An item that
- * names its account settles it, and otherwise the account's own list.
+ * True when an object found by a direct read belongs to this account: a token may see more than one. The account that the item
+ * names decides; without one, the account's own list.
  */
 export function isOfAccount(
   plan: ObjectPlan,
@@ -254,14 +254,14 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   const latestMs =
     snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  // Where the operator's key was lost since, the mark of the call is unknown: name and time decide, as without marks.
+  // If the operator's key was lost since the call, its mark is unknown. Then name and time decide, as for kinds without marks.
   const byMark = plan.markerOf !== undefined && keyOf(entry.digest) === keyOf(pass.print(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );
   const found = byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item));
   const [first, second] = found;
-  // Without a mark ours could only be presumed, and a presumed object is never deleted: leave all of them.
+  // Without a mark it is unknown which object is ours, and a presumed one is never deleted: leave all of them.
   if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');
@@ -298,7 +298,7 @@ function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fie
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
-/** A lost call, and what it asked for. */
+/** A lost create, and what it asked for. */
 type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
 /** True if an object's name and fields fit the lost call. */
@@ -331,7 +331,7 @@ function inDoubt(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: Crea
   };
 }
 
-/** Stalls on an object that fits but for its time of creation: the service's clocks may differ. */
+/** Stalls on an object that fits in all but its creation time: clocks of the service may differ. */
 function outOfTime(plan: { noun: string }, id: string): Step {
   return {
     is: 'stall',

@@ -1,7 +1,7 @@
 /**
- * The reads that a decision takes, and what proves that something is absent.
+ * Reads of the service before a decision, and what proves that an object is absent.
  *
- * Guarantees: a failed read proves nothing; an object is gone only after two direct reads a poll apart.
+ * Guarantees: a failed read proves nothing; an object is gone only after two direct reads, one poll interval apart.
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
@@ -17,7 +17,7 @@ export type Look =
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
-/** The wait while the account is frozen, when a missing object proves nothing; undefined while it is not. */
+/** Waits while the account is frozen, because then a missing object proves nothing; undefined while it is not frozen. */
 export function sightLost({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
@@ -33,7 +33,7 @@ export function takingOver(
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
 }
 
-/** The step until two reads, far enough apart, both miss something; undefined once they do. */
+/** Waits or reads until two reads, far enough apart, have both missed an object; undefined once they have. */
 export function missedTwice(
   pass: Pass<unknown, unknown>,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
@@ -50,12 +50,12 @@ export function missedTwice(
   return { ...readOf(pass, read, missedAt + apartMs), note: pass.notes };
 }
 
-/** Notes without what was missed: the next miss is a first one. */
+/** Removes a missed read from the notes, so that the next one counts as the first. */
 export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGone: _proof, ...notes }: Notes): Notes {
   return notes;
 }
 
-/** Reads one object by id: it is gone only after two such reads a poll apart. */
+/** Reads one object by id. The object counts as gone only after two such reads, one poll interval apart. */
 export function lookTwice<Item>(
   pass: Pass,
   about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
@@ -77,8 +77,8 @@ export function lookTwice<Item>(
 }
 
 /**
- * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two
- * answers must agree: the list inside it is refused, and it is missing from its own list.
+ * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two answers
+ * must agree: the service refuses the list inside it, and no longer lists the thing itself.
  */
 export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
@@ -90,10 +90,10 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
   return seen.item === undefined ? { is: 'release' } : undefined;
 }
 
-/** Status mentions a pause only if more than this is left of it, or if the object has waited as long. */
+/** Status mentions a pause only if more than this is left, or if the object has waited this long already. */
 const shortPauseMs = 10_000;
 
-/** Asks for a read begun at or after `since`, or for any at all; if it fails, waits with the reason instead. */
+/** Asks for a read that begins at or after `since`, or for any without it. After a failed read, waits and says why. */
 export function readOf(
   pass: Pass<unknown, unknown>,
   read: Read,
@@ -121,7 +121,7 @@ export function readOf(
   }
 }
 
-/** The read of the first of these lists that was neither read nor refused yet. */
+/** Asks for the first of these lists that was neither read nor refused yet. */
 export function readUnread(
   pass: Pass<unknown, unknown>,
   reads: readonly Read[],
@@ -130,7 +130,7 @@ export function readUnread(
   return unread && readOf(pass, unread);
 }
 
-/** The end of a long pause that the service asked for, in words; undefined when there is none. */
+/** Until when a long pause of the service lasts, in words; undefined when there is none. */
 export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
   const { throttledMs = 0 } = account;
   return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
@@ -146,8 +146,8 @@ export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>)
 // Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
 
 /**
- * How new a read must be to count after a refusal of the journalled call, which may have been carried out all the same.
- * Passed to the next step by `note`.
+ * When a read must have begun to count after the service refused the journalled call, which may have been carried out all the
+ * same. The notes pass this time to the next step.
  */
 export function sinceNo({ memory, notes, askedAt }: Pass): number {
   return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
@@ -161,7 +161,7 @@ export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
 
 const recheckMs = 300_000;
 
-/** Reads, before a refused call is repeated, whether an object that it names is missing; undefined when none is. */
+/** Before a refused call is repeated, reads whether an object that it names is missing; undefined when none is missing. */
 export function lookAfterDenial(
   plan: ObjectPlan,
   pass: Pass,
@@ -184,7 +184,7 @@ export function lookAfterDenial(
   return undefined;
 }
 
-/** The verdict on a refusal before the named objects were checked; undefined when the refusal stands as it is. */
+/** The verdict when a missing object may explain a refusal: first look for that object, then stall. Undefined otherwise. */
 export function denied(
   plan: ObjectPlan,
   pass: Pass,
@@ -205,7 +205,7 @@ export function denied(
   };
 }
 
-/** Names the other object that has the wanted name, and its resource: the service may allow each name once. */
+/** Says which other object has the wanted name, and whose it is: the service may allow each name only once. */
 export function namesake(plan: ObjectPlan, pass: Pass): string | undefined {
   const name = plan.name(pass);
   const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];

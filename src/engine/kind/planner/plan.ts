@@ -3,7 +3,7 @@ import type { Read, Request } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Notice, OwnCondition, Refusal, Step } from '../contract/step.ts';
 
-/** An object's content, field by field: what the spec wants, or what the service shows. Undefined fields are not stated. */
+/** The content of an object by field: what the spec wants, or what the service shows. An undefined field says nothing. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
 /** What `spec.lifecycle` says, with the kind's defaults filled in. */
@@ -15,17 +15,17 @@ export interface Lifecycle {
   readonly drift: 'Correct' | 'Report';
 }
 
-/** What is known of the object in the service: the shown item where there is one, and its fields with our own newer writes. */
+/** What is known of an object: the item as the service shows it, and its fields with our own newer writes. */
 export interface Sight<Item = unknown> {
   readonly item: Item | undefined;
   readonly fields: Fields;
 }
 
-/** An object of the service that a call about another one names. */
+/** Another object of the service that a call names. */
 export interface Named {
   readonly id: string;
   readonly single: Read;
-  /** In the words of the spec: `contact point cp_1 of ContactPoint ops`. */
+  /** The object in the words of the spec: `contact point cp_1 of ContactPoint ops`. */
   readonly words: string;
 }
 
@@ -39,36 +39,34 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   readonly noun: string;
   list(pass: Pass<Spec, Facts>): Read<Item>;
   single(id: string): Read<Item>;
-  /**
-   * False while the place of the object is unknown, because a reference is gone. Without this function it is always known.
-   */
+  /** False while it is unknown which list has the object, because a reference is gone. Without this function it is always known. */
   isPlaced?(pass: Pass<Spec, Facts>): boolean;
-  /** The object that contains this one, when it may be deleted first: its list and its id there. */
+  /** The object that contains this one and may be deleted before it: the list that shows the container, and its id there. */
   placeOf?(pass: Pass<Spec, Facts>): { readonly list: Read; readonly id: string };
   name(pass: Pass<Spec, Facts>): string;
   nameOf(item: Item): string;
-  /** Where the item shows when it was made. */
+  /** When the item was created; undefined when it does not show that. */
   createdAtOf(item: Item): number | undefined;
-  /** The account that an item says it belongs to; without it, or where the item says nothing, the list decides. */
+  /** The account that an item names. Without this function, or when the item names none, the account's list decides. */
   accountOf?(item: Item): string | undefined;
-  /** Where the item carries our marker; undefined for kinds that have no place for it. */
+  /** The mark in the item, which says which resource created it; absent for kinds whose objects have no room for a mark. */
   markerOf?(item: Item): string | undefined;
   lifecycle(spec: Spec): Lifecycle;
   externalId(spec: Spec): string | undefined;
-  /** A reason not to call at all, such as a metric that the environment cannot have. */
+  /** The step to take instead of any call, such as for a metric that the environment cannot have; undefined for none. */
   admit?(pass: Pass<Spec, Facts>): Step<Facts> | undefined;
-  /** Other objects of the service that its calls name: a refusal may be about one of them. */
+  /** Other objects that the calls name: a refusal may be about one of these. */
   namesInCalls?(pass: Pass<Spec, Facts>): readonly Named[];
   /** What must have been read besides the object itself before it can be compared. */
   alsoReads?(pass: Pass<Spec, Facts>, id: string): readonly Read[];
   desired(pass: Pass<Spec, Facts>): Fields;
-  /** The same fields as the service shows them; a field that it never shows is absent. */
+  /** What the service shows of the same fields; a field that it never shows is absent. */
   observed(item: Item, pass: Pass<Spec, Facts>): Fields;
   /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
   hidden?(field: string, pass: Pass<Spec, Facts>): boolean;
-  /** Fields that are hidden only at times, such as while they are empty: their fingerprint is always kept. */
+  /** Fields that the service hides only at times, such as while they are empty; their fingerprint is always kept. */
   hiddenAtTimes?(field: string): boolean;
-  /** Fields that another resource manages now: the spec's value counts as sent. */
+  /** Fields that another resource manages now: the value in this spec counts as sent. */
   sentElsewhere?(field: string, pass: Pass<Spec, Facts>): boolean;
   /** Shown fields whose fingerprint is kept as well, to notice when the spec drops them. */
   kept?(field: string): boolean;
@@ -76,13 +74,13 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   replaced?(field: string, wanted: Fields): boolean;
   /** Fields that hold secrets: shown as `(redacted)` wherever they differ. */
   secret?(field: string): boolean;
-  /** Fields that the service cannot change once the object is there. */
+  /** Fields that the service cannot change after creation. */
   readonly fixed?: readonly string[];
-  /** Fields that creation does not take; the first update brings them about. */
+  /** Fields that creation does not take; the first update sets them. */
   readonly afterCreation?: readonly string[];
   /** Fields that only creation takes and that are never shown: they are listed as unverified. */
   creationOnly?(spec: Spec): readonly string[];
-  /** The step that delays an update, although the object differs. */
+  /** A step to take instead of an update that must wait. */
   mustWait?(pass: Pass<Spec, Facts>, changed: Fields): Step<Facts> | undefined;
   readonly requests: {
     create(pass: Pass<Spec, Facts>, fields: Fields): Request;
@@ -90,26 +88,26 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
     /** Fields that the answer to a creation shows. */
     shownByCreated?(body: unknown): Fields;
     update(id: string, changed: Fields, pass: Pass<Spec, Facts>): Request;
-    /** Those of the changed fields that need a call of their own before the others; without it all go at once. */
+    /** The changed fields that need a call of their own before the others; without this function all go at once. */
     updateFirst?(changed: Fields, pass: Pass<Spec, Facts>): readonly string[] | undefined;
-    /** Ids in the service at which an update must be alone; see `Call.alone`. */
+    /** Ids of the service that are locked during an update; see `Call.alone`. */
     updateAlone?(pass: Pass<Spec, Facts>): readonly string[];
-    /** Facts from the answer to an update. */
+    /** The facts that the answer to an update tells. */
     learnedByUpdate?(body: unknown, changed: Fields, pass: Pass<Spec, Facts>): Facts;
-    /** Facts to remember while an update has no answer. */
+    /** The facts to remember while the answer to an update is missing. */
     supposedOfUpdate?(changed: Fields, pass: Pass<Spec, Facts>): Facts;
     remove(id: string): Request;
   };
-  /** What stands in the way of a removal, in words, when the service refuses it. */
+  /** Says what stands in the way of a removal that the service refuses. */
   blocked?(refusal: Refusal, pass: Pass<Spec, Facts>): string | undefined;
-  /** What the service keeps after a removal, in words. */
+  /** Says what the service keeps after a removal. */
   staysBehind?(pass: Pass<Spec, Facts>): string | undefined;
-  /** The next step once spec and service agree; without it the object is ready. */
+  /** The next step once spec and service agree. Without this function the object is ready. */
   settle?(pass: Pass<Spec, Facts>, seen: Sight<Item>): Step<Facts>;
   facts(pass: Pass<Spec, Facts>, seen: Sight<Item>): Facts;
   /** Facts that stay when the bound object is gone or replaced. */
   factsOfNext(facts: Facts): Facts;
-  /** Conditions of its own; `facts` is what status shows now. */
+  /** Conditions of the kind; `facts` is what status shows now. */
   conditions?(pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts): readonly OwnCondition[];
   /** Events about changes since the last status; `facts` is what status shows now. */
   notices?(pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts): readonly Notice[];

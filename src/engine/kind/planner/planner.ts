@@ -34,7 +34,7 @@ export function planObject<Spec, Facts, Item>(
   return nextStep(plan, pass) as Step<Facts>;
 }
 
-/** What status shows of such an object. */
+/** What status shows of an object with plain create, update and delete. */
 export function showObject<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -81,7 +81,7 @@ function shownOf(plan: ObjectPlan, pass: Pass): Showing {
 }
 
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
-  // The answer to a change was lost: only what was read after it says whether the change is still to be made.
+  // The answer to a change was lost: only a read from after it shows whether the change must still be made.
   const { doubtAt, deniedAt, corrected } = pass.notes;
   const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
   if (doubtful !== undefined) return doubtful;
@@ -102,7 +102,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
-  // The newest correction of drift is looked for by reads that begin after it.
+  // A correction of drift is confirmed only by reads that begin after it.
   const { wrote } = pass;
   const unconfirmed = corrected === undefined || wrote === undefined ? undefined : readSince(plan, pass, id, wrote.at);
   if (unconfirmed !== undefined) return unconfirmed;
@@ -129,7 +129,7 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
 }
 
-/** A list that the service refuses is believed for a while only: then the object is looked at by itself. */
+/** How soon to look again while the service refuses the list: after a few polls the object itself is read instead. */
 function whenDoubtful(plan: ObjectPlan, pass: Pass, id: string): { readonly retryInMs?: number } {
   const list = plan.list(pass);
   const snapshot = pass.view.one(list, id)?.snapshot;
@@ -153,15 +153,15 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
-/** How many corrections of drift that no later read shows are sent before it is given up. Somebody else may have been faster once. */
+/** The most corrections of drift that are sent without a later read showing them. Once, somebody else may have been faster. */
 const mostCorrections = 2;
 
-/** The notes when somebody asks to try again: corrections of drift that no read showed are counted from zero. */
+/** The notes after somebody asked to try again: corrections that no read has shown are counted from zero. */
 export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
 }
 
-/** The step until what is read of an object was begun at or after this time; undefined once it was. */
+/** Asks for reads of an object that begin at or after this time; undefined once there are some. */
 function readSince(plan: ObjectPlan, pass: Pass, id: string, at: number): Step | undefined {
   const list = plan.list(pass);
   if ((pass.view.one(list, id)?.snapshot.begunAt ?? at) < at) return readOf(pass, list, at);
@@ -205,7 +205,7 @@ function correct(
       ...meanwhile(plan, pass, now),
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
-      // A call that is one of several is looked for with the last of them.
+      // If a change takes several calls, only the last one is checked for its effect.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal, answeredAt) =>
@@ -263,11 +263,11 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
 // Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
 // write, or not the object at all, counts only after a direct read says the same.
 
-/** How many polls a list is believed for after the service began to refuse it. */
+/** For how many polls a list is still believed after the service began to refuse it. */
 const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
 
-/** Looks for a bound object, asking for the reads that a safe answer needs. */
+/** Looks for a bound object, and asks for the reads that a safe answer needs. */
 function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   const list = plan.list(pass);
   const listed = pass.view.one(list, id);
@@ -283,18 +283,18 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   return { is: 'seen', seen: { item, fields } };
 }
 
-/** For how long the service has refused this list, whose items may then be gone. A list that cannot be reached is believed. */
+/** For how long the service has refused this list; its items may be gone then. A list that cannot be reached is believed. */
 function refusedFor(pass: Pass, list: Read, snapshot: Snapshot): number {
   const problem = pass.view.problem(list);
   return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
 }
 
-/** The service as we left it ourselves a moment ago. */
+/** The object as our newest write left it, for a list that began before that write. */
 function ownWrite(pass: Pass): Look {
   return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
 }
 
-/** True when a list contradicts our own write of less than a horizon ago: the list may lag. */
+/** True when a list shows another value than our own write of less than a horizon ago: the list may lag. */
 function contradicts(pass: Pass, fields: Readonly<Record<string, unknown>>): boolean {
   const wrote = pass.wrote;
   if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
@@ -337,7 +337,7 @@ function resolveOpen(plan: ObjectPlan, pass: Pass, externalId: string | undefine
   return externalId !== undefined && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
 }
 
-/** True if the object with this id may be the result of a lost create, as far as it was read. */
+/** True if the object with this id may be the result of a lost create, as far as reads can tell. */
 function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }: CreateIntent): boolean {
   if (excluded.includes(id)) return false;
   const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
@@ -345,7 +345,7 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }:
   return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
 }
 
-/** The verdict where an older resource has an object: `one` is what the object is called; undefined where none has. */
+/** The verdict when an older resource owns an object; undefined when none does. `one` is the word for the object. */
 export function claimedByOlder(
   { claimant }: Pass,
   id: string,
@@ -410,7 +410,7 @@ interface Item {
   readonly createdAtMs?: number | undefined;
 }
 
-/** What plans share: an object has the name and lifecycle that its spec says, or those of its kind. */
+/** The functions of a plan that read name, id and lifecycle from the spec, with the defaults of the kind. */
 export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
   return {
     name: ({ spec, subject }: Pass<ObjectSpec, unknown>) => spec.name ?? subject.name,

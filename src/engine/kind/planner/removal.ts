@@ -1,5 +1,5 @@
 /**
- * Deletes an object: first in the service; the finalizer goes only when that is proved.
+ * Deletes an object first in the service. The finalizer is removed only when that deletion is proved.
  *
  * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
  *
@@ -27,11 +27,11 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   return removeBound(plan, pass, id);
 }
 
-/** Why the object in the service stays, if it does. */
+/** Why the object stays in the service; empty when there is none, undefined when it has to be deleted. */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
-  // `releasedWithoutCall` saw none when the reconcile began; it may have come with the answer to a status write since.
+  // The annotation may be newer than the check in `releasedWithoutCall`: the answer to a status write brings it along.
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;
@@ -40,7 +40,7 @@ function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   return onDelete === 'Retain' && id !== undefined ? stays : undefined;
 }
 
-/** Without an id there may still be a marked object, when the status was lost. */
+/** Releases an object without an id, unless the service has one with its mark: the status may have been lost. */
 function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
   if (plan.markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
   const list = plan.list(pass);

@@ -35,7 +35,7 @@ export function specInAccount<Shape extends z.core.$ZodShape>(
   });
 }
 
-/** The rule that a field of accountRef means what it meant, whether the default is written out or not. */
+/** The CEL rule that a field of accountRef keeps its meaning: writing out the default is no change. */
 function sameAccount(field: 'kind' | 'name'): string {
   const given = (of: string) => `has(${of}.accountRef) && has(${of}.accountRef.${field})`;
   const value = (of: string) => `${of}.accountRef.${field}`;

@@ -1,15 +1,15 @@
 /**
- * The words that specs and statuses are written in: plain zod whose every part can become a Kubernetes schema.
+ * The functions that specs and statuses are built from: plain zod whose every part can become a Kubernetes schema.
  *
  * Guarantees: each part has a description and bounds; what zod refuses, the API server refuses, and the other way round.
  * Assumes: nothing else of zod is used in a kind; `crd/structural.ts` throws on what it does not know.
  */
 import { z } from 'zod';
 
-/** The key under which a text says that it is `metadata.name` when absent; the generator makes a root rule of it. */
+/** Marks a text whose default is `metadata.name`; the generator makes a rule at the root of the schema from it. */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
-/** The value under `ownNameKey`. */
+/** The details of a text whose default is `metadata.name`. */
 export interface OwnName {
   /** The reason that the name can never be changed; undefined if it can. */
   readonly fixed: string | undefined;
@@ -18,7 +18,7 @@ export interface OwnName {
 interface TextBounds {
   readonly max: number;
   readonly min?: number;
-  /** Valid in JavaScript and in RE2. */
+  /** A pattern that is valid both in JavaScript and in RE2. */
   readonly pattern?: string;
 }
 
@@ -48,22 +48,22 @@ export function ownName(
   });
 }
 
-/** An id of the service, as the service shows it. */
+/** An id of an object in the service. */
 export function serviceId(description: string): z.ZodString {
   return text(description, { min: 1, max: 128, pattern: '^[A-Za-z0-9._:-]+$' });
 }
 
-/** An id as a status holds it: whole, however long the service makes one, since it is compared with what the service shows. */
+/** An id as status stores it. It is compared with what the service shows, so it has more room than an id in a spec. */
 export function idAsShown(description: string): z.ZodString {
   return text(description, { max: 256 });
 }
 
-/** A time that status shows; one that cannot be read as a time is left out before status is written (see `fit`). */
+/** A time in status. A text that is not a time is left out before status is written (see `fit`). */
 export function time(description: string): z.ZodString {
   return annotated(text(description, { max: 64 }), { format: 'date-time' });
 }
 
-/** A moment in UTC, such as 2026-01-31T12:00:00Z, kept as it was written. */
+/** A moment in UTC, such as 2026-01-31T12:00:00Z. It is kept as it was written. */
 export function moment(description: string): z.ZodString {
   const pattern =
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?Z$';
@@ -131,7 +131,7 @@ export function setOf<Item extends z.ZodType<string | number>>(
   return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
 }
 
-/** A list of objects, each known by the values of its keys, which several writers may share. */
+/** A list of objects that are identified by the values of some fields; several writers may share the list. */
 export function listByKey<Item extends z.ZodObject>(
   description: string,
   item: Item,
@@ -180,7 +180,7 @@ export function objectRef(description: string) {
   return fields(description, { name: nameOfObject() });
 }
 
-/** A reference to an object in the same namespace, or by its id to what no resource stands for; `word` is the interface's name of the id. */
+/** A reference to an object in the same namespace by name, or to one of the service by id, which the interface calls `word`. */
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
     name: nameOfObject().optional(),
@@ -203,7 +203,7 @@ export function valueOrSource() {
   };
 }
 
-/** A text as a field of its own: its value, or where that comes from. */
+/** An object that holds a text: its value, or the Secret or ConfigMap that the value comes from. */
 export function givenText(description: string) {
   return exactlyOne(fields(`${description} Set exactly one of value and valueFrom.`, valueOrSource()), [
     'value',
@@ -232,12 +232,12 @@ export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
   return shown('What the service shows of the object.', shape);
 }
 
-/** The longest token in status, in characters as the API server counts them. */
+/** The longest annotation value that status holds, in characters as the API server counts them. */
 const longestToken = 256;
 
 /**
- * The value of an annotation, cut to what fits into status. It is compared with the cut value in status: compared whole, it
- * would be handled again and again. No character is split.
+ * The value of an annotation, cut to what fits into status, but not within a character. Status has the cut value: compared with
+ * it, an uncut one would count as new again and again.
  */
 export function tokenIn(
   annotations: Readonly<Record<string, string>> | undefined,
@@ -255,7 +255,7 @@ export function tokenIn(
 // Transition rules compare with the object before the change; only the API server can check those, and only on nodes that
 // cannot be removed and added again: `crd/structural.ts` refuses them anywhere else.
 
-/** The key under which Kubernetes keeps rules in a schema. */
+/** The name of the field that holds rules in a Kubernetes schema. */
 export const rulesKey = 'x-kubernetes-validations';
 
 /** A rule as it stands in the custom resource definition. */
@@ -266,12 +266,12 @@ export interface CelRule {
   readonly reason?: 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueForbidden';
 }
 
-/** A rule with its twin for our own parse: both must accept and refuse the same values. */
+/** A rule with a function that checks the same in our own parse: both must accept and refuse the same values. */
 export interface Rule<Value> extends CelRule {
   readonly check: (value: Value) => boolean;
 }
 
-/** The same schema with more annotations; what was annotated before stays. */
+/** The same schema with more annotations; earlier ones stay. */
 export function annotated<Schema extends z.ZodType>(schema: Schema, more: Readonly<Record<string, unknown>>): Schema {
   return schema.meta({ ...schema.meta(), ...more });
 }
@@ -292,7 +292,7 @@ export function withRule<Schema extends z.ZodType>(schema: Schema, asked: Rule<z
   return withCel(refined, schema, cel);
 }
 
-/** The same schema with one more rule that compares it with what it was before the change. */
+/** The same schema with one more rule, which compares the value with the one before the change. */
 export function withTransition<Schema extends z.ZodType>(schema: Schema, cel: CelRule): Schema {
   return withCel(schema, schema, cel);
 }
@@ -318,7 +318,7 @@ function sameField(path: string): string {
 
 type FieldOf<Schema extends z.ZodType> = keyof z.output<Schema> & string;
 
-/** The same object, whose named fields can neither be changed nor added nor removed later. */
+/** The same object schema; the named fields can never be changed, added or removed later. */
 export function immutableFields<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -333,7 +333,7 @@ export function immutableFields<Schema extends z.ZodObject>(
   return added.reduce((so, cel) => withTransition(so, cel), schema);
 }
 
-/** The same object, in which exactly one of the named fields is set. */
+/** The same object schema; exactly one of the named fields must be set. */
 export function exactlyOne<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -346,7 +346,7 @@ export function exactlyOne<Schema extends z.ZodObject>(
   });
 }
 
-/** The same object, in which at most one of the named fields is set. */
+/** The same object schema; at most one of the named fields may be set. */
 export function atMostOne<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -388,13 +388,13 @@ export function celName(name: string): string {
 //
 // Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
 
-/** A list that lost entries. */
+/** A list that was cut, and its length before. */
 export interface Cut {
   readonly field: string;
   readonly total: number;
 }
 
-/** A value that fits the schema, and the lists that were cut for it. */
+/** A value that fits its schema, and the lists that were cut for that. */
 interface Fitted<Value> {
   readonly value: Value;
   readonly cut: readonly Cut[];
@@ -441,17 +441,17 @@ function bounded({ minimum, maximum }: Node, value: number): number {
   return Math.min(Math.max(value, minimum ?? value), maximum ?? value);
 }
 
-// As the API server reads times: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
+// The form of times that the API server accepts: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
 const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** The API server would refuse the whole status for a text that is no time where there must be one. */
+/** True for a value that is no time where the schema asks for one: the API server would refuse the whole status for it. */
 function isNoTime({ format }: Node, value: unknown): boolean {
   return (
     format === 'date-time' && !(typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value)))
   );
 }
 
-/** Characters are counted as the API server counts them. */
+/** Cuts a text to a greatest length, in characters as the API server counts them. */
 function shortened(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   if (text.length <= maxLength) return text;
   const characters = Array.from(text);

@@ -1,11 +1,11 @@
-/** The fields of status that every kind has, as the schema that status is cut to before it is written. */
+/** The status fields that every kind has, as the schema to which status is cut before it is written. */
 import { choice, facts, flag, idAsShown, integer, listByKey, listOf, mapOf, shown, text, time } from './schema.ts';
 import { mostExcluded } from '../contract/step.ts';
 
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
 const host = (description: string) => text(description, { max: 300 });
 
-// Limits as in metav1.Condition.
+// The limits are those of metav1.Condition.
 const Condition = shown('One aspect of the object.', {
   type: text('What it is about: Ready, Reconciling, Stalled, Synced, or an aspect of this kind.', {
     min: 1,
@@ -49,10 +49,7 @@ const Journal = shown('A call that was begun and must not happen twice; written 
 
 const value = (description: string) => text(description, { max: 1024 });
 
-/**
- * The fields under `status.internal`, which the operator reads back. They are never cut: an entry that does not fit is no
- * entry.
- */
+/** The fields under `status.internal`, which the operator reads back. They are never cut: a cut entry could not be used. */
 export const InternalStatus = {
   journal: Journal.optional(),
   applied: shown('What was last applied as a whole.', {
