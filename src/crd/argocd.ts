@@ -3,18 +3,18 @@ import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { group } from './manifest.ts';
 
 const forAll = ['refresh', 'pause', 'resume'];
-// Activating, discarding and resetting is never one click away.
+// The kinds that activate, discard or reset a recovery have no action here: nobody shall start those with one click.
 const forOne: Readonly<Record<string, readonly string[]>> = {
   AppEnvironment: ['redeploy', 'stop', 'start'],
   DisasterProtection: ['validate-now'],
 };
 
-/** The names of the actions of a kind. */
+/** Lists the actions that Argo CD offers for a kind. */
 export function actionsOf({ kind }: Pick<KindIdentity, 'kind'>): readonly string[] {
   return [...forAll, ...(forOne[kind] ?? [])];
 }
 
-/** The ConfigMap `argocd-cm`, to be merged into the one of an installation; `lua` reads a script by its name. */
+/** Builds a ConfigMap to be merged into the `argocd-cm` of an Argo CD installation; `lua` returns the text of a script. */
 export function argoConfig(kinds: readonly KindIdentity[], lua: (name: string) => string): object {
   const health = lua('health');
   const discovery = lua('actions/discovery');

@@ -1,11 +1,11 @@
-/** `npm run generate` writes what is generated; with `--check` it only says which files are not fresh. */
+/** `npm run generate` writes all generated files; with `--check` it only lists those whose content is out of date. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { identities } from '../kinds/identities.ts';
 import { outputs, wholeFolders, type ReadFile } from './outputs.ts';
 
-/** The files under `root` that are not as they would be generated. */
+/** Lists the files under `root` that `npm run generate` would write or remove. */
 export function staleFiles(root: string): readonly string[] {
   const read = readerOf(root);
   const fresh = outputs(identities, read);
@@ -17,7 +17,7 @@ function readerOf(root: string): ReadFile {
   return (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);
 }
 
-/** Files in generated folders that nothing generates any more. */
+/** Lists files that stand in generated folders, although the generator does not make them any more. */
 function strangers(root: string, fresh: ReadonlyMap<string, string>): readonly string[] {
   return wholeFolders
     .filter((folder) => existsSync(join(root, folder)))
@@ -25,7 +25,7 @@ function strangers(root: string, fresh: ReadonlyMap<string, string>): readonly s
     .filter((path) => !fresh.has(path));
 }
 
-/** Writes everything that is not fresh under `root`; returns what was written or removed. */
+/** Writes every generated file that is out of date, and removes leftover ones; returns their paths. */
 export function generate(root: string): readonly string[] {
   const stale = staleFiles(root);
   const fresh = outputs(identities, readerOf(root));

@@ -1,4 +1,4 @@
-/** A kind → its CustomResourceDefinition. */
+/** Builds the CustomResourceDefinition of a kind. */
 import { z } from 'zod';
 import type { Column, KindIdentity } from '../engine/kind/contract/define.ts';
 import { celName, type CelRule, ownNameKey, type OwnName } from '../engine/kind/schema/schema.ts';
@@ -8,13 +8,14 @@ import { structural, type Structural } from './structural.ts';
 /** The API group of all kinds. */
 export const group = 'apphosting.dev';
 
-/** The version that is served and stored. */
+/** The API version that all kinds serve and store. */
 export const version = 'v1alpha1';
 
+// How many selectable fields a CustomResourceDefinition may have:
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-selectors
 const mostSelectable = 8;
 
-/** Deleting a definition deletes every resource of its kind: no tool takes one away because a file or a release went. */
+/** Deleting a definition deletes every resource of its kind, so these annotations keep Argo CD, Helm and Flux from deleting it. */
 const kept = {
   'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
   'helm.sh/resource-policy': 'keep',
@@ -75,7 +76,7 @@ function root(kind: KindIdentity) {
   };
 }
 
-/** The status of a kind: what all have, the id, and the kind's own facts. */
+/** Builds the schema of a kind's status: the fields that every kind has, the external id, and the kind's own fields. */
 export function status(kind: KindIdentity): Structural {
   const own = structural(kind.facts, 'status');
   const id = kind.idWord === undefined ? {} : { externalId: idOf(kind.kind, kind.idWord) };
@@ -105,7 +106,7 @@ export function status(kind: KindIdentity): Structural {
   };
 }
 
-/** Rules for names that are metadata.name when absent: only the root of an object sees both. */
+/** Builds CEL rules for fields that default to metadata.name. They stand at the root: only a rule there can read both. */
 function nameRules(spec: z.ZodType): readonly CelRule[] {
   if (!(spec instanceof z.ZodObject)) return [];
   return Object.entries(spec.shape).flatMap(([field, schema]) => {
@@ -123,14 +124,14 @@ function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): read
     message: `metadata.name has more than ${maxLength} characters: set spec.${field}`,
   };
   const rule = `${effective('self')} == ${effective('oldSelf')}`;
-  // 253 is the longest name of an object.
+  // Kubernetes allows 253 characters in a name, so a larger limit needs no rule.
   return [
     ...(maxLength < 253 ? [fits] : []),
     ...(fixed === undefined ? [] : [{ rule, message: fixed, reason: 'FieldValueForbidden' } as const]),
   ];
 }
 
-/** The columns of `kubectl get`: how it is, why, the kind's own, the id, the age. */
+/** The columns of `kubectl get`: Ready and its reason, the kind's own columns, the external id, the message and the age. */
 function columns(kind: KindIdentity): readonly Column[] {
   const ready = '.status.conditions[?(@.type=="Ready")]';
   const id: readonly Column[] =

@@ -1,4 +1,4 @@
-/** Every file that is generated, as a value: writing, checking and testing work on the same list. */
+/** Builds all generated files in memory, so that writing, checking and testing use the same list. */
 import { parse } from 'yaml';
 import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { argoConfig } from './argocd.ts';
@@ -11,10 +11,10 @@ import { yaml } from './text.ts';
 /** Reads a file of the tree; undefined if there is no such file. */
 export type ReadFile = (path: string) => string | undefined;
 
-/** Folders in which nothing may stand but what is generated. */
+/** Folders that may contain generated files only. */
 export const wholeFolders: readonly string[] = ['crds'];
 
-/** The generated files, by path from the root of the repository. */
+/** Builds the content of every generated file, by its path from the root of the repository. */
 export function outputs(kinds: readonly KindIdentity[], read: ReadFile): ReadonlyMap<string, string> {
   return new Map([
     ...kinds.map((kind) => [`crds/${kind.plural}.yaml`, yaml([manifest(kind)])] as const),
@@ -29,14 +29,14 @@ export function outputs(kinds: readonly KindIdentity[], read: ReadFile): Readonl
   ]);
 }
 
-/** The tables of the page that people look reasons up in; what is around them is written by hand. */
+/** Renews the tables of docs/troubleshooting.md and keeps the text around them, which people write by hand. */
 function guide(read: ReadFile): readonly (readonly [string, string])[] {
   const path = 'docs/troubleshooting.md';
   const existing = read(path);
   return existing === undefined ? [] : [[path, troubleshooting(existing)]];
 }
 
-/** Files to install, a copy each for Kustomize and Helm: neither reads a file outside of its own folder. */
+/** Builds the files to install, once for Kustomize and once for Helm: neither can read files outside of its own folder. */
 function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, string])[] {
   const kustomize = 'deploy/kustomize';
   const chart = 'deploy/helm/apphosting-operator/files';
@@ -56,7 +56,7 @@ function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, 
   return parts.flatMap(([documents, ...paths]) => paths.map((path) => [path, yaml(documents)] as const));
 }
 
-/** The alerting rules, for those who have the Prometheus operator. */
+/** Builds the alerting rules for clusters with the Prometheus operator. */
 function rules(read: ReadFile): readonly (readonly [string, string])[] {
   const spec: unknown = parse(read('deploy/prometheus/rules.yaml') ?? '{}');
   const names = { 'app.kubernetes.io/name': 'apphosting-operator', 'app.kubernetes.io/part-of': 'apphosting' };
@@ -68,7 +68,7 @@ function rules(read: ReadFile): readonly (readonly [string, string])[] {
   ];
 }
 
-/** The sample of a kind: it is the example of its page. */
+/** Reads the sample resource of a kind; the page of the kind shows it as its example. */
 function sampleOf(kind: KindIdentity, read: ReadFile): string {
   const name = `${pageName(kind.kind)}.yaml`;
   const sample = read(`deploy/samples/${name}`) ?? read(`deploy/samples-more/${name}`);

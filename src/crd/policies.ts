@@ -1,4 +1,4 @@
-/** Admission policies that a cluster may add to the roles; each is optional. */
+/** Optional ValidatingAdmissionPolicies that restrict users more finely than roles can. */
 import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { group, manifest, version } from './manifest.ts';
 import type { Structural } from './structural.ts';
@@ -10,12 +10,12 @@ interface Policy {
   readonly operations: readonly ('CREATE' | 'UPDATE')[];
   readonly resources: readonly string[];
   readonly variables?: readonly { readonly name: string; readonly expression: string }[];
-  /** One check of permissions at most: each takes a third of what an expression may cost. */
+  /** A CEL expression with at most one call of `authorizer`: each call uses up a third of the cost limit of an expression. */
   readonly expression: string;
   readonly message: string;
 }
 
-/** The policy and the binding that puts it into effect everywhere. */
+/** Builds a policy, and the binding that applies it to the whole cluster. */
 function inEffect({ name, operations, resources, variables, expression, message }: Policy): readonly object[] {
   const apiVersion = 'admissionregistration.k8s.io/v1';
   const metadata = { name, labels };
@@ -29,7 +29,7 @@ function inEffect({ name, operations, resources, variables, expression, message 
         resourceRules: [{ apiGroups: [group], apiVersions: [version], operations, resources }],
       },
       ...(variables !== undefined && { variables }),
-      // Invalid, the default, makes tools delete and create what they should leave alone.
+      // With the default reason, `Invalid`, some tools delete the refused object and create it again.
       validations: [{ expression, message, reason: 'Forbidden' }],
     },
   };
@@ -37,7 +37,7 @@ function inEffect({ name, operations, resources, variables, expression, message 
   return [policy, { apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata, spec }];
 }
 
-/** Creating an activation or a discard needs the verb `activate` on the protection that it names. */
+/** Lets only users with the verb `activate` on a DisasterProtection create a RecoveryActivation or ActivationDiscard of it. */
 export function activationPolicy(): readonly object[] {
   return inEffect({
     name: 'apphosting-activation',
@@ -48,7 +48,10 @@ export function activationPolicy(): readonly object[] {
   });
 }
 
-/** Letting a resource use a Secret needs the permission to read Secrets there; Secrets that it named before may stay. */
+/**
+ * Lets only users who may read the Secrets of a namespace make a resource name a Secret. A resource may keep the Secrets that
+ * it already named.
+ */
 export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonly object[] {
   return kinds
     .filter(({ scope }) => scope === 'Namespaced')
@@ -70,10 +73,10 @@ export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonl
     });
 }
 
-/** Where a spec names a Secret: properties, `[]` for the items of a list, `{}` for the values of a map. */
+/** The path to a field in a spec: names of properties, `[]` for the items of a list, `{}` for the values of a map. */
 type Path = readonly string[];
 
-/** Every place in which a spec of this kind can name a Secret. */
+/** Finds every path at which a spec of this kind can refer to a Secret. */
 export function secretPaths(kind: KindIdentity): readonly Path[] {
   return manifest(kind).spec.versions.flatMap(({ schema }) => pathsIn(schema.openAPIV3Schema.properties.spec));
 }
@@ -92,7 +95,7 @@ function pathsIn(node: Structural): readonly Path[] {
   return below.flatMap(([step, child]) => pathsIn(child).map((path) => [step, ...path]));
 }
 
-/** The names at these paths, as CEL: what is absent on the way is left out. */
+/** Builds a CEL expression for the list of names at these paths; it skips paths that are absent. */
 function namesAt(object: string, paths: readonly Path[]): string {
   const lists = paths.map((path) => optionalsAt(`${object}.spec`, path));
   return `(${lists.join(' + ')}).filter(name, name.hasValue()).map(name, name.value())`;

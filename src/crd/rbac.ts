@@ -1,19 +1,19 @@
-/** Permissions: for the operator from what it uses, for users by what a kind can do. */
+/** Builds the RBAC roles: the operator gets what it uses, people get roles that match how dangerous each kind is. */
 import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { group } from './manifest.ts';
 
-/** What the operator does with the Kubernetes API besides its own kinds. */
+/** A permission that the operator needs for resources that are not of its own kinds. */
 interface KubePermission {
   readonly group: string;
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
-  /** `objects` is wherever resources of ours are, `own` the operator's namespace, `cluster` what belongs to no namespace. */
+  /** `objects`: in namespaces with our resources; `own`: in the operator's namespace; `cluster`: on cluster-scoped resources. */
   readonly where: 'objects' | 'own' | 'cluster';
-  /** Shown in docs/security.md and in the generated files. */
+  /** Why the operator needs the permission, as docs/security.md and the generated files show it. */
   readonly because: string;
 }
 
-/** Everything that the operator asks of the Kubernetes API besides its own kinds. */
+/** All permissions that the operator needs for resources that are not of its own kinds. */
 export const accesses: readonly KubePermission[] = [
   {
     group: '',
@@ -81,7 +81,7 @@ function role(kind: Role['kind'], name: string, rules: readonly PolicyRule[], la
 
 const plurals = (kinds: readonly KindIdentity[]) => kinds.map(({ plural }) => plural);
 
-/** Permissions on our own kinds: read all, write status, and set finalizers on those whose deletion calls the service. */
+/** Lets the operator read our kinds, write their status, and set finalizers on the kinds whose deletion calls the service. */
 function ownKinds(kinds: readonly KindIdentity[]): readonly PolicyRule[] {
   const held = kinds.filter(({ holds }) => holds);
   const of = (resources: readonly string[], verbs: readonly string[]) => ({ apiGroups: [group], resources, verbs });
@@ -91,7 +91,7 @@ function ownKinds(kinds: readonly KindIdentity[]): readonly PolicyRule[] {
       plurals(kinds).map((plural) => `${plural}/status`),
       ['update'],
     ),
-    // Finalizers are metadata of the object itself.
+    // A finalizer stands in the metadata, so setting it needs `patch` on the object itself.
     of(plurals(held), ['patch']),
   ];
 }
@@ -102,23 +102,23 @@ function used(where: readonly KubePermission['where'][]): readonly PolicyRule[] 
     .map(({ group: apiGroup, resources, verbs }) => ({ apiGroups: [apiGroup], resources, verbs }));
 }
 
-/** The operator for the whole cluster. */
+/** The operator's role when it serves the whole cluster. */
 export function clusterWide(kinds: readonly KindIdentity[]): readonly Role[] {
   return [role('ClusterRole', 'apphosting-operator', [...ownKinds(kinds), ...used(['objects', 'cluster'])])];
 }
 
-/** The operator for one namespace: nothing outside of it, and no cluster accounts. */
+/** The operator's role when it serves one namespace: it gives no permission outside of it, and none on cluster-scoped kinds. */
 export function namespaced(kinds: readonly KindIdentity[]): readonly Role[] {
   const inside = kinds.filter(({ scope }) => scope === 'Namespaced');
   return [role('Role', 'apphosting-operator', [...ownKinds(inside), ...used(['objects'])])];
 }
 
-/** Permissions in the operator's own namespace. */
+/** The operator's role in its own namespace, such as for its Lease. */
 export function ownNamespace(): readonly Role[] {
   return [role('Role', 'apphosting-operator-own', used(['own']))];
 }
 
-/** Kinds that are not for everyone who may edit a namespace, and who may write them. */
+/** The kinds that the role `edit` does not let people write, with the role that does. */
 const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'resetter'>> = {
   HostingAccount: 'admin',
   MemberAccess: 'admin',
@@ -129,12 +129,15 @@ const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'rese
 };
 
 const write = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-// A request is never changed: there is nothing to update or patch but its metadata.
+// People never change the spec of a recovery request, so `patch` serves to change its metadata only.
 const writeOnce = ['create', 'patch', 'delete'];
 const aggregate = (...to: readonly string[]) =>
   Object.fromEntries(to.map((name) => [`rbac.authorization.k8s.io/aggregate-to-${name}`, 'true']));
 
-/** Roles for people: view, edit and admin join the roles of the same name; activation and reset are given one by one. */
+/**
+ * Roles for people. Those for view, edit and admin are aggregated to the ClusterRoles of the same name; an administrator binds
+ * those for activation and reset one by one.
+ */
 export function forUsers(kinds: readonly KindIdentity[]): readonly Role[] {
   const by = (who: string | undefined) => plurals(kinds.filter(({ kind }) => guarded[kind] === who));
   const of = (resources: readonly string[], verbs: readonly string[]) => ({ apiGroups: [group], resources, verbs });

@@ -1,5 +1,5 @@
 /**
- * A reference page per kind: generated parts stand between markers, everything else is written by hand and kept.
+ * Builds a reference page for each kind. It replaces the generated parts, which stand between markers, and keeps all other text.
  */
 import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
@@ -8,12 +8,12 @@ import { group, status, version } from './manifest.ts';
 import { canHave, chapters, remedies } from './remedies.ts';
 import { structural, type Structural } from './structural.ts';
 
-/** The file name of a kind's page: `contact-point`. */
+/** The file name of a kind's page, such as `contact-point`. */
 export function pageName(kind: string): string {
   return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '-').toLowerCase();
 }
 
-/** The page of a kind: the existing one with its generated parts renewed, or a new one. */
+/** Renews the generated parts of a kind's existing page, or builds a new page. */
 export function page(kind: KindIdentity, existing: string | undefined, sample: string): string {
   const parts: Readonly<Record<string, string>> = {
     identity: identityTable(kind),
@@ -26,7 +26,7 @@ export function page(kind: KindIdentity, existing: string | undefined, sample: s
   return renewed(existing ?? skeleton(kind), parts, `docs/kinds/${pageName(kind.kind)}.md`);
 }
 
-/** The page that leads from each reason to what to do, with its tables renewed. */
+/** Renews the tables of the troubleshooting page, which say for each reason what to do. */
 export function troubleshooting(existing: string): string {
   const parts = Object.entries(chapters).map(
     ([chapter, table]) => [chapter, reasonTable(Object.keys(table) as Reason[], '')] as const,
@@ -133,7 +133,7 @@ function ruleList(root: Structural): string {
   return lines.length === 0 ? 'None.' : [...new Set(lines)].join('\n');
 }
 
-/** Items of lists and values of maps, which have rules of their own but no name. */
+/** Lists the schemas of list items and map values: they can have validation rules, but are no named fields. */
 function inner(root: Structural, path: string): readonly { readonly path: string; readonly node: Structural }[] {
   return fieldsOf(root, path).flatMap(({ path: at, node }) => [
     ...(node.items === undefined ? [] : [{ path: `${at}[]`, node: node.items }]),
@@ -143,7 +143,7 @@ function inner(root: Structural, path: string): readonly { readonly path: string
 
 const all = Object.values(chapters).flatMap((chapter) => Object.keys(chapter) as Reason[]);
 
-/** Reasons with what they mean and what to do; links lead from where the page is. */
+/** Builds a table of reasons, with what each means and what to do; `up` is the path from the page to docs. */
 function reasonTable(names: readonly Reason[], up = '../'): string {
   const rows = names.map((name) => {
     const remedy = remedies[name].replaceAll('](', `](${up}`);

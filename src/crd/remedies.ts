@@ -1,4 +1,4 @@
-/** A remedy for each reason; docs/troubleshooting.md and the page of each kind are generated from it. */
+/** What to do about each reason of a condition. The generator copies it to docs/troubleshooting.md and the pages of the kinds. */
 import type { Reason } from '../engine/kind/contract/reasons.ts';
 
 type Remedies = Partial<Readonly<Record<Reason, string>>>;
@@ -183,7 +183,7 @@ const aspects = {
   NoSchedule: 'Nothing: create RecoveryValidations when you want one.',
 } as const satisfies Remedies;
 
-/** The reasons in the order in which somebody looks for them, with what to do. */
+/** The chapters of docs/troubleshooting.md in their order: groups of reasons, each with what to do. */
 export const chapters = { ready, waiting, stalled, final, aspects } as const;
 
 const requests = ['RecoveryValidation', 'RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
@@ -192,7 +192,7 @@ const recovery = ['DisasterProtection', ...requests];
 const accounts = ['HostingAccount', 'ClusterHostingAccount'];
 const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.map((name) => [name, kinds] as const);
 
-/** The reasons that not every kind can have, with the kinds that can. */
+/** The reasons that only some kinds can have, each with these kinds. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled', 'TokenSuffices'),
   ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt', 'ChangesPending', 'NoChangesPending'),
@@ -249,5 +249,5 @@ export function canHave(kind: string, reason: Reason): boolean {
   return own.get(reason)?.includes(kind) ?? true;
 }
 
-/** The remedy of each reason; a reason without one does not compile. */
+/** What to do about each reason. A reason that is missing here is a type error. */
 export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

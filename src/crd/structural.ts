@@ -1,8 +1,9 @@
 /**
- * zod → the structural schema of a custom resource definition.
+ * Converts a zod schema to the structural schema of a CustomResourceDefinition.
  *
- * Guarantees: what comes out has a description and bounds on every node, no union, no default, no pattern that Go reads
- * differently, and no transition rule where it could be dodged. Anything else throws with the path of the field.
+ * Guarantees: every node of the result has a description and bounds. No node has a union, a default, a pattern that Go reads
+ * differently from JavaScript, or a transition rule that a user could avoid. Any other schema throws an error with the path
+ * of the field.
  */
 import { z } from 'zod';
 import { rulesKey, type CelRule, ownNameKey } from '../engine/kind/schema/schema.ts';
@@ -31,7 +32,7 @@ interface Node {
   readonly [keyword: string]: unknown;
 }
 
-/** The schema as Kubernetes understands it; `path` is how the node is called in messages. */
+/** Converts a zod schema to a structural schema; error messages begin with `path`. */
 export function structural(schema: z.ZodType, path: string): Structural {
   const json = z.toJSONSchema(schema, {
     target: 'openapi-3.0',
@@ -49,7 +50,7 @@ const lists = ['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', rulesKey]
 const copied = new Set([...scalars, ...sizes, ...lists]);
 const walked = new Set(['properties', 'required', 'items', 'additionalProperties']);
 
-/** `steady` says that the node can be neither removed nor moved, so that a transition rule on it always applies. */
+/** Converts a node. `steady`: users can neither remove nor move the field, so a transition rule on it always applies. */
 function convert(node: Node, path: string, steady: boolean): Structural {
   const { type, description } = node;
   if (type === undefined) throw refusal(path, 'has no single type; a union cannot be structural');
@@ -125,7 +126,7 @@ function need(node: Node, keyword: string, path: string): void {
   if (node[keyword] === undefined) throw refusal(path, `has no ${keyword}`);
 }
 
-// Go's RE2 knows neither look-around nor back-references, and reads these classes otherwise than JavaScript does.
+// Go's RE2 has neither look-around nor back-references, and gives these character classes another meaning than JavaScript.
 const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkText(node: Node, path: string): void {

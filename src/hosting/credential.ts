@@ -1,16 +1,17 @@
 /**
- * One token at one origin: whether the service still knows it, and its budget, which all accounts of the token share.
+ * A credential: one token at one origin. It knows whether the service accepts the token, and has the request budget that all
+ * accounts with this token share.
  *
- * After a 401 only one request per growing pause is sent; all others fail without being sent. The first answer that is not
- * a 401 ends that.
+ * After a 401 only single requests are sent to try the token, with growing pauses between them. All other requests fail without
+ * being sent. The first answer other than a 401 ends this.
  *
- * Of the budget at most `requestsPerSecond` requests start in any window of one second, at most `concurrency` at once, the more
- * urgent first; each eighth turn goes to whoever waits longest, so that nobody starves. When the service says 429 or 425 nothing
- * is sent for as long as it asks, 15 minutes at most: during a pause of up to 10 s requests wait, during a longer one they fail.
- * The rate is halved, and grows back by a sixtieth of the full rate each second. A p-queue holds who waits; it arms no timer of
- * its own, but is paused and started by the clock that is passed in.
+ * The budget lets at most `requestsPerSecond` requests start in any second, and at most `concurrency` run at once. The most
+ * urgent request goes first, but each eighth turn goes to the request that waited longest, so that none waits for ever. After a
+ * 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most. Requests wait during a pause of up to 10 s, and
+ * fail during a longer one. The rate is halved, and each second it regains a sixtieth of the full rate. The waiting requests
+ * stand in a p-queue, which is paused and started by the clock that is passed in and uses no timers of its own.
  *
- * Rate-limited reads take at most a fifth of the budget, for all accounts of the token together.
+ * The rate-limited reads of all accounts together use at most a fifth of the budget.
  *
  * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
@@ -19,14 +20,14 @@ import { type Clock, type Entropy, growingMs, jittered } from '../base/time.ts';
 import type { Metrics, Request, Urgency } from '../engine/ports.ts';
 import { type Seen, type ExchangeOptions, type Transport, longestPauseMs } from './wire/transport.ts';
 
-/** The pauses between requests that try a refused token again. */
+/** The shortest and the longest pause between requests that try a refused token again. */
 const firstTryMs = 2000;
 const longestTryMs = 300_000;
 
-/** How urgent an exchange is, and what ends its wait for a turn. */
+/** How urgent a request is, and what ends its wait for a turn. */
 export interface Passage extends ExchangeOptions {
   readonly urgency: Urgency;
-  /** Aborts the wait for a turn, but not an exchange that has begun. */
+  /** Aborts the wait for a turn. A request that is already sent goes on. */
   readonly leaveQueue?: AbortSignal;
 }
 
@@ -38,16 +39,16 @@ interface Unauthorized {
 
 const unauthorized: Seen = { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' };
 
-/** A metric label with few values: the class of the answer. */
+/** The value of the metric label `outcome`: few values, such as `2xx`, `404` and `lost`. */
 function answerOf(seen: Seen): string {
   if (seen.was !== 'answer') return seen.was;
   return seen.status >= 400 && seen.status < 500 ? String(seen.status) : `${Math.floor(seen.status / 100)}xx`;
 }
 
-/** One token at one origin. */
+/** A token at one origin, with its budget. */
 export class Credential {
   readonly budget: Budget;
-  /** The share of the budget for rate-limited reads, for all accounts of the credential. */
+  /** The part of the budget that the rate-limited reads of all accounts share. */
   readonly rateLimited = new RateLimitedShare();
   readonly #clock: Clock;
   readonly #metrics: Metrics;
@@ -61,12 +62,12 @@ export class Credential {
     this.#metrics = metrics;
   }
 
-  /** Monotonic time of the first 401; undefined while the token is good. */
+  /** Monotonic time of the first 401; undefined while the service accepts the token. */
   get unauthorizedSince(): number | undefined {
     return this.#unauthorized?.since;
   }
 
-  /** Monotonic time before which asking is pointless; undefined when it is not. */
+  /** Monotonic time until which requests fail without being sent; undefined when they may be sent now. */
   heldUntil(): number | undefined {
     const now = this.#clock.monotonic();
     const paused = this.budget.refusesNow() ? this.budget.throttledUntil() : undefined;
@@ -74,24 +75,24 @@ export class Credential {
     return held > now ? held : undefined;
   }
 
-  /** Calls back whenever the token turns bad or good; the returned function ends that. */
+  /** Calls the listener when the service begins to refuse the token or accepts it again; returns a function that ends this. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls back at each 429 and 425; the returned function ends that. */
+  /** Calls the listener at each 429 and 425; returns a function that ends this. */
   onThrottled(listener: () => void): () => void {
     this.#throttleListeners.add(listener);
     return () => this.#throttleListeners.delete(listener);
   }
 
-  /** The token may be tried again at once: its Secret was read again. */
+  /** Lets the token be tried again at once, because its Secret was read again. */
   reopen(): void {
     if (this.#unauthorized !== undefined) this.#settle(undefined);
   }
 
-  /** Sends one request when its turn comes. */
+  /** Waits for a turn in the budget, then sends one request. */
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
     const finding = this.#unauthorized !== undefined;
     if (finding && !this.#claimTry()) return unauthorized;
@@ -122,7 +123,7 @@ export class Credential {
     }
   }
 
-  /** True for the one request that may test whether the token is accepted again. */
+  /** Lets one request test whether the service accepts the token again; returns false for all others. */
   #claimTry(): boolean {
     const state = this.#unauthorized;
     const now = this.#clock.monotonic();
@@ -145,7 +146,7 @@ export class Credential {
       return;
     }
     const known = this.#unauthorized;
-    // Of the requests that were under way together only the first is news.
+    // Several requests were under way together: only the first 401 counts.
     if (known !== undefined && !finding) return;
     const now = this.#clock.monotonic();
     const pauseMs = known === undefined ? firstTryMs : Math.min(known.pauseMs * 2, longestTryMs);
@@ -159,38 +160,38 @@ export class Credential {
   }
 }
 
-/** The limits of an account. */
+/** The limits that an account sets for its requests. */
 export interface Allowance {
   readonly requestsPerSecond: number;
   readonly concurrency: number;
 }
 
-/** Leave to send one request, or why not. */
+/** The permission to send one request now, or the reason why there is none. */
 export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
   | { readonly granted: false; readonly why: 'throttled' | 'waitedTooLong' | 'stopped' };
 
 /** The limits while no account uses the credential. */
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
-/** The more urgent first. */
+/** All urgencies, the most urgent first. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
-/** Requests wait in the queue for a shorter pause; during a longer one they fail with `throttled` at once. */
+/** During a pause up to this long requests wait in the queue. During a longer one they fail with `throttled` at once. */
 const shortPauseMs = 10_000;
 const patienceMs = 120_000;
 const recoveryMs = 60_000;
 const slowestPerSecond = 0.1;
 
-/** The budget of one credential. */
+/** Limits the requests of one credential. */
 export class Budget {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #members = new Set<Allowance>();
-  /** The smallest of what the members allow. */
+  /** The smallest limits of all accounts that use the credential. */
   #allowed: Allowance = alone;
   readonly #plans = new Map<object, number>();
   /** The requests that wait for a turn, by urgency. */
   readonly #queue = new PQueue<ByUrgency>({ concurrency: alone.concurrency, queueClass: ByUrgency });
-  /** Aborts requests that wait for a turn, with the reason. */
+  /** One controller for each request that waits for a turn; aborting it ends the wait. */
   readonly #leaving = new Set<AbortController>();
   readonly #announced = new Set<{ readonly urgency: Urgency }>();
   #starts: number[] = [];
@@ -206,7 +207,7 @@ export class Budget {
     this.#entropy = entropy;
   }
 
-  /** Adds an account: the smallest allowance of all applies. The returned function removes it. */
+  /** Adds an account; the smallest limits of all accounts apply. The returned function removes the account. */
   join(allowance: Allowance): () => void {
     const own = { ...allowance };
     this.#members.add(own);
@@ -217,7 +218,7 @@ export class Budget {
     };
   }
 
-  /** Waits for leave to send one request. */
+  /** Waits until one request may be sent, or until it is clear that it may not. */
   turn(urgency: Urgency, signal?: AbortSignal): Promise<Turn> {
     if (signal?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
@@ -245,7 +246,7 @@ export class Budget {
     });
   }
 
-  /** The service said 429 or 425 to a request granted at `grantedAt`. */
+  /** Halves the rate and begins a pause: the service answered 429 or 425 to a request whose turn was at `grantedAt`. */
   throttle(retryAfterMs: number | undefined, grantedAt: number): void {
     const now = this.#clock.monotonic();
     if (grantedAt >= this.#cut.at) {
@@ -259,55 +260,58 @@ export class Budget {
     if (this.refusesNow()) for (const leaving of this.#leaving) leaving.abort('throttled');
   }
 
-  /** The service took a request granted at `grantedAt`. */
+  /** Ends the growth of pauses: the service did not throttle a request whose turn was at `grantedAt`. */
   accepted(grantedAt: number): void {
     if (grantedAt > this.#cut.at) this.#strikes = 0;
   }
 
-  /** The rest of the pause for everybody, in ms. */
+  /** How long the current pause still lasts, in ms; 0 when there is none. */
   pauseMs(): number {
     return Math.max(this.#pausedUntil - this.#clock.monotonic(), 0);
   }
 
-  /** Monotonic time until which everybody waits; undefined when nobody has to. */
+  /** Monotonic time at which the current pause ends; undefined when there is none. */
   throttledUntil(): number | undefined {
     return this.pauseMs() > 0 ? this.#pausedUntil : undefined;
   }
 
-  /** Monotonic time at which the full rate is reached again after a 429; undefined while it is in effect. */
+  /** Monotonic time at which the full rate applies again after a 429; undefined while it applies. */
   slowedUntil(): number | undefined {
     const share = Math.min(this.#cut.rate / this.#allowed.requestsPerSecond, 1);
     const until = Math.max(this.#cut.at, this.#pausedUntil) + recoveryMs * (1 - share);
     return until > this.#clock.monotonic() ? until : undefined;
   }
 
-  /** True while a request would be answered with `throttled` at once. */
+  /** True while a pause is so long that requests fail with `throttled` at once. */
   refusesNow(): boolean {
     return this.pauseMs() > shortPauseMs;
   }
 
-  /** The rate in effect. */
+  /** How many requests per second may start now. */
   requestsPerSecond(): number {
     const full = this.#allowed.requestsPerSecond;
     const healedMs = Math.max(this.#clock.monotonic() - Math.max(this.#cut.at, this.#pausedUntil), 0);
     return Math.max(Math.min(full, this.#cut.rate + (full * healedMs) / recoveryMs), slowestPerSecond);
   }
 
-  /** Announces a request; the returned function ends the announcement. */
+  /** Announces a call that will soon wait for a turn, so that `waitMs` counts it; the returned function ends this. */
   announce(urgency: Urgency): () => void {
     const announced = { urgency };
     this.#announced.add(announced);
     return () => this.#announced.delete(announced);
   }
 
-  /** The longest wait of a call that is announced now, behind calls as urgent: polls leave it half of the budget at least. */
+  /**
+   * Estimates how long a call waits for its turn: the pause, and all announced calls that are at least as urgent. Polls leave
+   * half of the budget to calls.
+   */
   waitMs(urgency: Urgency): number {
     const rank = urgencies.indexOf(urgency);
     const before = [...this.#announced].filter((other) => urgencies.indexOf(other.urgency) <= rank).length;
     return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
-  /** The number of turns given since the beginning. */
+  /** How many requests got a turn since the start. */
   granted(): number {
     return this.#turns;
   }
@@ -317,7 +321,7 @@ export class Budget {
     return this.#queue.size;
   }
 
-  /** Sets how many requests per second a poller needs; 0 removes it. */
+  /** Sets how many requests per second a poller needs; 0 removes the poller. */
   plan(poller: object, perSecond: number): void {
     this.#planned += perSecond - (this.#plans.get(poller) ?? 0);
     if (perSecond === 0) this.#plans.delete(poller);
@@ -337,7 +341,7 @@ export class Budget {
       members.length === 0
         ? alone
         : { requestsPerSecond: least('requestsPerSecond'), concurrency: least('concurrency') };
-    // Before the concurrency grows, or a request could start that the smaller rate does not allow.
+    // Apply the rate before the concurrency: a larger concurrency would at once start a request that a smaller rate forbids.
     this.#pace();
     this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
   }
@@ -350,7 +354,7 @@ export class Budget {
     return Math.max(this.#pausedUntil - now, windowMs, 0);
   }
 
-  /** Gives turns now, or once the rate and the pause allow the next one. */
+  /** Starts the queue when the rate and the pause allow a request now; otherwise pauses it until they do. */
   #pace(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -363,7 +367,7 @@ export class Budget {
     if (this.#queue.size > 0) this.#cancelTimer = this.#clock.after(Math.ceil(waitMs), () => this.#pace());
   }
 
-  /** Grants a turn now; returns the time. */
+  /** Notes that a request starts now; returns the time. */
   #grant(): number {
     const now = this.#clock.monotonic();
     this.#turns += 1;
@@ -381,7 +385,7 @@ interface Waiter {
   readonly run: Run;
   readonly id: string | undefined;
   readonly priority: number;
-  /** The order of arrival. */
+  /** A number that grows with each request, to know which request came first. */
   readonly ticket: number;
 }
 
@@ -389,9 +393,9 @@ function priorityOf(urgency: Urgency): number {
   return urgencies.length - urgencies.indexOf(urgency);
 }
 
-/** The order of turns: the most urgent first, but each eighth turn goes to the longest waiting. */
+/** The queue of waiting requests: the most urgent goes first, but each eighth turn goes to the one that waited longest. */
 class ByUrgency {
-  /** By priority, the highest first. */
+  /** One line of waiting requests for each priority, the highest first. */
   readonly #lines = new Map<number, Waiter[]>(urgencies.map((urgency) => [priorityOf(urgency), []]));
   #tickets = 0;
   #turns = 0;
@@ -442,44 +446,44 @@ const share = 0.2;
 const pressingWeight = 4;
 
 /**
- * Rate-limited reads, which cost a request each: together they take at most a fifth of a credential's budget, for all its
- * accounts.
+ * Spaces out rate-limited reads, each of which needs a request of its own. The reads of all accounts of a credential together
+ * use at most a fifth of its budget.
  *
- * A pressing one (a firing alert) is read four times as often as a calm one, and none more often than it asks for. A due
- * read takes the next free place in the share, so that reads stay spaced out when their number grows.
+ * A pressing read, such as of a firing alert, happens four times as often as a calm one, but never more often than its own
+ * interval allows. A read that is due takes the next free moment, so that reads stay spaced out when their number grows.
  */
 export class RateLimitedShare {
   readonly #weights = new Map<object, number>();
   #total = 0;
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  /** Adds a read to the share; a pressing one (a firing alert) weighs four times as much as a calm one. */
+  /** Adds or updates a read; a pressing read, such as of a firing alert, counts as four calm ones. */
   count(reading: object, isPressing: boolean): void {
     this.#set(reading, isPressing ? pressingWeight : 1);
   }
 
-  /** Takes a read out of the share. */
+  /** Removes a read, so that the other reads get its part of the budget. */
   leave(reading: object): void {
     this.#set(reading, 0);
   }
 
-  /** The pause between two requests of a calm read, before its own wish is considered. */
+  /** The interval of a calm read, as far as the budget allows; the read itself may ask for a longer one. */
   calmMs(requestsPerSecond: number): number {
     return (1_000 * this.#total) / (share * requestsPerSecond);
   }
 
-  /** The requests per second of this many reads, if all were calm. */
+  /** How many requests per second this many reads get, if all reads are calm. */
   perSecond(reads: number, requestsPerSecond: number): number {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#weights.size;
   }
 
-  /** The pause before a read is asked again, as things stand now and before its own wish is considered. */
+  /** The interval of a read, as far as the budget allows now; the read itself may ask for a longer one. */
   intervalMs(reading: object, isPressing: boolean, requestsPerSecond: number): number {
     if (this.#weights.has(reading)) this.count(reading, isPressing);
     return this.calmMs(requestsPerSecond) / (isPressing ? pressingWeight : 1);
   }
 
-  /** Takes the next free place in the share, and says when that is. */
+  /** Reserves the next free moment for a read; returns its monotonic time. */
   place(now: number, requestsPerSecond: number): number {
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + 1_000 / (share * requestsPerSecond);

@@ -1,4 +1,4 @@
-/** All requests and reads of the service: one builder per endpoint, named after its path, and one per read. */
+/** Exports the builders of all requests and reads of the service; each request builder is named after its endpoint. */
 import type { z } from 'zod';
 import { alertEndpoints } from './api/alerts.ts';
 import { appEndpoints } from './api/apps.ts';
@@ -16,7 +16,7 @@ export * from './api/environments.ts';
 export * from './api/member-access.ts';
 export * from './api/solutions.ts';
 
-/** The schema of each endpoint's body; the transport sends nothing else. */
+/** The body schema of each endpoint. The transport refuses a body that does not fit. */
 export const bodySchemas: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   [
     appEndpoints,

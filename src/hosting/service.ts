@@ -1,6 +1,6 @@
 /**
- * Opens services: host rules first, then one budget and one set of connections for each credential, shared by its accounts. A
- * credential whose calls hang holds no connection that another one needs.
+ * Opens a service for each account, if the host rules allow its base URL. The accounts of one credential share a budget and a set
+ * of connections. Each credential has connections of its own, so calls that hang do not block other credentials.
  */
 import type { Clock, Entropy } from '../base/time.ts';
 import { createHash } from 'node:crypto';
@@ -22,20 +22,20 @@ import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
 import { Mirror, type MirrorSurroundings } from './mirror/mirror.ts';
 import { outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 
-/** The parts that hosting is built from. */
+/** What the hosting layer is built from. */
 interface HostingOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly hostRules: HostRules;
-  /** How long a call that changes something may take; a read may take a third of it. */
+  /** How long a call that changes something may take. A read may take a third of this. */
   readonly callMs: number;
-  /** Carries every exchange; undici unless a test passes one without sockets. */
+  /** What sends the HTTP requests: undici, unless a test passes a wire without sockets. */
   readonly wire?: Wire;
 }
 
-/** Shared values by key, each kept as long as somebody uses it. */
+/** Returns a function that shares one value for each key; the last user to release the value ends it. */
 function sharing<Value>(end: (value: Value) => Promise<void>) {
   const all = new Map<string, { readonly value: Value; users: number }>();
   return (key: string, create: () => Value): { readonly value: Value; readonly release: () => Promise<void> } => {
@@ -54,7 +54,7 @@ function sharing<Value>(end: (value: Value) => Promise<void>) {
   };
 }
 
-/** The hosting layer at work. */
+/** Starts the hosting layer, which opens services. */
 export function openHosting(options: HostingOptions): Hosting {
   const { clock, entropy, metrics } = options;
   const resolve = openNames({ clock });
@@ -87,7 +87,7 @@ export function openHosting(options: HostingOptions): Hosting {
   };
 }
 
-/** The parts that a service is built from. */
+/** What a service is built from. */
 interface ServiceSurroundings extends HostingOptions {
   readonly base: BaseUrl;
   readonly wire: Wire;
@@ -98,12 +98,12 @@ function isSlowedDown(seen: Seen): boolean {
   return seen.was === 'answer' && (seen.status === 429 || seen.status === 425);
 }
 
-/** The account that a request names, wherever it does. */
+/** The account that a request names in its query or its body. */
 function accountIn(request: Request): unknown {
   return request.query?.['accountId'] ?? request.body?.['accountId'];
 }
 
-/** Opens one account behind one credential. */
+/** Opens the service for one account. */
 function openService(
   settings: ServiceSettings,
   around: ServiceSurroundings,
@@ -146,8 +146,8 @@ function openService(
         mayStart: () => (closing.signal.aborted ? 'the account is being closed' : options.mayDispatch()),
       });
     const first = await exchange(options.urgency);
-    // Another client may have used up this second's allowance: after the pause the request is sent once more, ahead of all
-    // others.
+    // Another client of the account may have used up the limit of this second. So the request is sent once more after the pause,
+    // before all others.
     const again = options.deadline !== undefined && isSlowedDown(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
@@ -197,8 +197,8 @@ function openService(
 const everyMs = 15_000;
 
 /**
- * Sets an account's gauges every 15 s: the age of its data and the use of its budget. The returned function ends that and
- * removes them; a gauge that is not set again is removed as well.
+ * Sets an account's metrics every 15 s: the age of its data and the use of its budget. A series that has no value any more is
+ * removed. The returned function ends this and removes all series.
  */
 function startGauges(account: string, mirror: Mirror, around: ServiceSurroundings): () => void {
   const { clock, metrics } = around;

@@ -1,9 +1,9 @@
 /**
- * Events of `events.k8s.io/v1`.
+ * Publishes events of `events.k8s.io/v1`.
  *
- * Guarantees: recording never blocks and never throws; the same note about the same object becomes a series instead of a
- * second event; routine events of many objects become one that names them all; one object cannot flood the namespace (a token
- * bucket each); the queue is bounded, and an event that does not fit is counted and dropped. Nothing depends on events.
+ * Guarantees: recording never blocks and never throws. The same note about the same object becomes a series instead of a
+ * second event. Routine events of many objects become one event that names them all. A token bucket for each object keeps it from
+ * flooding the namespace. The queue is bounded; an event that does not fit is counted and dropped. Nothing depends on events.
  */
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
@@ -27,9 +27,9 @@ const seriesMs = 6 * 60_000;
 const betweenSeriesWritesMs = 60_000;
 const triesEach = 3;
 const retryMs = 2_000;
-/** Routine events of one kind of object, in one namespace and for one reason, are gathered for this long. */
+/** How long routine events are gathered that have the same kind of object, namespace and reason. */
 const gatherMs = 2_000;
-/** Up to this many gathered events are published one by one; more become one event that names the others. */
+/** Gathered events of up to this many objects are published one by one. With more objects they become one event. */
 const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];
@@ -39,21 +39,21 @@ interface EventPublisherOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
-  /** Who reports, such as `apphosting.dev/operator`. */
+  /** The controller that reports the events, such as `apphosting.dev/operator`. */
   readonly controller: string;
-  /** Which process of it, such as the pod's name. */
+  /** The process that reports the events, such as the pod's name. */
   readonly instance: string;
-  /** Called for each event that was not published. */
+  /** Called for each event that is dropped before the end, with the reason. */
   readonly onDrop?: (why: 'flood' | 'queue' | 'refused') => void;
 }
 
-/** One event that was published, and may become a series. */
+/** An event that may become a series when it is recorded again. */
 interface Series {
   readonly name: string;
   readonly namespace: string;
   readonly event: RecordedEvent;
   count: number;
-  /** How many of `count` were published. */
+  /** How much of `count` was published. */
   told: number;
   lastSeenAt: number;
   lastSeenWall: number;
@@ -64,10 +64,10 @@ interface Series {
 export class EventPublisher implements EventRecorder {
   readonly #options: EventPublisherOptions;
   readonly #series = new Map<string, Series>();
-  /** Without `interval` and `timeout`, which have timers of their own: every pause is on our clock. */
+  /** Events to publish, one after the other. The queue has no `interval` or `timeout`, so that all timers use our clock. */
   readonly #line = new PQueue({ concurrency: 1 });
   readonly #buckets: TokenBuckets;
-  /** Routine events that wait for others like them. */
+  /** Routine events that wait to be published together. */
   readonly #gathered = new Map<string, RecordedEvent[]>();
   readonly #stop = new AbortController();
 
@@ -134,7 +134,7 @@ export class EventPublisher implements EventRecorder {
     this.#enqueue(fresh);
   }
 
-  /** Publishes what is queued within the deadline; nothing is recorded afterwards. */
+  /** Publishes all queued events, as far as the deadline allows. Nothing is recorded afterwards. */
   async close(deadlineMs: number): Promise<void> {
     for (const key of this.#gathered.keys()) this.#takeGathered(key);
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
@@ -154,7 +154,7 @@ export class EventPublisher implements EventRecorder {
 
   async #publish(series: Series): Promise<void> {
     const { clock, log } = this.#options;
-    // Starts in a later turn, so that `record` returns at once.
+    // Continue in a later microtask, so that `record` returns at once.
     await Promise.resolve();
     series.queued = false;
     for (let attempt = 1; attempt <= triesEach; attempt += 1) {
@@ -165,7 +165,7 @@ export class EventPublisher implements EventRecorder {
         return this.#told(series, count);
       } catch (error) {
         const reason = error instanceof KubeError ? error.reason : 'unavailable';
-        // An earlier attempt of ours had arrived.
+        // An earlier attempt created the event, although its answer was lost.
         if (reason === 'exists' && creates) return this.#told(series, count);
         if (reason === 'notFound' && series.told > 0) series.told = 0;
         else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
@@ -215,7 +215,7 @@ export class EventPublisher implements EventRecorder {
   }
 }
 
-/** One event about the first object, which names the others. */
+/** Merges events into one about the first object, whose note names the other objects. */
 function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   const [first] = events;
   if (first === undefined) return [];
@@ -224,14 +224,14 @@ function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   return [{ ...first, note: `${first.note}; and for ${names.size} others: ${[...names].join(', ')}` }];
 }
 
-/** The identity of an object; a series is kept for minutes and needs no more. */
+/** Keeps only the identity of an object, since a series stays in memory for minutes. */
 function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
   return { apiVersion, kind, metadata: identity };
 }
 
-/** Cuts a text to so many bytes of UTF-8, which the API server counts, without splitting a character. */
+/** Cuts a text to a number of UTF-8 bytes, as the API server counts them, without splitting a character. */
 export function cutToBytes(text: string, mostBytes: number): string {
   if (Buffer.byteLength(text) <= mostBytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(mostBytes - Buffer.byteLength('…')));
@@ -242,7 +242,7 @@ const bucketTokens = 25;
 const refillMs = 300_000;
 const mostBuckets = 10_000;
 
-/** A token bucket for each key; the keys that were used least recently are forgotten. */
+/** A token bucket for each key. The keys that were used least recently are forgotten. */
 class TokenBuckets {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, { tokens: number; at: number }>();
@@ -251,7 +251,7 @@ class TokenBuckets {
     this.#clock = clock;
   }
 
-  /** Takes a token out of the bucket of this key; false when the bucket is empty. */
+  /** Takes a token from the bucket of this key; false when the bucket is empty. */
   take(key: string): boolean {
     const now = this.#clock.monotonic();
     const known = this.#buckets.get(key) ?? { tokens: bucketTokens, at: now };

@@ -2,20 +2,20 @@
  * Leader election on a Lease of `coordination.k8s.io/v1`.
  *
  * Guarantees
- * - Leadership is a deadline, never a flag: it is counted from before the write that renewed the lease, and `mayAct` compares
- *   it with the monotonic and with the wall clock (a suspended machine stops the former). A stalled process finds out in the
- *   very tick in which it wakes up.
- * - A candidate takes a lease over only after it has itself seen the lease unchanged for its whole duration; no clock of
- *   another machine is trusted. The deadline (10 s) ends well before that (15 s).
- * - A lease that was released is taken at once. One that vanished, or was emptied by somebody's hand, counts as held for its
- *   duration, and a lease that is missing at the first look is looked for once more, so that a living holder can restore it.
- * - A lease that is older than it was seen before came from a backup of the cluster: `onRewind` is called, and the lease
- *   counts as held. Hardly any restore goes unnoticed, since the lease is written every two seconds: it stays as old as the backup
- *   until somebody takes it over, and we read it sooner than that.
- * - Every acquisition says whether the predecessor released the lease, so that the engine can hold back what must not be done twice.
+ * - Leadership is a deadline, never a flag. The deadline counts from before the write that renewed the lease. `mayAct` compares it
+ *   with the monotonic clock and the wall clock, since the monotonic clock stops while the machine is suspended. A process that
+ *   stalled notices a lost lease in the same tick in which it wakes up.
+ * - A candidate takes a lease over only after it has seen the lease unchanged for the whole duration of the lease (15 s). It
+ *   trusts no clock of another machine. The deadline of the holder (10 s) ends well before that.
+ * - A released lease is taken at once. A lease that was deleted, or emptied by hand, counts as held for its duration. A lease that
+ *   is missing at the first look is looked for once more, so that a living holder can restore it.
+ * - A lease that is older than before came from a backup of the cluster: `onRewind` is called, and the lease counts as held.
+ *   Hardly any restore stays unnoticed. The lease is written every two seconds, so the restored one is older. It stays so until
+ *   a process takes it over, and we read it sooner than that.
+ * - `onAcquired` says whether the previous holder released the lease, so that the engine can delay what must not happen twice.
  *
- * The lease is for liveness; what must not happen twice is fenced by the journal. One window stays open: somebody deletes the
- * lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
+ * The lease only makes sure that some process works. The journal prevents that a call happens twice. One gap stays: somebody
+ * deletes the lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
 import type { V1Lease, V1LeaseSpec } from '@kubernetes/client-node';
 import { type KubeWire, textOf, type Unchecked } from './client/parse.ts';
@@ -24,16 +24,16 @@ import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, ty
 import { compareVersions, isRecord } from '../base/json.ts';
 import { pause, within } from './unavailable.ts';
 
-/** How long things take for a lease of this length, in the proportions of Kubernetes' own components: 15, 10 and 2 seconds. */
+/** The times of a lease of this length, in the proportions that Kubernetes' own components use: 15, 10 and 2 seconds. */
 export function leasePaceOf(leaseMs: number) {
   const unit = leaseMs / 15;
   return {
-    /** How long others wait for a silent holder. */
+    /** How long candidates wait before they take over from a holder that no longer renews. */
     leaseMs,
-    /** How long a holder acts without a renewal. */
+    /** How long a holder may act after its last renewal. */
     renewMs: 10 * unit,
     retryMs: 2 * unit,
-    /** How long a lease must be missing before it is created, unless it was seen held. */
+    /** How long a lease must be missing before a candidate creates it, if the candidate never saw a holder. */
     missingMs: 2.6 * unit,
   };
 }
@@ -47,29 +47,29 @@ export interface LeaseOptions {
   readonly log: Log;
   readonly namespace: string;
   readonly name: string;
-  /** Our name as people read it; a random part is added, so that no two processes share one. */
+  /** The name of this process for people. A random part is added, so that no two processes have the same name. */
   readonly identity: string;
-  /** `takeOver`: the predecessor did not release it, and may have died during a call, or not know yet that it lost the lease. */
+  /** `takeOver`: the previous holder did not release the lease. It may have died during a call, or not know yet that it lost it. */
   readonly onAcquired: (acquisition: { readonly takeOver: boolean }) => void;
   readonly onLost: (why: string) => void;
-  /** The cluster was restored from a backup. */
+  /** Called when the lease shows that the cluster was restored from a backup. */
   readonly onRewind?: () => void;
   readonly pace?: Partial<LeasePace>;
 }
 
 const longestLeaseMs = 300_000;
 
-/** The lease as it was read last, and since when (monotonic) it has not changed. */
+/** The lease as it was last read, and the monotonic time since which it has not changed. */
 interface Observed {
   readonly version: string | undefined;
   readonly since: number;
   readonly spec: LeaseSpec | undefined;
-  /** It came back from a backup, so the holder that it names is out of date. */
+  /** True if the lease came back from a backup, so the holder that it names is out of date. */
   readonly rewound: boolean;
 }
 
 export class LeaseElection implements Leadership {
-  /** The name of this holder in the lease. */
+  /** The name of this process in the lease. */
   readonly identity: string;
   readonly #options: LeaseOptions;
   readonly #pace: LeasePace;
@@ -77,18 +77,18 @@ export class LeaseElection implements Leadership {
   #running: Promise<void> | undefined;
   #observed: Observed | undefined;
   #lookedAt = 0;
-  /** The newest version of the lease that was seen. */
+  /** The resourceVersion of the lease when it was last read. */
   #newest: string | undefined;
-  /** The newest form of the lease that we wrote. */
+  /** The lease as we last wrote it. */
   #own: KubeObject | undefined;
   #term: Moment | undefined;
   #leading = false;
-  /** The last failure, until a round succeeds. */
+  /** The message of the last failure; undefined after a round without one. */
   #complaint: string | undefined;
-  /** Whether our last write took the lease over from a silent holder; the write may have arrived although its answer did not. */
+  /** True if our last write took the lease from a holder that had not released it. It is kept in case the answer is lost. */
   #takesOver = false;
   #mayBeOurs = false;
-  /** Monotonic time before which we do not act, although we hold the lease. */
+  /** Monotonic time before which this process does not act, although it holds the lease. */
   #actFrom = 0;
   #cancelWatchdog: (() => void) | undefined;
 
@@ -112,7 +112,7 @@ export class LeaseElection implements Leadership {
     this.#running ??= this.#run();
   }
 
-  /** Stops competing and releases the lease: the last thing that a process does. */
+  /** Stops competing and releases the lease. A process does this last, before it exits. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -138,8 +138,8 @@ export class LeaseElection implements Leadership {
         waitMs = Math.min(waitMs, await this.#round());
         this.#complain(undefined);
       } catch (error) {
-        // The last write may or may not have arrived: read before writing again, soon if our term ends or somebody was
-        // first.
+        // The last write may or may not have arrived, so read the lease before writing again. Do so soon if this process leads or
+        // another one wrote first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#leading) waitMs /= 10;
@@ -150,14 +150,14 @@ export class LeaseElection implements Leadership {
     }
   }
 
-  /** Logs a failure once, and not every few seconds for as long as it lasts. */
+  /** Logs a failure once, instead of every few seconds while it lasts. */
   #complain(why: string | undefined): void {
     if (why !== undefined && why !== this.#complaint)
       this.#options.log.info({ leading: this.#leading }, `the lease: ${why}`);
     this.#complaint = why;
   }
 
-  /** Reads the lease, and writes it if we hold it or may take it; returns in how many milliseconds to do so again. */
+  /** Renews the lease, or reads it and takes it if that is allowed; returns in how many milliseconds to look again. */
   async #round(): Promise<number> {
     const { clock } = this.#options;
     const begun = momentOf(clock);
@@ -167,7 +167,7 @@ export class LeaseElection implements Leadership {
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#observe(live, spec);
     const ours = spec?.holder === this.identity && (inTerm || !seen.rewound);
-    // Somebody deleted or emptied it while our term lasts. The other candidates wait, so we restore it.
+    // If somebody deletes or empties the lease during our term, we restore it: the other candidates still wait.
     if (ours || (inTerm && (spec === undefined || spec.holder === ''))) {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
@@ -177,7 +177,8 @@ export class LeaseElection implements Leadership {
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;
     this.#mayBeOurs = true;
-    // Another holder may have restored it and lost it again since we last read it; from this write on none can.
+    // Since our last read another holder may have restored the missing lease, and may still act. This write ends that, so
+    // wait until the term of such a holder is surely over.
     const vanished = spec === undefined && claim.takeOver;
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
@@ -202,36 +203,36 @@ export class LeaseElection implements Leadership {
     }
   }
 
-  /** Remembers the lease as it was read, and since when it has been like that. */
+  /** Notes the lease as it was just read, and since when it has not changed. */
   #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // When a long time passed between two reads, a missing lease may have existed in between.
+    // After a long time between two reads, a missing lease may have existed in between, so its time starts anew.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);
     if (this.#observed === undefined || this.#observed.version !== version || unwatched) {
-      // A lease that is deleted, or that a backup brings back, is remembered with its last holder.
+      // If the lease is deleted or a backup brings it back, remember its last holder.
       const last = rewound ? this.#observed?.spec : undefined;
       this.#observed = { version, since: now, spec: last ?? spec ?? this.#observed?.spec, rewound };
     }
     return this.#observed;
   }
 
-  /** True when the lease is older than it was before, as only a restored backup makes it. */
+  /** True when the lease is older than at the last read, which happens only when the cluster is restored from a backup. */
   #wentBack(live: KubeObject | undefined): boolean {
     if (live === undefined) return false;
     const { resourceVersion } = live.metadata;
     const newest = this.#newest;
     this.#newest = resourceVersion;
-    // A lease that was deleted and created again has a newer version as well.
+    // A lease that was deleted and created again has a newer version too.
     if (newest === undefined || compareVersions(resourceVersion, newest) >= 0) return false;
     this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from an older state');
     this.#isolate(() => this.#options.onRewind?.());
     return true;
   }
 
-  /** In how many milliseconds we may take the lease if it does not change, and whether its holder will not have released it. */
+  /** Says when we may take the lease if it does not change. `takeOver`: its holder has not released it. */
   #claimOn(seen: Observed, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
     if (spec !== undefined && isReleased(spec) && !seen.rewound) return { inMs: 0, takeOver: false };
     const restedMs = this.#options.clock.monotonic() - seen.since;
@@ -279,7 +280,7 @@ export class LeaseElection implements Leadership {
     return within(clock, this.#patienceMs(), sent, 'writing the lease');
   }
 
-  /** Our write arrived: the term counts from before it was sent. Returns in how many milliseconds to renew. */
+  /** Begins or extends our term after a successful write; the term counts from before the write. Returns when to renew, in ms. */
   #win(begun: Moment, takeOver: boolean): number {
     const { clock, log } = this.#options;
     if (this.#own !== undefined) this.#observe(this.#own, leaseSpecOf(this.#own));
@@ -297,7 +298,7 @@ export class LeaseElection implements Leadership {
     return this.#pace.retryMs;
   }
 
-  /** Reports the loss of the lease as soon as the term has ended. */
+  /** Reports the lease as lost if our term has ended. */
   #settle(): void {
     const why = this.mayAct();
     if (why !== undefined) this.#lose(why);
@@ -312,7 +313,7 @@ export class LeaseElection implements Leadership {
     this.#isolate(() => this.#options.onLost(why));
   }
 
-  /** The deadline of one request: short enough for a second attempt within the term. */
+  /** The deadline of one request. It leaves time for a second attempt within the term. */
   #patienceMs(): number {
     return Math.min(this.#pace.renewMs / 2, Math.max(1_000, this.#pace.retryMs * 2));
   }
@@ -337,12 +338,12 @@ export const leaseResource: Resource = {
   namespaced: true,
 };
 
-/** A released lease has no holder and this duration, as Kubernetes' own components write it. */
+/** The duration in a released lease, which has no holder. Kubernetes' own components write the same. */
 const releasedSeconds = 1;
 
-/** A Lease as the election reads and writes it. */
+/** The spec of a Lease, as the election uses it. */
 interface LeaseSpec {
-  /** Empty when nobody holds it. */
+  /** The name of the holder; empty when nobody holds the lease. */
   readonly holder: string;
   readonly durationSeconds: number;
   readonly acquireTime: string | undefined;
@@ -350,7 +351,7 @@ interface LeaseSpec {
   readonly transitions: number;
 }
 
-/** Reads the spec of a Lease; values that somebody wrote by hand are brought into bounds. */
+/** Parses the spec of a Lease; replaces invalid values, which somebody may have written by hand. */
 export function leaseSpecOf(lease: KubeObject): LeaseSpec {
   const spec: Unchecked<V1LeaseSpec> = isRecord(lease.spec) ? lease.spec : {};
   const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
@@ -363,7 +364,7 @@ export function leaseSpecOf(lease: KubeObject): LeaseSpec {
   };
 }
 
-/** True when nobody holds the lease: the last holder released it, or there never was one. */
+/** True when the last holder released the lease, or nobody ever held it. */
 function isReleased(spec: LeaseSpec): boolean {
   return spec.holder === '' && (spec.durationSeconds === releasedSeconds || spec.renewTime === undefined);
 }

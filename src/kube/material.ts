@@ -1,10 +1,10 @@
 /**
- * Secrets and ConfigMaps by name.
+ * Reads Secrets and ConfigMaps by name, and notices their changes.
  *
- * Values are read when they are needed and kept for a second, so that a hundred resources of one Secret cost one read. Where watching
- * is allowed, a watch of metadata shows which objects changed, and what was kept of them is dropped, also when the read was still under
- * way. Where it is not allowed, the objects in use are read again every minute: a change, creation or deletion is noticed within one
- * round, and an object that nobody uses any more is not read.
+ * Values are read when they are needed and kept for a second, so that a hundred resources with one Secret cost one read. If
+ * watching is on, a watch of metadata shows which objects changed; their kept values are dropped, even those whose read is still
+ * under way. If watching is off, the objects in use are read again every minute, so that a change, creation or deletion is noticed
+ * within one round. Objects that no resource uses any more are not read.
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord, Secret } from '../base/json.ts';
@@ -19,7 +19,7 @@ export const configMapResource: Resource = { group: '', version: 'v1', plural: '
 const keepMs = 1_000;
 const everyMs = 60_000;
 
-/** A Secret or ConfigMap, such as one that changed. */
+/** Names a Secret or ConfigMap. */
 interface MaterialChange {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
@@ -34,13 +34,13 @@ interface MaterialOptions {
   readonly entropy: Entropy;
   readonly log: Log;
   readonly troubles?: Troubles;
-  /** Watching needs list and watch on all Secrets of the namespaces; without it those in use are read every minute. */
+  /** `on` needs permission to list and watch all Secrets of the namespaces; with `off` the Secrets in use are read every minute. */
   readonly watch: 'on' | 'off';
-  /** The only namespace in namespaced mode. */
+  /** The only namespace to watch, if the operator serves one namespace. */
   readonly namespace?: string;
   readonly isUsed: (change: MaterialChange) => boolean;
   readonly onChanged: (change: MaterialChange) => void;
-  /** Called with the name of the watch that noticed that the cluster was restored from a backup. */
+  /** Called when a watch notices that the cluster was restored from a backup; `by` is the name of the watch. */
   readonly onRewind?: (by: string) => void;
 }
 
@@ -52,9 +52,9 @@ interface Kept {
 export class KubeMaterial implements Material {
   readonly #options: MaterialOptions;
   readonly #kept = new Map<string, Kept>();
-  /** The watches, for health; none when watching is off. */
+  /** The watches, for health checks; empty when watching is off. */
   readonly reflectors: readonly Reflector[];
-  /** Without watches: the versions that the users of objects have seen, by key; undefined for an object that did not exist. */
+  /** When watching is off: the version of each object that resources already know; undefined if the object did not exist. */
   readonly #seen = new Map<string, { readonly asked: MaterialChange; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;
   #stopped = false;
@@ -103,7 +103,7 @@ export class KubeMaterial implements Material {
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
-      // The first one: a newer one that was read for another object must still be reported to earlier users.
+      // Keep the first version. If another resource reads a newer one, the earlier users must still hear of the change.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
       kept.until = clock.monotonic() + keepMs;
       clock.after(keepMs, drop);
@@ -115,13 +115,13 @@ export class KubeMaterial implements Material {
     return this.#options.api.get(resources[kind], namespace, name);
   }
 
-  /** Drops what is kept of an object, so that the next read asks the API server; what a first list shows is no news. */
+  /** Drops the kept value of an object, so that the next read asks the API server; reports the change unless `isNews` is false. */
   #changed(change: MaterialChange, isNews: boolean): void {
     this.#kept.delete(keyOf(change));
     if (isNews) this.#options.onChanged(change);
   }
 
-  /** Reads the objects in use again in a minute; one that nobody uses any more is forgotten. */
+  /** Plans the next round in a minute, which reads the objects in use and forgets all others. */
   #planRound(): void {
     const { clock, entropy } = this.#options;
     if (this.#stopped) return;
@@ -138,7 +138,7 @@ export class KubeMaterial implements Material {
         this.#seen.delete(key);
         continue;
       }
-      // A failed read is repeated in the next round; resources that need the object report the failure themselves.
+      // The next round repeats a failed read. The resources that use the object report the failure themselves.
       const found = await this.#get(seen.asked).then(
         (object) => ({ version: object?.metadata.resourceVersion }),
         () => undefined,
@@ -172,7 +172,7 @@ export class KubeMaterial implements Material {
   }
 }
 
-/** Keeps only what shows a change: a cluster may have tens of thousands of Secrets. */
+/** Keeps only the metadata that shows a change, since a cluster may have tens of thousands of Secrets. */
 function onlyIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = metadata;
   return {

@@ -1,9 +1,9 @@
 /**
- * The one writer of our objects: their status and our finalizer.
+ * Writes the status and the finalizer of our objects. Nothing else writes them.
  *
- * Guarantees: a write carries uid and resourceVersion, so it never lands on a form of the object that the writer did not see,
- * nor on a recreated namesake; what is there already is not written; an answer that is committed is written until it stands there,
- * whatever happens in between, unless it is not ours to write any more.
+ * Guarantees: a write carries uid and resourceVersion, so it never changes a version of the object that the writer did not see, nor
+ * another object with the same name. A write that would change nothing is not sent. `commitStatus` tries again until the answer of
+ * the service stands in status, unless the object is gone or the status is no longer ours to write.
  */
 import { type Clock, type Entropy, Backoff } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
@@ -67,7 +67,7 @@ export class KubeObjectWriter implements ObjectWriter {
     return written(this.#setFinalizers(object, (others) => others));
   }
 
-  /** Waits until what the service answered is written, then gives up; returns on how many objects. */
+  /** Waits until all committed answers are written; returns how many are not when the deadline ends. */
   async drain(deadlineMs: number): Promise<number> {
     const all = Promise.allSettled(this.#commits);
     await within(this.#options.clock, deadlineMs, all, 'writing answers').catch(() => undefined);
@@ -109,7 +109,7 @@ export class KubeObjectWriter implements ObjectWriter {
     return { is: 'conflict' };
   }
 
-  /** Replaces the whole status of this form of the object; where it is there already, an earlier write may have arrived. */
+  /** Replaces the whole status of this version of the object, unless it is the same already. */
   async #putStatus(object: KubeObject, status: object): Promise<KubeObject> {
     const { api, log, resourceOf } = this.#options;
     if (sameJson(object.status, status)) return object;
@@ -123,7 +123,7 @@ export class KubeObjectWriter implements ObjectWriter {
     return now;
   }
 
-  /** The whole array at once, on exactly the form of the object that was seen. */
+  /** Replaces the whole list of finalizers, on exactly this version of the object. */
   async #setFinalizers(
     object: KubeObject,
     from: (others: readonly string[]) => readonly string[],
@@ -141,7 +141,7 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 }
 
-/** The result of a write; what a caller cannot expect is thrown. */
+/** Returns conflict and absence as results of a write; throws any other failure. */
 async function written(write: Promise<KubeObject>): Promise<Written> {
   try {
     return { is: 'written', object: await write };

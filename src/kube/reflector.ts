@@ -1,23 +1,23 @@
 /**
- * The reflector: a local copy of all objects of one resource, kept true by one list and one watch. And what health and metrics
- * say of reflectors: how long each has heard nothing, and why the process is not ready.
+ * Keeps a local copy of all objects of one resource, with a list and a watch. For health and metrics it also says how long each
+ * reflector has received nothing, and why the process is not ready.
  *
  * Guarantees
- * - It never stops by itself. Whatever a list or a watch does (refused, reset, garbage, silence), it tries again, with an
- *   endless backoff that has jitter and keeps to `Retry-After`. Only `stop()` ends it, at whatever it is waiting for.
- * - Events are emitted in order, once, and never go back in time: resourceVersions only grow, and an object that was deleted and
- *   recreated, even unseen, gives `gone` and then `applied`. A listener that throws is logged as a bug; no event is lost or repeated.
- * - A silent watch is noticed. After the idle deadline without an event or bookmark it lists: an API server that accepts watches and
- *   sends nothing hides a change for that long and one list. It also lists when streams keep ending early and nothing arrived for
- *   twice the deadline. After one stream that ended early it only reads the newest resourceVersion; after anything odd (410, a line
- *   that cannot be read, a version that runs backwards) it lists.
- * - A rewind (etcd restored from an older snapshot) shows as a list, or an object in it, that is older than before. `onRewind` is
- *   called, unless another reflector noticed first, and every object of the new list is emitted again.
+ * - A reflector never stops by itself. If a list or a watch fails or stays silent, the reflector tries again, with a backoff that
+ *   never ends, has jitter and respects `Retry-After`. Only `stop()` ends it, whatever it is waiting for.
+ * - Events are emitted once and in order, and the resourceVersions of an object only grow. An object that was deleted and recreated
+ *   gives `gone` and then `applied`, even if the watch saw neither. When a listener throws, that is logged as a bug, and no event
+ *   is lost or repeated.
+ * - A silent watch is noticed. After the idle deadline without an event or bookmark the reflector lists all objects. It also lists
+ *   them after a 410, a line that cannot be parsed, a version that runs backwards, or when watches keep ending early and nothing
+ *   arrived for twice the deadline. After a single watch that ended early it only reads the newest resourceVersion.
+ * - A rewind means that etcd was restored from an older snapshot: a list, or an object in it, is older than before. Then `onRewind`
+ *   is called, unless another reflector noticed the rewind first, and every object of the new list is emitted again.
  *
  * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (unavailable.ts).
  *
- * A restored etcd that has already passed the version seen here, and lacks only whole objects, cannot be told from the old one here;
- * the lease, which is written every two seconds, shows it.
+ * A reflector cannot notice a restore when only whole objects are missing and the restored etcd has already passed the version seen
+ * here. The lease shows such a restore, since it is written every two seconds.
  */
 import {
   type CacheEvent,
@@ -39,41 +39,41 @@ import { pause, SilenceError, within, withWatchDeadline } from './unavailable.ts
 const usualPace = {
   pageSize: 500,
   pageMs: 45_000,
-  /** The API server is asked to end each watch after a random time between these. */
+  /** Each watch asks the API server to end it after a random time between these two. */
   watchSeconds: { least: 300, most: 600 },
-  /** After this long without an event or bookmark everything is listed; bookmarks come every minute. */
+  /** After this long without an event or bookmark, all objects are listed again. Bookmarks come every minute. */
   idleMs: 80_000,
   backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
 };
 
-/** The resource that a reflector watches, and the callbacks that it calls. */
+/** The resource to watch, and the callbacks. */
 export interface ReflectorOptions {
   readonly api: KubeApi;
   readonly resource: Resource;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string;
-  /** Only metadata is fetched and kept. */
+  /** If true, the reflector fetches and keeps only the metadata of objects. */
   readonly metadataOnly?: boolean;
-  /** Reduces an object to what is kept in memory; without it the whole object is kept. */
+  /** Reduces an object to the part to keep in memory; without this function the whole object is kept. */
   readonly keep?: (object: KubeObject) => KubeObject;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
-  /** Collects failures of Kubernetes as a whole; without it they are logged here like all others. */
+  /** Collects failures that concern Kubernetes as a whole; without it the reflector logs them itself. */
   readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
-  /** Called with the reflector's name when the cluster was restored from a backup, before the events of the restored objects. */
+  /** Called with the reflector's name when the cluster was restored from a backup, before the restored objects are emitted. */
   readonly onRewind?: ((by: string) => void) | undefined;
   readonly onList?: (reason: ListReason) => void;
   readonly pace?: Partial<typeof usualPace>;
 }
 
-/** Lists and watches one resource until it is stopped, and tells its listener each change. */
+/** Lists and watches one resource until `stop()`, and reports each change to a listener. */
 export class Reflector {
   /** Resolves after the first complete list. */
   readonly synced: Promise<void>;
   readonly #options: ReflectorOptions;
-  /** The namespace, labels and form that every list and watch asks for. */
+  /** The namespace, the labels, and whether only metadata is wanted: the same for every list and watch. */
   readonly #selection: Pick<PageOptions, 'namespace' | 'labelSelector' | 'metadataOnly'>;
   readonly #pace: typeof usualPace;
   readonly #backoff: Backoff;
@@ -83,18 +83,18 @@ export class Reflector {
   readonly #markSynced: () => void;
   #isSynced = false;
   #running: Promise<void> | undefined;
-  /** The newest resourceVersion of this session. */
+  /** The newest resourceVersion that a list or watch showed. */
   #seen: string | undefined;
   #listBecause: ListReason | undefined = 'start';
-  /** The reason for the list under way. */
+  /** The reason for the list that is under way. */
   #listing: ListReason | undefined;
-  /** How many rewinds were reported from outside, and how many of them a list has followed. */
+  /** How many rewinds `rewound()` reported, and after how many of them all objects were listed again. */
   #rewinds = 0;
   #rewindsHandled = 0;
   #watching: AbortController | undefined;
   #lastHeardAt: number | undefined;
   #problem: string | undefined;
-  /** The last stream ended before the time that it was asked for. */
+  /** True if the last watch ended before the time that it asked for. */
   #endedEarly = false;
 
   constructor(options: ReflectorOptions) {
@@ -131,29 +131,29 @@ export class Reflector {
     return this.#cache.values();
   }
 
-  /** Monotonic time of the last list page, event or bookmark; a probe does not count. */
+  /** Monotonic time of the last page of a list, event or bookmark. Reading only the newest resourceVersion does not count. */
   lastHeardAt(): number | undefined {
     return this.#lastHeardAt;
   }
 
-  /** The last failure, until something arrives again. */
+  /** The message of the last failure; undefined once the API server has answered again. */
   problem(): string | undefined {
     return this.#problem;
   }
 
-  /** The cluster was restored, as another watch noticed: lists again and emits every object. */
+  /** Lists and emits all objects again, because another watch noticed that the cluster was restored. */
   rewound(): void {
     this.#rewinds += 1;
     this.#listBecause = 'rewind';
     this.#watching?.abort(new Relist('rewind'));
   }
 
-  /** Starts; called once. */
+  /** Starts the reflector; called once. */
   start(): void {
     this.#running ??= this.#run();
   }
 
-  /** Stops for good: nothing is emitted afterwards, and no request begins. */
+  /** Stops the reflector for good. Afterwards it emits nothing and sends no request. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -180,10 +180,10 @@ export class Reflector {
     }
   }
 
-  /** Decides what follows a failure; returns how many milliseconds to wait. */
+  /** Decides after a failure whether to list or to watch again; returns how many milliseconds to wait before that. */
   #failed(error: unknown): number {
     this.#endedEarly = true;
-    // The silence was long enough, so no backoff; a random pause keeps all reflectors from listing at once.
+    // Silence already took long, so do not back off. A random pause keeps all reflectors from listing at once.
     const waitMs =
       error instanceof SilenceError
         ? this.#pace.backoff.firstMs * this.#options.entropy.fraction()
@@ -221,7 +221,7 @@ export class Reflector {
     this.#markSynced();
   }
 
-  /** Lists every object, page by page. When a page is too large the list begins again with smaller pages, also next time. */
+  /** Lists all objects, page by page. If a page is too large, the list begins again with smaller pages, which later lists keep. */
   async #all(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
     for (;;) {
       try {
@@ -251,13 +251,13 @@ export class Reflector {
     }
   }
 
-  /** True when streams keep ending early and nothing has arrived for twice the idle deadline. */
+  /** True when watches keep ending early and nothing has arrived for twice the idle deadline. */
   #isSilent(): boolean {
     const heardAt = this.#lastHeardAt ?? Number.POSITIVE_INFINITY;
     return this.#endedEarly && this.#options.clock.monotonic() - heardAt >= 2 * this.#pace.idleMs;
   }
 
-  /** Reads the newest resourceVersion: after a restore of the cluster a watch would wait for ever. */
+  /** Checks that the newest resourceVersion is not older than before; a watch of a restored cluster would wait for ever. */
   async #probe(): Promise<void> {
     const { resourceVersion } = await this.#page(1, undefined);
     this.#answered();
@@ -270,7 +270,7 @@ export class Reflector {
     return within(clock, this.#pace.pageMs, asked, `listing ${resource.plural}`, this.#stop.signal);
   }
 
-  /** Watches once; true when the stream lasted for as long as it was asked to. */
+  /** Watches until the stream ends; true if the stream lasted as long as the reflector asked. */
   async #watch(): Promise<boolean> {
     const { api, resource, clock, entropy } = this.#options;
     const { least, most } = this.#pace.watchSeconds;
@@ -315,7 +315,7 @@ export class Reflector {
     }
   }
 
-  /** Throws when a version runs backwards: the server is confused, or the cluster was restored. */
+  /** Notes the newest resourceVersion. Throws if it runs backwards, such as after a restore of the cluster. */
   #advance(version: string): void {
     if (this.#seen !== undefined && compareVersions(version, this.#seen) < 0) throw new Relist('backwards');
     this.#seen = version;
@@ -351,7 +351,7 @@ export class Reflector {
   }
 }
 
-/** The reason for a list of all objects. */
+/** Why all objects are listed. */
 export type ListReason = 'start' | 'gone' | 'garbled' | 'backwards' | 'silent' | 'rewind';
 
 /** Thrown to end a watch, so that every object is listed again. */
@@ -374,10 +374,10 @@ function listReasonOf(error: unknown): ListReason | undefined {
 }
 
 /**
- * The newest known version of every object of one resource, and the pure rules by which it changes.
+ * Keeps the newest known version of every object of one resource, and says which events follow from a change.
  *
- * Guarantees: an object never goes back to an older version; one that was deleted and recreated gives `gone` and then `applied`; a
- * late event of an object that was replaced changes nothing.
+ * Guarantees: a watch never puts an older version of an object in place of a newer one. An object that was deleted and recreated
+ * gives `gone` and then `applied`. A late event of an object that was since recreated changes nothing.
  */
 class ObjectCache {
   #objects = new Map<string, KubeObject>();
@@ -390,7 +390,7 @@ class ObjectCache {
     return this.#objects.values();
   }
 
-  /** Takes a new version of an object. */
+  /** Takes over a new version of an object. */
   apply(object: KubeObject): readonly CacheEvent[] {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);
@@ -412,7 +412,7 @@ class ObjectCache {
     return [{ is: 'gone', object }];
   }
 
-  /** True when one of these is older than the version known here, as after a restore of the cluster. */
+  /** True when one of these objects is older than its version in the cache, as after a restore of the cluster. */
   isAhead(objects: readonly KubeObject[]): boolean {
     return objects.some(({ metadata }) => {
       const known = this.get(metadata.namespace, metadata.name)?.metadata;
@@ -420,7 +420,7 @@ class ObjectCache {
     });
   }
 
-  /** Replaces everything with a complete list. After a restore, versions prove nothing and every object counts as changed. */
+  /** Replaces all objects with a complete list. After a restore every object counts as changed, since versions prove nothing. */
   replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
     const before = this.#objects;
     this.#objects = new Map(
@@ -446,10 +446,10 @@ function keyOf(namespace: string | undefined, name: string): string {
 
 // ---- health ----------------------------------------------------------------------------------------------------
 
-/** A reflector, as health and metrics see it. */
+/** The part of a reflector that health and metrics use. */
 export type Watched = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
 
-/** A watch without events or bookmarks for this long is reported as silent. */
+/** A watch counts as silent, and the process as not ready, after this long without events or bookmarks. */
 const silentAfterMs = 180_000;
 
 /** Milliseconds since each reflector last received something; undefined before its first list. */

@@ -1,8 +1,8 @@
-/** Kubernetes does not answer in time, or at all: the deadlines of all waits for it, and an outage that is told once for everybody. */
+/** Deadlines for everything that waits for Kubernetes, and outages, which are logged once for all objects. */
 import type { Clock } from '../base/time.ts';
 import { KubeError, type Log, type Troubles } from '../engine/ports.ts';
 
-/** Something took longer than its deadline. */
+/** Thrown when a promise took longer than its deadline. */
 class DeadlineError extends KubeError {
   constructor(what: string, afterMs: number) {
     super('unavailable', `${what}: no end after ${afterMs} ms`);
@@ -10,7 +10,7 @@ class DeadlineError extends KubeError {
   }
 }
 
-/** Waits for a promise at most `deadlineMs`: throws a `DeadlineError` then, or the signal's reason when that is aborted first. */
+/** Waits for a promise. Throws a `DeadlineError` after `deadlineMs`, or the signal's reason if the signal is aborted first. */
 export function within<T>(
   clock: Clock,
   deadlineMs: number,
@@ -51,7 +51,7 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** A watch has sent nothing within its deadline. */
+/** Thrown when a watch has sent nothing within its deadline. */
 export class SilenceError extends KubeError {
   constructor(what: string, afterMs: number) {
     super('unavailable', `${what}: silent for ${afterMs} ms`);
@@ -59,24 +59,24 @@ export class SilenceError extends KubeError {
   }
 }
 
-/** How long a watch may be silent, and how the API server is made to send a bookmark. */
+/** How long a watch may be silent, and how to make the API server send a bookmark. */
 interface WatchDeadline {
   readonly clock: Clock;
   readonly what: string;
   readonly idleMs: number;
-  /** Makes the API server learn its newest resourceVersion; an error ends the watch. */
+  /** Makes the API server learn the newest resourceVersion, so that it sends a bookmark. An error here ends the watch. */
   readonly probe: () => Promise<void>;
-  /** Ends the watch; the error is the signal's reason. */
+  /** Ends the watch; the watch then throws the signal's reason. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The deadline of a watch: passes on what the stream sends, and throws a `SilenceError` when nothing arrives in time.
+ * Passes on what a watch sends, and throws a `SilenceError` when nothing arrives within the deadline.
  *
- * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one the watch began with. Where nothing
- * of the resource changes, it learns of a newer one only when somebody lists, since a plain etcd tells it every ten minutes. So when
- * a new stream has been silent for half of the deadline, the probe lists one object, and a bookmark follows. A stream that is silent
- * for the whole deadline is broken, or something on the way holds its data back.
+ * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one with which the watch began.
+ * While no object of the resource changes, the API server learns a newer version only when somebody lists, since a plain etcd
+ * reports it every ten minutes only. So when a new watch has been silent for half of the deadline, the probe lists one object, and
+ * a bookmark follows. If a watch is silent for the whole deadline, it is broken, or something on the way holds its data back.
  *
  * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
  */
@@ -86,7 +86,7 @@ export async function* withWatchDeadline<Item>(
 ): AsyncGenerator<Item, void, void> {
   const stream = items[Symbol.asyncIterator]();
   let receivedAt = clock.monotonic();
-  /** Undefined when it is late. */
+  /** Waits for the next event; undefined when it does not arrive in time. */
   const arriving = (coming: ReturnType<typeof stream.next>, ms: number) =>
     within(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, what, signal).catch((error: unknown) => {
       if (!(error instanceof DeadlineError)) throw error;
@@ -103,15 +103,15 @@ export async function* withWatchDeadline<Item>(
       receivedAt = clock.monotonic();
     }
   } finally {
-    // Not awaited: a stream that hangs would hang here too.
+    // Do not await this: a stream that hangs would block here too.
     stream.return?.().catch(() => undefined);
   }
 }
 
-/** The kind of an outage. A failure that concerns one object only is none. */
+/** The kind of an outage: Kubernetes does not answer, or refuses the operator. A failure of a single object is no outage. */
 type Trouble = 'silent' | 'refusing';
 
-/** The shortest time between two reports, where Kubernetes answers some requests and not others. */
+/** The shortest time between two calls of `askAgain`, while Kubernetes answers some requests and not others. */
 const askAgainMs = 10_000;
 
 const words = {
@@ -120,9 +120,9 @@ const words = {
 } as const;
 
 /**
- * An outage of Kubernetes: logged once, and ended for all objects by the first success.
+ * Collects failures of Kubernetes as a whole into outages.
  *
- * Guarantees: the log has one line when it begins and one when it ends; after the first success all failed objects are
+ * Guarantees: the log has one line when an outage begins, and one when it ends. After the first success all failed objects are
  * tried again soon, whatever their backoff.
  */
 export class Outage implements Troubles {
@@ -131,14 +131,14 @@ export class Outage implements Troubles {
   readonly #askAgain: (who: readonly string[]) => void;
   readonly #open = new Map<Trouble, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
 
-  /** `askAgain` is called with the keys that may succeed now. */
+  /** `askAgain` is called with the keys that failed and may now succeed. */
   constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {
     this.#clock = clock;
     this.#log = log;
     this.#askAgain = askAgain;
   }
 
-  /** Logs an outage once for all objects, until all of them succeeded again. */
+  /** Notes a failure; logs the first one of an outage. True if the failure is part of an outage. */
   failed(who: string, error: KubeError): boolean {
     const trouble = troubleOf(error);
     if (trouble === undefined) return false;
@@ -175,7 +175,7 @@ function troubleOf({ reason }: KubeError): Trouble | undefined {
       return 'silent';
     case 'unauthorized':
       return 'refusing';
-    // Another object, or another verb, may well be allowed.
+    // A 403 is no outage, since other objects or verbs may be allowed.
     case 'forbidden':
     case 'conflict':
     case 'notFound':

@@ -1,19 +1,19 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 
-/** The levels of the log, least first. */
+/** The levels of the log, the least severe first. */
 const levels = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof levels)[number];
 
 const mostWaitingBytes = 4 * 1024 * 1024;
 
-/** One line of JSON for each thing that happened; readable lines on a terminal. Never given anything but names and numbers. */
+/** Opens the log: lines of JSON, or readable lines for a terminal. Callers pass names and numbers, never contents or secrets. */
 export function openLog(level: Level, readable: boolean): Logger {
   const base = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (!readable) return pino({ ...base, formatters: { level: (label) => ({ level: label }) } }, standardOutput());
   return pino(base, { write: (line: string) => void process.stdout.write(`${readableLine(line)}\n`) });
 }
 
-/** Writes without waiting for the reader; one that does not read at all misses lines. */
+/** Writes to standard output without waiting for the reader. If the reader is too slow, lines are lost. */
 function standardOutput(): DestinationStream {
   const destination = pino.destination({ dest: 1, sync: false, maxLength: mostWaitingBytes });
   process.once('exit', () => destination.flushSync());

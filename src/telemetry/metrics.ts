@@ -8,7 +8,7 @@ interface Description {
   readonly labels: readonly string[];
 }
 
-/** Every metric of the operator; what is not listed here cannot be counted. */
+/** All metrics of the operator. A metric that is not listed here cannot be counted. */
 export const metricNames = {
   apphosting_reconciles_total: {
     type: 'counter',
@@ -115,14 +115,14 @@ export const metricNames = {
   apphosting_budget_waiting: { type: 'gauge', help: 'Requests that wait for their turn.', labels: ['account'] },
 } as const satisfies Record<string, Description>;
 
-/** The usual resolution of 10 ms would cost more CPU than everything else that an operator at rest does. */
+/** How often the event loop's delay is measured. The default of 10 ms would cost more CPU than the rest of an idle operator. */
 const betweenLooksAtTheLoopMs = 1_000;
 
 const descriptions: Readonly<Record<string, Description>> = metricNames;
 
 /**
- * A registry that counts by name. A name that is not listed is a mistake of ours: tests hear of it through `onUnknown`, and in
- * production it is left out, since no count is worth failing a reconcile.
+ * Counts metrics by name. An unknown name is a bug: tests notice it through `onUnknown`, and production ignores the metric, since
+ * no metric is worth a failed reconcile.
  */
 export class MetricRegistry {
   readonly #registry = new Registry();
@@ -144,7 +144,7 @@ export class MetricRegistry {
     this.#known(Counter, name, labels)?.inc({ ...labels }, by);
   }
 
-  /** Without a value the series goes away. */
+  /** Sets a gauge; without a value it removes the series. */
   gauge(name: string, labels: Labels, value: number | undefined): void {
     const gauge = this.#known(Gauge, name, labels);
     if (value === undefined) gauge?.remove({ ...labels });
@@ -155,12 +155,12 @@ export class MetricRegistry {
     this.#known(Histogram, name, labels)?.observe({ ...labels }, value);
   }
 
-  /** Forgets every series of a gauge, before it is stated anew. */
+  /** Removes all series of a gauge, before their new values are set. */
   resetGauge(name: string): void {
     this.#known(Gauge, name, {})?.reset();
   }
 
-  /** The text that Prometheus scrapes. */
+  /** Returns the text that Prometheus scrapes. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }

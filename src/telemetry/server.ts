@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-/** What the probes ask: a sentence when the answer is no. */
+/** Answers the probes: a sentence says why the process is not alive or not ready; undefined means that all is well. */
 export interface Probes {
   readonly alive: () => string | undefined;
   readonly ready: () => string | undefined;
   readonly metrics: () => Promise<string>;
 }
 
-/** Serves `/healthz`, `/readyz` and `/metrics`, on every address where the host is empty; resolves with the port. */
+/** Serves `/healthz`, `/readyz` and `/metrics`; an empty host means all addresses. Resolves with the port. */
 export async function serveProbes(
   probes: Probes,
   host: string,

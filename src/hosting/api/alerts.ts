@@ -46,24 +46,24 @@ const Alert = z.compile(
     })
     .transform(({ contactPoints, createdAt, ...rest }) => ({
       ...rest,
-      /** Undefined where the service shows neither ids nor contact points. */
+      /** Undefined when the answer lists neither ids of contact points nor contact points. */
       contactPointIds: rest.contactPointIds ?? contactPoints?.map(({ contactPointId }) => contactPointId),
       createdAtMs: createdAt,
     })),
 );
 
-/** An alert. */
+/** An alert, as the service shows it. */
 export type AlertItem = Readonly<z.output<typeof Alert>>;
 
 const Created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownState: shown(word) });
 const Refreshed = z.compile(z.object({ state: word, previousState: shown(word), lastStateCheck: shown(time) }));
 
-/** The alert that `POST /app-env/alert` made. */
+/** Reads the new alert from the answer to `POST /app-env/alert`. */
 export function createdAlert(body: unknown): Readonly<z.output<typeof Created>> | undefined {
   return parsed(Created, unwrapped(body, 'alert'));
 }
 
-/** Reads from a refused deletion of a contact point how many alerts use it; undefined where it does not say. */
+/** Reads how many alerts use a contact point from the answer that refuses its deletion; undefined if it gives no number. */
 export function usedByAlertsOf(body: unknown): number | undefined {
   const details = isRecord(body) ? body['details'] : undefined;
   if (typeof details === 'number') return details;
@@ -121,7 +121,7 @@ export const postAlertToggle = endpoint(
   z.strictObject({ alertId: Id, enabled: z.boolean() }),
 );
 
-/** Has the service fetch the live state of an alert: a read in all but its method, which may be repeated at any time. */
+/** Makes the service fetch the live state of an alert. Although it is a POST, it changes nothing and may be repeated. */
 export const postAlertRefresh = endpoint('POST', '/alert/refresh', 'read', z.strictObject({ alertId: Id }));
 
 /** The endpoints of alerts that take a body. */
@@ -134,12 +134,12 @@ export function deleteAlert(alertId: string): Request {
 
 const alertLists = 'alerts/';
 
-/** The environment whose alerts the read of this name lists. */
+/** The id of the environment, taken from the key of the read that lists its alerts. */
 export function environmentOfAlerts(key: string): string {
   return key.slice(alertLists.length);
 }
 
-/** The alerts of an environment. */
+/** Reads the alerts of an environment. */
 export function alertsOf(appEnvId: string): Read<AlertItem> {
   return {
     key: `${alertLists}${appEnvId}`,
@@ -152,7 +152,7 @@ export function alertsOf(appEnvId: string): Read<AlertItem> {
   };
 }
 
-/** One alert. */
+/** Reads one alert. */
 export function alertOf(alertId: string): Read<AlertItem> {
   return {
     key: `alert/${alertId}`,
@@ -165,7 +165,7 @@ export function alertOf(alertId: string): Read<AlertItem> {
   };
 }
 
-/** The live state of an alert, asked for in turns with all others; `everyMs` is how often at most. */
+/** Reads the live state of one alert, at most once in `everyMs`; all such reads share a part of the budget. */
 export function alertStateOf(alertId: string, everyMs: number): Read<z.output<typeof Refreshed>> {
   return {
     key: `alertState/${alertId}`,

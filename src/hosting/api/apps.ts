@@ -78,7 +78,7 @@ const AppEnv = z
     deploymentName: shown(words),
     cliEnvName: optional(compared),
     hosts: shownList(words),
-    /** In whatever case and vocabulary the service uses. */
+    /** A word of the service; the interface fixes neither the words nor their case. */
     status: optional(word),
     resources: shown(
       z.object({
@@ -96,7 +96,7 @@ const AppEnv = z
 /** An app environment as `GET /app-envs` lists it. */
 export type AppEnvItem = Readonly<z.output<typeof AppEnv>>;
 
-/** A version is a word, or an object that names it. */
+/** A version: a bare text, or an object with the text under one of these names. */
 const Version = bareOrIn(compared, 'name', 'dockerPresetVersion', 'version', 'value');
 
 const Preset = z
@@ -119,13 +119,13 @@ const Preset = z
     maxReplicas: limits?.maxReplicas,
   }));
 
-/** A preset of either list: an app may be created from it. */
+/** A preset of apps or of databases; users can create an app from it. */
 export type PresetItem = Readonly<z.output<typeof Preset>>;
 
 const Created = z.object({ appId: id });
 const Affecting = z.object({ environmentsAffected: number });
 
-/** The id that `POST /app` returned. */
+/** Reads the id of the new app from the answer to `POST /app`. */
 export function createdAppId(body: unknown): string | undefined {
   return parsed(Created, unwrapped(body, 'app'))?.appId;
 }
@@ -135,7 +135,7 @@ export function environmentsAffectedOf(body: unknown): number | undefined {
   return parsed(Affecting, unwrapped(body, 'app'))?.environmentsAffected;
 }
 
-/** Job settings; the interface does not show the name of the concurrency key, so any other key passes. */
+/** Job settings. The interface does not say how the field for concurrency is called, so any key is accepted. */
 const JobConfig = AnyObject;
 
 const PostApp = z.strictObject({
@@ -195,7 +195,7 @@ export function deleteApp(appId: string): Request {
   return remove('/app', { appId });
 }
 
-/** The apps of an account. */
+/** Reads the apps of an account. */
 export function appsOf(accountId: string): Read<AppItem> {
   return {
     key: 'apps',
@@ -207,7 +207,7 @@ export function appsOf(accountId: string): Read<AppItem> {
   };
 }
 
-/** One app with everything the service shows of it. */
+/** Reads the full record of one app. */
 export function appOf(appId: string): Read<AppRecord> {
   return {
     key: `app/${appId}`,
@@ -220,18 +220,19 @@ export function appOf(appId: string): Read<AppRecord> {
 }
 
 /**
- * The same app, read once for each `updatedAt` that the list shows, and again every hour since that may not move.
+ * Reads the full record of an app again whenever the list of apps shows a new `updatedAt` for it. It also reads every hour, since
+ * the service may not renew `updatedAt` at each change.
  */
 export function appAsOf(appId: string, updatedAtMs: number | undefined): Read<AppRecord> {
   return { ...appOf(appId), key: `appAsOf/${appId}/${updatedAtMs ?? ''}`, pace: 'hourly' };
 }
 
-/** True while the environment is on its way from one state to another: UPDATING, and words like it. */
+/** True if the status of an environment says that it is changing, such as UPDATING. */
 export function isUnderWay(status: string | undefined): boolean {
   return status !== undefined && /^(?!running$).*ing$/i.test(status.trim());
 }
 
-/** The environments of an account. */
+/** Reads the environments of an account. */
 export function appEnvsOf(accountId: string): Read<AppEnvItem> {
   return {
     key: 'appEnvs',
@@ -245,7 +246,7 @@ export function appEnvsOf(accountId: string): Read<AppEnvItem> {
   };
 }
 
-/** The presets of apps that are no databases. */
+/** Reads the presets for apps other than databases. */
 export function appPresetsOf(): Read<PresetItem> {
   return {
     key: 'appPresets',
@@ -257,7 +258,7 @@ export function appPresetsOf(): Read<PresetItem> {
   };
 }
 
-/** The managed databases and services that apps may be created from. */
+/** Reads the presets for managed databases and services. */
 export function databasePresetsOf(): Read<PresetItem> {
   return {
     key: 'databasePresets',

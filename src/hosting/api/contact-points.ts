@@ -42,15 +42,15 @@ const ContactPoint = z
     updatedAtMs: updatedAt,
   }));
 
-/** A contact point as the service shows it to everybody. */
+/** A contact point without its secrets. */
 export type ContactPointItem = Readonly<z.output<typeof ContactPoint>>;
 
-/** A contact point with its config; undefined where the service does not reveal it. */
+/** A contact point with its config, which is undefined when the service does not reveal it. */
 export interface ContactPointWithSecrets extends ContactPointItem {
   readonly config: JsonObject | undefined;
 }
 
-/** The settings that are nobody's secret; every other text of a config is wrapped. */
+/** The settings of a config that are not secret; every other text is kept as a `Secret`. */
 const openSettings = {
   addresses: z.array(Text).readonly().exactOptional(),
   httpMethod: z.string().exactOptional(),
@@ -87,7 +87,7 @@ function contactPointWithSecretsIn(body: unknown): ContactPointWithSecrets | und
 
 const Created = z.object({ contactPointId: id });
 
-/** The id that `POST /contact-point` returned. */
+/** Reads the id of the new contact point from the answer to `POST /contact-point`. */
 export function createdContactPointId(body: unknown): string | undefined {
   return parsed(Created, unwrapped(body, 'contactPoint'))?.contactPointId;
 }
@@ -112,12 +112,12 @@ const PatchContactPoint = z.strictObject({
   config: Config.exactOptional(),
 });
 
-/** The six ways of delivery. */
+/** The six ways in which a contact point can deliver alerts. */
 export type ContactPointType = z.infer<typeof Type>;
 /** Creates a contact point. */
 export const postContactPoint = endpoint('POST', '/contact-point', 'create', PostContactPoint);
 
-/** Changes a contact point; secrets left out are kept. */
+/** Changes a contact point. The service keeps secrets that the request leaves out. */
 export const patchContactPoint = endpoint('PATCH', '/contact-point', 'update', PatchContactPoint);
 
 /** The endpoints of contact points that take a body. */
@@ -128,7 +128,7 @@ export function deleteContactPoint(contactPointId: string): Request {
   return remove('/contact-point', { contactPointId });
 }
 
-/** The contact points of an account, without their config. */
+/** Reads the contact points of an account, without their config. */
 export function contactPointsOf(accountId: string): Read<ContactPointItem> {
   return {
     key: 'contactPoints',
@@ -140,7 +140,7 @@ export function contactPointsOf(accountId: string): Read<ContactPointItem> {
   };
 }
 
-/** One contact point, without its config. */
+/** Reads one contact point, without its config. */
 export function contactPointOf(contactPointId: string): Read<ContactPointItem> {
   return {
     key: `contactPoint/${contactPointId}`,
@@ -153,8 +153,8 @@ export function contactPointOf(contactPointId: string): Read<ContactPointItem> {
 }
 
 /**
- * One contact point with its config, read once for each `updatedAt` that the list shows, and again every hour since that may
- * not move; needs the Secrets Access permission.
+ * Reads a contact point with its config again whenever the list shows a new `updatedAt` for it. It also reads every hour, since
+ * the service may not renew `updatedAt` at each change. The token needs the Secrets Access permission.
  */
 export function contactPointWithSecretsOf(
   contactPointId: string,

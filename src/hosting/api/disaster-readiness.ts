@@ -30,7 +30,7 @@ const Names = z.object({
   createNewApp: shown(z.boolean()),
 });
 
-/** Names of a recovered environment, planned or made. */
+/** The names that a recovered environment has, or will have. */
 export type DestinationNames = Readonly<z.output<typeof Names>>;
 
 const Cleanup = z.object({
@@ -40,13 +40,13 @@ const Cleanup = z.object({
   earliestRetentionUntil: shown(time),
 });
 
-/** Counts of clean-ups that the service has not finished. */
+/** How many clean-ups the service has not finished yet. */
 export type PendingCleanup = Readonly<z.output<typeof Cleanup>>;
 
 const Settings = z.object({
   destinationRegion: optional(compared),
   mode: optional(compared),
-  /** Null is platform storage; undefined is not shown, or inherited. */
+  /** Null: the platform's storage. Undefined: the source's storage is inherited, or the service shows nothing. */
   storageCredentialId: textOrNull,
   snapshotIntervalMs: optional(number),
   validationIntervalMs: optional(number),
@@ -58,10 +58,10 @@ const Settings = z.object({
 /** The settings of a protection, as far as the service shows them. */
 export type ProtectionSettings = Readonly<z.output<typeof Settings>>;
 
-/** A word, bare or in an object under the name that such a list would use. */
+/** A word: a bare text, or an object with the text under `reason` or `name`. */
 const Word = bareOrIn(words, 'reason', 'name');
 
-/** A region, bare or in an object. */
+/** A region: a bare text, or an object with the text under `region` or `name`. */
 const Region = bareOrIn(compared, 'region', 'name');
 
 const Source = z.preprocess(
@@ -78,7 +78,7 @@ const Source = z.preprocess(
     eligibleDestinations: shownList(Region),
     suggestedSettings: shown(Settings),
     configurationId: shown(id),
-    /** The environment that the standby or the recovery made. */
+    /** The environment that the service created as a standby or by a recovery. */
     target: shown(
       z.object({ appEnvId: id, appId: shown(id), appName: shown(compared), environmentName: shown(compared) }),
     ),
@@ -86,14 +86,14 @@ const Source = z.preprocess(
   }),
 );
 
-/** An environment that may be protected. */
+/** An environment, and whether the service can protect it. */
 export type SourceItem = Readonly<z.output<typeof Source>>;
 
 const Operation = z.object({
-  /** The interface promises no id beside what it shows of an operation; without one, it is still an operation. */
+  /** The service may show an operation without its id. */
   operationId: shown(id),
   kind: shown(word),
-  /** An open vocabulary. */
+  /** The service may add new phases at any time. */
   phase: shown(word),
   outcome: shown(word),
   failedSteps: shown(number),
@@ -110,7 +110,7 @@ export type DrOperation = Readonly<z.output<typeof Operation>>;
 
 const unshown: DrOperation = Operation.parse({});
 
-/** The operation under way, by the id that stands beside it; where nothing at all is shown of it, there is none. */
+/** Merges the active operation with `activeOperationId`; returns undefined when the service shows neither id nor any field. */
 function activeIn(operation: DrOperation | undefined, besideId: string | undefined): DrOperation | undefined {
   const active = { ...(operation ?? unshown), operationId: besideId ?? operation?.operationId };
   return Object.values(active).some((value) => value !== undefined) ? active : undefined;
@@ -157,9 +157,9 @@ const Configuration = z
     plannedDestination: shown(Names),
     warmValidationOperationId: optional(id),
     warmRecoveryOperationId: optional(id),
-    /** Any value, even one that is no text, means that an activation is not possible. */
+    /** Any value here, even one that is not a text, means that an activation is not possible. */
     activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'not in words')])),
-    /** A result that cannot be read is still a result: an activation must not follow it. */
+    /** A result that cannot be parsed makes the whole list fail. If it counted as absent, a second activation could follow. */
     activationResult: optional(Result),
     canRequestDiscard: shown(z.boolean()),
     pendingCleanup: shown(Cleanup),
@@ -176,44 +176,44 @@ const Configuration = z
       warnings: readiness.warnings,
       cutoffAt: readiness.cutoffAt,
     },
-    /** Moves while nothing happens. */
+    /** Changes all the time, so it stands apart from the fields whose changes wake objects. */
     recoveryPointAgeMs: readiness?.recoveryPointAgeMs,
     standby: standby && { shape: standby.shape, reason: standby.reason, caughtUp: standby.caughtUp },
-    /** Moves while nothing happens. */
+    /** Changes all the time, so it stands apart from the fields whose changes wake objects. */
     standbyPace: standby && { lastApplySeconds: standby.lastApplySeconds, lastApplyBytes: standby.lastApplyBytes },
   }));
 
-/** A protection. */
+/** A protection, as the service shows it. */
 export type ConfigurationItem = Readonly<z.output<typeof Configuration>>;
 
 const Point = z.object({
   selectedOperationId: id,
   pointId: id,
-  /** Byte for byte as the service wrote it: an activation sends it back. */
+  /** Kept exactly as the service wrote it, since an activation sends it back. */
   cutoffAt: time,
   availabilityRequiresVerification: shown(z.boolean()),
-  /** A preview of resources, never sent. */
+  /** The size of what was protected. It is only shown to people; no request sends it. */
   retainedSizing: shown(amounts),
 });
 
-/** A point that a recovery may start from: a candidate, not a promise. */
+/** A recovery point. It is a candidate only: the service may still refuse to recover from it. */
 export interface PointItem extends z.output<typeof Point> {
-  /** The generation of the configuration that this page was read at. */
+  /** The generation that the configuration had when the service listed this point. */
   readonly generation: number | undefined;
 }
 
-/** The points of one page. */
+/** Reads the recovery points of one page. */
 function pointsIn(body: unknown): readonly PointItem[] | undefined {
   const generation = parsed(z.object({ generation: number }), body)?.generation;
   return listOf(Point, 'items')(body)?.map((point) => ({ ...point, generation }));
 }
 
-/** The result of one item of a configure call. */
+/** What the service answered to one item of `POST /disaster-readiness/configure`. */
 type ConfigureResult =
   | ({ readonly success: true } & Receipt)
   | { readonly success: false; readonly error: string | undefined };
 
-/** A receipt: the service accepted an operation; it has not reported an end. */
+/** The receipt of an operation: the service accepted it, but has not yet reported how it ended. */
 const AnyReceipt = z.object({
   configurationId: shown(id),
   operationId: shown(id),
@@ -223,12 +223,12 @@ const AnyReceipt = z.object({
 
 export type Receipt = Readonly<z.output<typeof AnyReceipt>>;
 
-/** The receipt of validate, activate and discard; its fields may all be missing. */
+/** Reads the receipt of validate, activate or discard; every field of it may be absent. */
 export function receiptOf(body: unknown): Receipt | undefined {
   return parsed(AnyReceipt, body);
 }
 
-/** The result for one source, in whatever list of the answer it stands. */
+/** Finds the result for one source environment in any list of the answer. */
 export function configureResultOf(body: unknown, sourceAppEnvId: string): ConfigureResult | undefined {
   if (!isRecord(body)) return undefined;
   const lists = Object.values(body).filter((value) => Array.isArray(value));
@@ -241,7 +241,7 @@ export function configureResultOf(body: unknown, sourceAppEnvId: string): Config
   return { success: false, error: said === undefined ? undefined : wordsFrom(said) };
 }
 
-/** The counts of `POST /disaster-readiness/reset`. */
+/** Reads the counts of configurations and destinations from the answer to `POST /disaster-readiness/reset`. */
 export function resetCountsOf(body: unknown) {
   return parsed(z.object({ configurations: number, destinations: shown(number) }), body);
 }
@@ -257,7 +257,7 @@ const Target = z
 const settings = {
   destinationRegion: Text.exactOptional(),
   mode: z.enum(['cold', 'warm']).exactOptional(),
-  /** Null selects platform storage, left out inherits the source's. */
+  /** Null selects the platform's storage. A missing field inherits the storage of the source. */
   storageCredentialId: Id.nullable().exactOptional(),
   snapshotIntervalMs: number.exactOptional(),
   validationIntervalMs: number.exactOptional(),
@@ -305,7 +305,7 @@ const Reset = z.discriminatedUnion('scope', [
   z.strictObject({ accountId: Id, scope: z.literal('account'), confirmationName: Text }),
 ]);
 
-/** One item of a configure call. */
+/** The settings for one environment in `POST /disaster-readiness/configure`. */
 export type ProtectionItem = z.infer<typeof ConfigureItem>;
 /** The body of `POST /disaster-readiness/configure`. */
 export type Protection = z.infer<typeof Configure>;
@@ -336,13 +336,13 @@ export const postDisasterReadinessConfigure = endpoint(
   Configure,
 );
 
-/** Asks for an isolated check of a protection. */
+/** Starts a validation, which checks a protection in isolation. */
 export const postDisasterReadinessValidate = endpoint('POST', '/disaster-readiness/validate', 'identified', Validate);
 
-/** Recovers an environment from exactly this point. */
+/** Recovers an environment from the recovery point that the body names. */
 export const postDisasterReadinessActivate = endpoint('POST', '/disaster-readiness/activate', 'identified', Activate);
 
-/** Gives up an activation that cannot finish. */
+/** Discards an activation that cannot finish. */
 export const postDisasterReadinessDiscardActivation = endpoint(
   'POST',
   '/disaster-readiness/discard-activation',
@@ -350,7 +350,7 @@ export const postDisasterReadinessDiscardActivation = endpoint(
   Discard,
 );
 
-/** Deletes protection and leftovers; nothing identifies it, so a repeat is another reset. */
+/** Deletes the protection and its leftovers. A reset has no id, so sending it again starts another one. */
 export const postDisasterReadinessReset = endpoint('POST', '/disaster-readiness/reset', 'remove', Reset);
 
 /** The endpoints of disaster readiness that take a body. */
@@ -362,7 +362,7 @@ export const disasterReadinessEndpoints = [
   postDisasterReadinessReset,
 ];
 
-/** The environments of an account that may be protected. */
+/** Reads the environments of an account, and whether the service can protect them. */
 export function drSourcesOf(accountId: string): Read<SourceItem> {
   return {
     key: 'drSources',
@@ -374,7 +374,7 @@ export function drSourcesOf(accountId: string): Read<SourceItem> {
   };
 }
 
-/** True while an operation of the configuration runs; a warm standby that only keeps up does not count. */
+/** True while an operation of the configuration runs. A warm standby that copies new data does not count as an operation. */
 export function isOperating(configuration: ConfigurationItem): boolean {
   const { activeOperationId, activeOperation, warmRecoveryOperationId, warmValidationOperationId } = configuration;
   const id = activeOperationId ?? activeOperation?.operationId;
@@ -382,7 +382,7 @@ export function isOperating(configuration: ConfigurationItem): boolean {
   return id !== warmRecoveryOperationId && id !== warmValidationOperationId;
 }
 
-/** The protections of an account. */
+/** Reads the protections of an account. */
 export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
   return {
     key: 'drConfigurations',
@@ -396,7 +396,7 @@ export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
   };
 }
 
-/** The recovery points of a protection. */
+/** Reads the recovery points of a protection. */
 export function drPointsOf(accountId: string, configurationId: string): Read<PointItem> {
   return {
     key: `drPoints/${configurationId}`,
@@ -404,7 +404,7 @@ export function drPointsOf(accountId: string, configurationId: string): Read<Poi
     items: pointsIn,
     idOf: (point) => `${point.selectedOperationId}/${point.pointId}`,
     absentOn404: false,
-    // Pages of hundreds for the twenty that are shown: who follows them knows when they have moved.
+    // Each read costs many pages, and status shows twenty points only. Followers ask for a new list when they know of a change.
     pace: 'hourly',
   };
 }

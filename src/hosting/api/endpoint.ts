@@ -1,16 +1,16 @@
 /**
- * The vocabulary in which endpoints are described: how a request is written, and how an answer is read.
+ * Building blocks for endpoints: they build requests and parse answers.
  *
- * Answers are read strictly in the fields that we use, leniently in all others. A field that may be absent can be missing, null
- * or an empty value of another type; all three become undefined. A field that we cannot do without and that is not what the
- * interface promises makes the whole body unreadable: a reader then answers undefined, and nobody takes half a list for a list.
- * A text that is compared with a spec stays as it is, one that is only shown is made fit.
+ * Fields that the operator acts on are parsed strictly, all others leniently. An optional field that is missing or null becomes
+ * undefined. When a required field breaks the interface's promise, the whole body counts as unreadable and the parser returns
+ * undefined, so that nobody takes half a list for a full one. A text that is compared with a spec stays as it is. A text that
+ * is only shown is shortened and cleaned.
  */
 import { isRecord, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { z } from 'zod';
 import type { Effect, Read, Request } from '../../engine/ports.ts';
 
-/** An identifier of the service: opaque, never empty, and nothing that could mean a path. */
+/** An id to send in a request: not empty, and without characters that have a meaning in a URL. */
 export const Id = z
   .string()
   .max(512)
@@ -19,19 +19,19 @@ export const Id = z
     'must be an id: not empty, without spaces, control characters, / \\ ? # %',
   );
 
-/** A number that JSON can say. */
+/** A number, as JSON allows it. */
 export const number = z.number();
 
 /** Text that is not empty. */
 export const Text = z.string().min(1).max(65_536);
 
-/** Text that may be empty, where the interface gives the empty string a meaning. */
+/** Text that may be empty, for fields in which the interface gives the empty string a meaning. */
 export const AnyText = z.string().max(1_048_576);
 
-/** Text that comes from a Secret, or from the open. */
+/** Text from a Secret, or plain text. */
 export const MaybeSecret = z.union([AnyText, z.instanceof(Secret)]);
 
-/** Anything that JSON can say, secrets included: where the interface shows no types. */
+/** Any JSON value, with secrets allowed in it, for fields whose type the interface does not document. */
 const Anything: z.ZodType<Json> = z.lazy(() =>
   z.union([
     z.null(),
@@ -43,22 +43,22 @@ const Anything: z.ZodType<Json> = z.lazy(() =>
   ]),
 );
 
-/** An object whose keys the interface does not fix. */
+/** An object with any keys, for fields whose keys the interface does not document. */
 export const AnyObject = z.record(z.string(), Anything).readonly();
 
-/** A GET. */
+/** Builds a GET request. */
 export function get(path: string, query: Readonly<Record<string, string>> = {}): Request {
   return { endpoint: `GET ${path}`, method: 'GET', path, query, effect: 'read' };
 }
 
-/** Builds the requests of an endpoint that takes a body; the transport sends only what the schema accepts. */
+/** Builds requests of one endpoint from a body. The transport refuses a body that the schema does not accept. */
 export interface Endpoint<Body> {
   (body: Body): Request;
   readonly endpoint: string;
   readonly schema: z.ZodType;
 }
 
-/** An endpoint that takes a body. */
+/** Describes an endpoint whose requests have a body. */
 export function endpoint<Body extends JsonObject>(
   method: 'POST' | 'PATCH',
   path: string,
@@ -72,12 +72,12 @@ export function endpoint<Body extends JsonObject>(
   });
 }
 
-/** A DELETE, which names its object in the query. */
+/** Builds a DELETE request, which names the object in the query. */
 export function remove(path: string, query: Readonly<Record<string, string>>): Request {
   return { endpoint: `DELETE ${path}`, method: 'DELETE', path, query, effect: 'remove' };
 }
 
-/** A list whose pages follow a cursor, 100 items at a time. */
+/** Reads a list in pages of 100 items, each of which gives the cursor of the next one. */
 export function cursorList<Item>(
   path: string,
   query: Readonly<Record<string, string>>,
@@ -92,7 +92,7 @@ export function cursorList<Item>(
   };
 }
 
-/** A read of one object: a list of one, or of none where a 404 says so. */
+/** Reads one object as a list of one item. */
 export function single<Item>(parse: (body: unknown) => Item | undefined): Read<Item>['items'] {
   return (body) => {
     const item = parse(body);
@@ -100,20 +100,20 @@ export function single<Item>(parse: (body: unknown) => Item | undefined): Read<I
   };
 }
 
-/** A required id: one piece, and no address. */
+/** An id in an answer: without spaces, and not a URL. */
 export const id = z.string().regex(/^(?!.*:\/\/)[^\s\p{C}]{1,256}$/u);
 
-/** A field that may be absent or null, and must otherwise be what the schema says: it is compared or acted on. */
+/** A field that the operator acts on: it may be absent or null; any other value must fit the schema. */
 export function optional<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema));
 }
 
-/** A field that only informs: anything unexpected counts as not shown. */
+/** A field that is only shown to people: a value that does not fit the schema counts as absent. */
 export function shown<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema)).catch(undefined);
 }
 
-/** A list that only informs; what is unexpected in it is left out. */
+/** A list that is only shown to people: entries that do not fit the schema are left out. */
 export function shownList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly Value[]> {
   return z.preprocess(
     (value) => (Array.isArray(value) ? value.filter((entry) => schema.safeParse(entry).success) : []),
@@ -121,26 +121,26 @@ export function shownList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly V
   );
 }
 
-/** A text, bare or in an object under one of these names. */
+/** A text that may also come as an object with the text under one of these names. */
 export function bareOrIn<Value>(schema: z.ZodType<Value>, ...names: readonly string[]): z.ZodType<Value> {
   const textIn = (holder: Readonly<Record<string, unknown>>): unknown =>
     names.map((name) => holder[name]).find((value) => typeof value === 'string');
   return z.preprocess((value) => (isRecord(value) ? textIn(value) : value), schema);
 }
 
-/** A text, or the null that means something of its own. */
+/** A text or null; null has a meaning of its own. Any other value becomes undefined. */
 export const textOrNull: z.ZodType<string | null | undefined> = z
   .unknown()
   .optional()
   .transform((value) => (typeof value === 'string' || value === null ? value : undefined));
 
-/** A date as milliseconds since the epoch, with or without milliseconds in its text. */
+/** Parses a date to milliseconds since the epoch; a value that is no date becomes undefined. */
 export const dateMs: z.ZodType<number | undefined> = z.unknown().transform((value) => {
   const parsed = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(parsed) ? undefined : parsed;
 });
 
-/** The object under one of these names, or the body itself: a GET may be bare or wrapped. */
+/** Returns the object under one of these names, or else the body itself, since the service may wrap an object or not. */
 export function unwrapped(body: unknown, ...names: readonly string[]): unknown {
   if (!isRecord(body)) return undefined;
   for (const name of names) {
@@ -150,13 +150,13 @@ export function unwrapped(body: unknown, ...names: readonly string[]): unknown {
   return body;
 }
 
-/** Reads a value by a schema; undefined where it does not fit. */
+/** Parses a value by a schema; undefined if the value does not fit. */
 export function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value | undefined {
   const result = schema.safeParse(value);
   return result.success ? result.data : undefined;
 }
 
-/** Reads each item by a schema. A schema of the list, made here, would be compiled anew at each call. */
+/** Parses each item by its schema. A schema of the whole list would have to be compiled again at each call. */
 function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): readonly Item[] | undefined {
   const items: Item[] = [];
   for (const item of list) {
@@ -167,7 +167,7 @@ function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): rea
   return items;
 }
 
-/** Reads the list under this name; undefined when there is no such list or one item is not readable. */
+/** Parses the list under this name; undefined when the body has no such list or an item does not fit the schema. */
 export function listOf<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
     const list = isRecord(body) ? body[name] : undefined;
@@ -175,7 +175,7 @@ export function listOf<Item>(schema: z.ZodType<Item>, name: string): Read<Item>[
   };
 }
 
-/** Reads the list under this name, or else the one list of a body, where the interface shows no name. */
+/** Parses the list under this name, or else the only list in the body; for answers whose list has no documented name. */
 export function anyListOf<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
     const lists = Array.isArray(body) ? [body] : isRecord(body) ? Object.values(body).filter(Array.isArray) : [];
@@ -185,7 +185,7 @@ export function anyListOf<Item>(schema: z.ZodType<Item>, name: string): Read<Ite
   };
 }
 
-/** The cursor of the page after this one: absent, null and empty all mean that this was the last. */
+/** Reads the cursor of the next page; undefined on the last page, where the cursor is absent, null or empty. */
 function nextCursorOf(body: unknown): string | undefined {
   const cursor = isRecord(body) ? body['nextCursor'] : undefined;
   return typeof cursor === 'string' && cursor !== '' ? cursor : undefined;
@@ -200,29 +200,29 @@ function wordFrom(text: string): string {
 /** A word chosen by the service, such as a state; any other text is shown as `(no word)`. */
 export const word = z.string().transform(wordFrom);
 
-/** Amounts by name, in whatever form they stand. */
+/** Amounts by name, such as CPU and memory, in any JSON form. */
 export const amounts = z.record(z.string(), z.json()).transform((value): JsonObject => {
   const shown = (_name: string, inner: unknown) => (typeof inner === 'string' ? wordFrom(inner) : inner);
   return JSON.parse(JSON.stringify(value, shown)) as JsonObject;
 });
 
-/** Free text of the service, made fit to be shown. */
+/** Free text of the service, shortened and cleaned so that it can be shown. */
 export const words = z.string().transform((text) => wordsFrom(text));
 
-/** A note that people must read: made fit like words, but not as short. */
+/** A note of the service that people must read: cleaned like other text, but cut at 2,000 characters instead of 200. */
 export const note = z.string().transform((text) => wordsFrom(text, longestNote));
 
-/** A value that a spec has as well: compared with it, character by character. */
+/** A text that is compared with a field of a spec, so it stays exactly as it is. */
 export const compared = z.string();
 
-/** A moment, as it was written; anything else is none. */
+/** A date and time, kept as the text that the service wrote. */
 export const time = z.string().regex(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?$/i);
 
-/** The longest part of a service's message that is shown. */
+/** How many characters of a message of the service are shown at most. */
 export const longestMessage = 200;
 const longestNote = 2_000;
 
-/** The short text of an error body of any shape; undefined where it says nothing that people can read. */
+/** Finds the message in an error body of any shape; undefined when it has none that people can read. */
 export function errorTextOf(body: unknown): string | undefined {
   if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : nonEmpty(body);
   if (!isRecord(body)) return undefined;
@@ -233,7 +233,7 @@ export function errorTextOf(body: unknown): string | undefined {
   return typeof said === 'string' ? [said.trim(), more].filter(Boolean).join(': ') : more;
 }
 
-/** True where a body says that the call was not carried out. */
+/** True when a body reports a failure, whatever the HTTP status. */
 export function saysNo(body: unknown): boolean {
   if (!isRecord(body)) return false;
   const { success, error } = body;
@@ -244,7 +244,7 @@ function nonEmpty(text: string): string | undefined {
   return text.trim() === '' ? undefined : text.trim();
 }
 
-/** Words of the service made fit for people: one line without URLs, which may be signed, and without what steers a terminal, cut. */
+/** Makes one short line of a text: without control characters, and without URLs, which may contain a signature. */
 export function wordsFrom(text: string, longest = longestMessage): string {
   const safe = text
     .slice(0, 64_000)

@@ -7,21 +7,21 @@ const Answer = z.object({
   appEnv: shown(z.object({ appEnvId: shown(id), status: shown(word) })),
 });
 
-/** The answer of deploy-image, build, redeploy, rollback, stop and start. */
+/** Reads the answer to deploy-image, build, redeploy, rollback, stop or start. */
 export function lifecycleAnswerOf(body: unknown) {
   const answer = parsed(Answer, body);
   if (answer === undefined) return undefined;
-  // The service may accept a call and say that it failed.
+  // The service may answer with status 200 and `success: false`.
   return { success: answer.success ?? true, appEnvId: answer.appEnv?.appEnvId, status: answer.appEnv?.status };
 }
 
-/** The content version that a deployment made, wherever the service puts it. */
+/** Finds the content version that a deployment created, in any of the places where the service may show it. */
 export function deployedContentIdOf(body: unknown): string | undefined {
   const holder = z.object({ contentId: id });
   return parsed(holder, body)?.contentId ?? (isRecord(body) ? parsed(holder, body['appEnv'])?.contentId : undefined);
 }
 
-/** The part of a rollback's answer that says from where to where it went. */
+/** Reads from the answer to a rollback from which version to which version it went. */
 export function rollbackInfoOf(body: unknown) {
   const info = z.object({ fromVersion: shown(number), toVersion: shown(number), contentId: shown(id) });
   return parsed(z.object({ rollbackInfo: info }), body)?.rollbackInfo;
@@ -42,7 +42,7 @@ const startup = {
   replaceStartupConfig: z.boolean().exactOptional(),
 };
 
-/** A body that names an environment by its id or by its cliEnvName, at least one. */
+/** The schema of a body that names an environment by its id, its cliEnvName, or both. */
 function targeted<Fields extends z.core.$ZodShape>(fields: Fields) {
   const target = { appEnvId: Id.exactOptional(), envName: Text.exactOptional() };
   const isTargeted = (body: object): boolean => 'appEnvId' in body || 'envName' in body;
@@ -65,25 +65,25 @@ const Redeploy = targeted({ contentId: Id.exactOptional() });
 const Rollback = targeted({ targetContentId: Id.exactOptional() });
 const StopOrStart = targeted({});
 
-/** The startup override of an environment. */
+/** Settings that replace the startup command of an environment. */
 export type StartupConfig = z.infer<typeof Startup>;
 
-/** Deploys an image; each call makes a new content version, so a lost answer is looked for like a creation. */
+/** Deploys an image. Each call creates a content version, so after a lost answer the operator looks for a new one. */
 export const postAppEnvDeployImage = endpoint('POST', '/app-env/deploy-image', 'create', DeployImage);
 
-/** Builds from the configured branch; each call may make a new content version. */
+/** Builds from the configured branch. Each call may create a content version. */
 export const postAppEnvBuild = endpoint('POST', '/app-env/build', 'create', Build);
 
-/** Restarts containers on the current content version, or on the given one; each call restarts them once more. */
+/** Restarts the containers with the current content version or a given one. Each call restarts them again. */
 export const postAppEnvRedeploy = endpoint('POST', '/app-env/redeploy', 'create', Redeploy);
 
-/** Goes back to the version before, or to the given one. */
+/** Goes back to the previous content version, or to a given one. */
 export const postAppEnvRollback = endpoint('POST', '/app-env/rollback', 'create', Rollback);
 
-/** Scales to zero. */
+/** Stops an environment by scaling it to zero. */
 export const postAppEnvStop = endpoint('POST', '/app-env/stop', 'update', StopOrStart);
 
-/** Starts what was deployed before. */
+/** Starts a stopped environment with the content that was deployed before. */
 export const postAppEnvStart = endpoint('POST', '/app-env/start', 'update', StopOrStart);
 
 /** The endpoints of environments that take a body. */

@@ -6,16 +6,17 @@ import { bareOrIn, Id, get, endpoint, single, id, unwrapped, parsed } from './en
 /** The environments that a member may access. */
 export interface MemberAccessItem {
   readonly membershipId: string;
-  /** Empty means every environment. */
+  /** An empty list means every environment. */
   readonly allowedAppEnvIds: readonly string[];
 }
 
 const Allowed = z.array(bareOrIn(id, 'appEnvId'));
 
 /**
- * The access of `GET` and `PATCH /member/env-access`, under any of the names that the list may have.
+ * Reads the answer to `GET` or `PATCH /member/env-access`, in which the list may have different names.
  *
- * A list left out means full access, but only in a body that is about this member: anything else is not readable.
+ * A missing list means full access, but only in a body that names this member; otherwise the body counts as unreadable. So does
+ * a body that names another member.
  */
 function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem | undefined {
   const access = unwrapped(body, 'access', 'envAccess', 'member');
@@ -28,7 +29,7 @@ function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem |
   return allowed === undefined ? undefined : { membershipId, allowedAppEnvIds: allowed };
 }
 
-/** The list is always sent: left out, it would mean full access. */
+/** Sends the list in every request, since a missing list would mean full access. */
 const patchEnvAccess = endpoint(
   'PATCH',
   '/member/env-access',
@@ -39,25 +40,25 @@ const patchEnvAccess = endpoint(
 /** The endpoints of member access that take a body. */
 export const memberAccessEndpoints = [patchEnvAccess];
 
-/** A membership of an account. */
+/** Identifies a member of an account. */
 interface Membership {
   readonly accountId: string;
   readonly membershipId: string;
 }
 
-/** Restricts a member to these environments: at least one, since none means all. */
+/** Restricts a member to these environments. It takes at least one, since an empty list would give access to all. */
 export function patchMemberEnvAccess(
   body: Membership & { readonly allowedAppEnvIds: readonly [string, ...string[]] },
 ): Request {
   return patchEnvAccess(body);
 }
 
-/** Gives a member every environment of the account: the empty list of the interface, under a name that says so. */
+/** Lets a member access every environment of the account, by sending an empty list. */
 export function patchMemberEnvAccessToFull(body: Membership): Request {
   return patchEnvAccess({ ...body, allowedAppEnvIds: [] });
 }
 
-/** The environments that a member may reach. */
+/** Reads which environments a member may access. */
 export function memberAccessOf(accountId: string, membershipId: string): Read<MemberAccessItem> {
   return {
     key: `memberAccess/${membershipId}`,

@@ -20,10 +20,10 @@ import {
   compared,
 } from './endpoint.ts';
 
-/** A name, bare or in an object. */
+/** A name: a bare text, or an object with the text under `name`. */
 const Named = bareOrIn(compared, 'name');
 
-/** A component of the catalog, as a bare name or with what is shown of it. */
+/** A component that the catalog lists for a solution: a bare name, or an object with its preset and dependencies. */
 const CatalogComponent = z.union([
   compared.transform((name) => ({ name, preset: undefined, dependsOn: [] })),
   z
@@ -34,16 +34,16 @@ const CatalogComponent = z.union([
 const Solution = z.object({
   solutionSlug: id,
   label: shown(words),
-  /** The names of the inputs that the solution asks for. */
+  /** The names of the inputs that a user must give. */
   requiredInputs: shownList(Named),
-  /** The components that it makes, and which of them each one needs. */
+  /** The components that an installation creates, each with the components that it depends on. */
   components: shownList(CatalogComponent),
 });
 
-/** An entry of the catalog. */
+/** A solution, as the catalog of the service shows it. */
 export type SolutionItem = Readonly<z.output<typeof Solution>>;
 
-/** The installation that an answer names: a success or an error, at the top or in its details. */
+/** Finds the installationId in an answer, whether it is a success or an error, at the top or in the details. */
 export function installationIdOf(body: unknown): string | undefined {
   const holder = z.object({ installationId: id });
   if (!isRecord(body)) return undefined;
@@ -52,11 +52,11 @@ export function installationIdOf(body: unknown): string | undefined {
   return places.map((place) => parsed(holder, place)?.installationId).find((found) => found !== undefined);
 }
 
-/** One app, with its environment, that an installation made. */
+/** An app and its environment that an installation created. */
 const Component = z.object({ name: shown(compared), appId: shown(id), appEnvId: shown(id) });
 type SolutionComponent = Readonly<z.output<typeof Component>>;
 
-/** A list of objects, or of ids, as objects with that id. */
+/** Parses a list of apps or environments, whose entries are objects or bare ids. */
 function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionComponent[] {
   if (!Array.isArray(value)) return [];
   const entries = value.map((entry: unknown) =>
@@ -65,7 +65,7 @@ function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionC
   return entries.filter((entry) => entry !== undefined).filter((entry) => entry[field] !== undefined);
 }
 
-/** Two parallel lists as one: by the appId or the name that both show, otherwise by their order. */
+/** Joins a list of apps with a list of their environments: by appId, else by name, else by position. */
 function zipped(apps: readonly SolutionComponent[], environments: readonly SolutionComponent[]): SolutionComponent[] {
   return apps.map((app, index) => {
     const byId = environments.find(({ appId }) => appId !== undefined && appId === app.appId);
@@ -87,7 +87,7 @@ function componentsIn(body: Readonly<Record<string, unknown>>): readonly Solutio
   return flat?.appId === undefined ? [] : [flat];
 }
 
-/** Reads the answer to an accepted `POST /solutions`; components are empty where it does not show them. */
+/** Reads the answer to a successful `POST /solutions`; the components are empty when the answer shows none. */
 export function solutionResultOf(body: unknown) {
   const result = unwrapped(body, 'solution', 'installation', 'result');
   if (!isRecord(body) || !isRecord(result)) return undefined;
@@ -112,12 +112,12 @@ const install = endpoint('POST', '/solutions', 'identified', PostSolutions);
 /** The endpoints of solutions that take a body. */
 export const solutionEndpoints = [install];
 
-/** Installs a solution; with an installationId the same request may be repeated, and creates only what is missing. */
+/** Installs a solution. With an installationId the same request may be repeated: it then creates only missing components. */
 export function postSolutions(body: z.infer<typeof PostSolutions>): Request {
   return { ...install(body), effect: body.installationId === undefined ? 'create' : 'identified' };
 }
 
-/** The solutions that an account may install. */
+/** Reads the solutions that an account may install. */
 export function solutionsOf(accountId: string): Read<SolutionItem> {
   return {
     key: 'solutions',

@@ -1,11 +1,11 @@
 /**
- * Mirrors the service: polls each read that somebody follows and keeps its newest full list.
+ * Mirrors the service: polls each read that an object follows, and keeps its newest full list as a snapshot.
  *
- * Any number of askers for freshness share one list. The interval is the account's when calm, a few seconds while something
- * is under way, and longer for everybody where polling would take more than half of the budget. A list that fails is tried
- * again after growing pauses, and the snapshot stays; while the token is refused or the service has asked to wait, reads
- * wait in the queue, and none is sent except the one that tests the token. `begunAt` is published a hair early, so that a list begun
- * in the very tick in which a write ended never counts as begun after it.
+ * Everybody who asks for a fresh list shares the same one. The poll interval is the account's. It is a few seconds while
+ * something changes in the service, and longer for all reads when polling would use more than half of the budget. A list that
+ * fails is tried again after growing pauses, and the old snapshot stays. While the service refuses the token or has asked to wait,
+ * reads wait in the queue; only one is sent, to test the token. Each snapshot's `begunAt` is slightly earlier than the true
+ * start, so that a list begun in the same tick in which a write ended never counts as begun after the write.
  */
 import PQueue from 'p-queue';
 import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.ts';
@@ -17,7 +17,7 @@ import { fullList, hairMs, type Listed, merged, nothing, Reading, withGroups } f
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
 
-/** The parts of a mirror. */
+/** What a mirror is built from. */
 export interface MirrorSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -26,7 +26,7 @@ export interface MirrorSurroundings {
   readonly credential: Credential;
   readonly ask: (request: Request, urgency: Urgency) => Promise<Seen>;
   readonly pollMs: number;
-  /** The number of lists at once. */
+  /** How many lists may be under way at once. */
   readonly listsAtOnce: number;
   readonly onList: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
@@ -39,7 +39,7 @@ export class Mirror {
   readonly #readings = new Map<string, Reading>();
   readonly #leaveCredential: readonly (() => void)[];
   readonly #schedule: Schedule;
-  /** Reads that are due; the wanted ones come first. */
+  /** The reads that are due. Reads that an object waits for come first. */
   readonly #queue: PQueue;
   #tickets = 0;
   #closed = false;
@@ -56,22 +56,22 @@ export class Mirror {
     ];
   }
 
-  /** The newest full list. */
+  /** Returns the newest full list. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const reading = this.#readings.get(read.key);
     if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
-    // A key names one kind of item: the reads of one key are built by one function.
+    // One function builds all reads of a key, so the items have the same type.
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
 
-  /** The newest failure, when it is newer than the newest full list. While a requested pause lasts it counts as a failure. */
+  /** Returns the newest failure since the newest full list. A failure by throttling counts as new while the pause lasts. */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
     const problem = this.#readings.get(read.key)?.problem;
     const lasts = problem?.why === 'throttled' && this.#around.credential.budget.refusesNow();
     return lasts ? { ...problem, at: this.#now() } : problem;
   }
 
-  /** Asks for a list begun at or after `since`; the most urgent of those who wait for it counts. */
+  /** Asks for a list that begins at or after `since`. It becomes as urgent as the most urgent request for it. */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void {
     if (this.#closed) return;
     const reading = this.#reading(read);
@@ -100,12 +100,12 @@ export class Mirror {
     };
   }
 
-  /** The intervals of this account, and the requests that they take. */
+  /** The poll intervals of this account, and how many requests they need. */
   get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'rateLimitedMs'> {
     return this.#schedule;
   }
 
-  /** The age of the newest lists in ms: the oldest of each collection that is polled. */
+  /** Returns for each polled collection the age of its oldest snapshot, in ms. */
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
     for (const reading of this.#readings.values()) {
@@ -116,7 +116,7 @@ export class Mirror {
     return oldest;
   }
 
-  /** Ends polling; lists under way end without being heard. */
+  /** Ends polling. The results of lists under way are ignored. */
   close(): void {
     this.#closed = true;
     for (const leave of this.#leaveCredential) leave();
@@ -146,7 +146,7 @@ export class Mirror {
     this.#readings.delete(reading.read.key);
   }
 
-  /** Sets the timer for what the reading needs next. */
+  /** Sets the timer for the next list of a read, or for forgetting a read that nobody uses. */
   #arm(reading: Reading): void {
     if (this.#closed || reading.state !== 'idle') return;
     reading.cancelTimer();
@@ -166,11 +166,11 @@ export class Mirror {
     reading.state = 'queued';
     reading.ticket = `${(this.#tickets += 1)} ${reading.read.key}`;
     this.#hold();
-    // Only closing rejects it, which takes it out of the queue.
+    // The promise rejects only when `close` empties the queue.
     this.#queue.add(() => this.#begin(reading), { id: reading.ticket, priority: priorityOf(reading) }).catch(nothing);
   }
 
-  /** Holds the queue while asking is pointless, and lets it go on when it is not. */
+  /** Pauses the queue while requests would fail without being sent, and starts it afterwards. */
   #hold(): void {
     this.#cancelHold();
     this.#cancelHold = nothing;
@@ -185,7 +185,7 @@ export class Mirror {
     for (const reading of this.#readings.values()) if (reading.state === 'queued') this.#tellHeld(reading);
   }
 
-  /** Reports the pause to everybody who waits for this list. */
+  /** Tells the objects that wait for this list that the service asked to pause. */
   #tellHeld(reading: Reading): void {
     if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
@@ -209,7 +209,7 @@ export class Mirror {
     }
     reading.place = undefined;
     reading.state = 'reading';
-    // While the token is refused one read alone finds out whether it still is.
+    // While the service refuses the token, only this read is sent, to see whether that is still so.
     if (this.#around.credential.unauthorizedSince !== undefined) this.#queue.pause();
     reading.noteList(begunAt);
     const urgency = reading.isWanted ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
@@ -274,7 +274,7 @@ export class Mirror {
     return reading.problem;
   }
 
-  /** Reports a refused token once for each read; when the token is accepted again, everything is read at once. */
+  /** Reports a refused token once for each read. When the service accepts the token again, all these reads begin at once. */
   #tokenChanged(): void {
     if (this.#closed) return;
     const refused = this.#around.credential.unauthorizedSince !== undefined;
@@ -293,33 +293,33 @@ export class Mirror {
   }
 }
 
-/** Lists that somebody waits for go before those that are merely due. */
+/** Puts lists that an object waits for before lists that are only due to be polled. */
 function priorityOf(reading: Reading): number {
   return reading.isWanted ? 1 : 0;
 }
 
-/** `alerts` of `alerts/env_1`: a label with few values. */
+/** Returns `alerts` for the key `alerts/env_1`: a metric label needs few values. */
 function collectionOf(key: string): string {
   return key.split('/', 1)[0] ?? key;
 }
 
 /**
- * When the polled reads of one account are asked, and how much of the credential's budget that takes.
+ * Decides when the reads of one account are polled, and how much of the credential's budget that uses.
  *
- * Lists keep the account's interval, or a longer one where all polls together would use more than half of the budget;
- * rate-limited reads share a fifth of it. Sums are kept, so the cost of a query does not depend on the number of reads.
+ * Lists keep the account's interval, or a longer one when all polls together would use more than half of the budget.
+ * Rate-limited reads share a fifth of the budget. Running totals make each question cheap, however many reads there are.
  */
 class Schedule {
   readonly #around: MirrorSurroundings;
   #plannedPerSecond = 0;
-  /** The number of rate-limited reads by the pause that they wish for. */
+  /** The number of rate-limited reads for each interval that they ask for. */
   readonly #wishes = new Map<number, number>();
 
   constructor(around: MirrorSurroundings) {
     this.#around = around;
   }
 
-  /** Somebody follows a read. A rate-limited one starts at a random time, or a thousand new alerts would start together. */
+  /** Adds a followed read. A rate-limited one first waits a random time; otherwise a thousand new alerts would be read together. */
   join(reading: Reading): void {
     this.plan(reading);
     if (reading.read.pace !== 'rateLimited') return;
@@ -328,14 +328,14 @@ class Schedule {
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
   }
 
-  /** Nobody follows a read any more. */
+  /** Removes a read that nobody follows any more. */
   leave(reading: Reading): void {
     this.#count(reading, 0);
     this.#wish(reading, undefined);
     this.#around.credential.rateLimited.leave(reading);
   }
 
-  /** Changes the interval of a read, counted from its newest list. */
+  /** Changes the interval of a read; the new interval counts from the newest list. */
   change(reading: Reading, read: Read): void {
     reading.read = read;
     if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
@@ -346,13 +346,13 @@ class Schedule {
         : this.nextAt(reading, reading.newest.at);
   }
 
-  /** Counts how many requests per second the polls of a read need, by the number of pages in its newest list. */
+  /** Adds up how many requests per second polling needs; a read needs one for each page of its newest list. */
   plan(reading: Reading): void {
     const isCounted = reading.isPolled && reading.read.pace !== 'rateLimited';
     this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
   }
 
-  /** When a read that was asked at `begunAt` is due again. */
+  /** Returns when a read is due again; `begunAt` is when its newest list began. */
   nextAt(reading: Reading, begunAt: number): number {
     const { entropy, credential, pollMs } = this.#around;
     const spread = reading.isBusy ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
@@ -363,7 +363,7 @@ class Schedule {
     return begunAt + intervalMs * spread;
   }
 
-  /** When a due read may be sent: at once, or for a rate-limited one at its place in their share. */
+  /** Returns when a due read may be sent: now, or for a rate-limited read at the moment that is reserved for it. */
   placeOf(reading: Reading, now: number): number {
     if (reading.read.pace !== 'rateLimited') return now;
     const { rateLimited, budget } = this.#around.credential;
@@ -371,12 +371,12 @@ class Schedule {
     return reading.place;
   }
 
-  /** The poll interval in effect. */
+  /** The poll interval that applies now, after the budget has lengthened it. */
   pollIntervalMs(): number {
     return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
   }
 
-  /** Forecasts the requests an hour of all followed reads. */
+  /** Estimates how many requests an hour all followed reads need. */
   forecastPerHour(): number {
     const { budget, rateLimited } = this.#around.credential;
     const wishes = [...this.#wishes];
@@ -386,14 +386,17 @@ class Schedule {
     return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
   }
 
-  /** The interval of rate-limited reads: the shortest that one asks for, or as their share allows; undefined without any. */
+  /** The shortest interval of all rate-limited reads, as they ask or as the budget allows; undefined if there are none. */
   rateLimitedMs(): number | undefined {
     const { rateLimited, budget } = this.#around.credential;
     if (this.#wishes.size === 0) return undefined;
     return Math.max(Math.min(...this.#wishes.keys()), rateLimited.calmMs(budget.requestsPerSecond()));
   }
 
-  /** Not in the first half of the interval: by then a list has shown what else there is to write of a new object. */
+  /**
+   * The time of the first rate-limited read, in the second half of its interval: by then lists have shown what else the status of
+   * a new object says, and one write of it is enough.
+   */
   #firstAt(reading: Reading): number {
     const { clock, entropy } = this.#around;
     return clock.monotonic() + this.#rateLimitedMsOf(reading) * (0.5 + entropy.fraction() / 2);

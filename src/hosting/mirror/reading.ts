@@ -1,10 +1,10 @@
-/** One read of the service: its state in the mirror and when it is due, one full list of it, and the items that a list leaves. */
+/** One read of the service: its state in the mirror, when it is due, how it is listed, and how a new list replaces the old one. */
 import { sameJson, Secret } from '../../base/json.ts';
 import { growingMs } from '../../base/time.ts';
 import { groupId, type Read, type ReadProblem, type Request, type Snapshot } from '../../engine/ports.ts';
 import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
 
-/** How much earlier than its real start a list is dated. */
+/** How much `begunAt` of a snapshot is earlier than the true start of its list. */
 export const hairMs = 0.0001;
 
 const hourMs = 3_600_000;
@@ -13,39 +13,39 @@ const calmAfterMs = 4000;
 const firstGapMs = 1000;
 const longestGapMs = 2000;
 
-/** Does nothing: what there is to cancel where nothing is planned. */
+/** Does nothing; serves as the cancel function when nothing is planned. */
 export const nothing = (): void => undefined;
 
-/** One read: all that is remembered of it, and when it is due. */
+/** What the mirror remembers of one read, and when the read is due. */
 export class Reading {
-  /** The read as last requested: a spec may ask for another interval of the same read. */
+  /** The read as it was last requested; a changed spec may ask for another interval. */
   read: Read;
   followers = 0;
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;
-  /** Of the newest full list. */
+  /** The digest of the newest full list. */
   digest: string | undefined;
-  /** Of the newest list, complete or not. */
+  /** How many pages the newest list had, complete or not. */
   pages = 1;
-  /** The requests per second that its polls were last counted with. */
+  /** The requests per second that the budget reserves for polling this read. */
   planned = 0;
-  /** In a row. */
+  /** How many lists in a row failed. */
   failures = 0;
   wantedSince = Number.NEGATIVE_INFINITY;
-  /** The greatest urgency among those who want a fresher list. */
+  /** The greatest urgency among the requests for a fresher list. */
   urgency: 'edit' | 'wait' = 'edit';
   pollAt = Number.NEGATIVE_INFINITY;
-  /** No list begins earlier, whoever wants it. */
+  /** Monotonic time before which no list begins, even if an object waits for one. */
   notBefore = Number.NEGATIVE_INFINITY;
-  /** When its newest list began, and how many came before it in quick succession. */
+  /** When the newest list began, and how many lists followed closely on each other before it. */
   newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
   usedAt: number;
-  /** For a followed rate-limited read: the interval that it asks for. */
+  /** The interval that a followed rate-limited read asks for. */
   wishMs: number | undefined;
-  /** For a rate-limited read that is due: when it may be sent. */
+  /** When a rate-limited read that is due may be sent. */
   place: number | undefined;
   state: 'idle' | 'queued' | 'reading' = 'idle';
-  /** Its id in the queue. */
+  /** The id of this read in the queue. */
   ticket = '';
   cancelTimer = nothing;
 
@@ -54,22 +54,22 @@ export class Reading {
     this.usedAt = now;
   }
 
-  /** True while somebody follows it and its pace is not `onDemand`. */
+  /** True while an object follows this read and its pace is not `onDemand`. */
   get isPolled(): boolean {
     return this.followers > 0 && this.read.pace !== 'onDemand';
   }
 
-  /** True while somebody waits for a fresher list than the newest. */
+  /** True while an object waits for a list that is newer than the snapshot. */
   get isWanted(): boolean {
     return this.wantedSince > (this.snapshot?.begunAt ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** True while something is under way among its items. */
+  /** True while an item changes from one state to another, such as a deployment that runs. */
   get isBusy(): boolean {
     return this.snapshot !== undefined && (this.read.busy?.(this.snapshot.items) ?? false);
   }
 
-  /** The interval between polls before the budget lengthens it. */
+  /** The poll interval, before the budget lengthens it. */
   baseIntervalMs(pollMs: number): number {
     if (this.read.pace === 'hourly') return Math.max(hourMs, pollMs);
     return this.isBusy ? Math.min(busyMs, pollMs) : pollMs;
@@ -78,14 +78,14 @@ export class Reading {
   /** Monotonic time of the next list; infinite when none is needed. */
   get dueAt(): number {
     const { at, streak } = this.newest;
-    // The first wanted list begins at once, the next one second later, further ones every two seconds.
+    // The first list that an object waits for begins at once, the next one second later, further ones every two seconds.
     const gapEnd = at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
     const polled = this.isPolled ? this.pollAt : Number.POSITIVE_INFINITY;
     const wanted = this.isWanted ? Math.max(this.wantedSince + hairMs, gapEnd) : Number.POSITIVE_INFINITY;
     return Math.max(Math.min(polled, wanted), this.notBefore);
   }
 
-  /** Remembers that a list begins. */
+  /** Notes that a list begins now. */
   noteList(now: number): void {
     const { at, streak } = this.newest;
     this.newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
@@ -94,13 +94,13 @@ export class Reading {
 
 const mostPages = 1000;
 
-/** The result of a full list. */
+/** The result of a list: all items, or why the list failed. */
 export type Listed<Item> =
   | {
       readonly complete: true;
-      /** Undefined when every page is, byte for byte, what it was in the list before. */
+      /** Undefined when every page has the same bytes as in the previous list. */
       readonly items: ReadonlyMap<string, Item> | undefined;
-      /** Equal for equal lists. */
+      /** A hash of all pages: equal lists have equal digests. */
       readonly digest: string;
       readonly pages: number;
       readonly dateMs: number | undefined;
@@ -118,11 +118,11 @@ function failed(why: ReadProblem['why'], message: string, pages: number, retryAf
 }
 
 /**
- * One full list of a read: all pages, or nothing. `known` is the digest of the list before.
+ * Reads all pages of a list, or fails as a whole. `known` is the digest of the previous list.
  *
- * A page that was refused, does not parse, or points back to a page that was seen makes the whole list fail: half a list is
- * no list. A cursor that the service no longer takes is tried again once from the start. An item that shows up on two pages
- * (the list moved meanwhile) counts once, as it was seen last.
+ * The list fails when a page is refused, cannot be parsed, or points back to an earlier page. When the service refuses the cursor
+ * of a later page, the list begins again once. When an item stands on two pages, because the list changed meanwhile, the last
+ * form of it counts.
  */
 export async function fullList<Item>(
   read: Read<Item>,
@@ -176,7 +176,7 @@ function itemsIn<Item>(read: Read<Item>, answers: readonly Answer[]): ReadonlyMa
   return items;
 }
 
-/** Freezes a value all the way down, with one copy of each short text. */
+/** Freezes a value and everything in it; equal short texts share one copy to save memory. */
 function settled(value: unknown, texts: Map<string, string>): unknown {
   if (typeof value === 'string') {
     if (value.length > 64) return value;
@@ -195,8 +195,8 @@ function settled(value: unknown, texts: Map<string, string>): unknown {
 }
 
 /**
- * Takes over the items of a list, frozen and lean: what is unchanged keeps its identity, the map itself included. `changed` has
- * the ids that came, went, or differ in more than the moving fields.
+ * Merges a new list into the old one. Unchanged items keep their identity, and the map does when no item changed; new items are
+ * frozen. `changed` has the ids of items that are new, gone, or different in fields other than `moving`.
  */
 export function merged<Item>(
   before: ReadonlyMap<string, Item> | undefined,
@@ -223,7 +223,7 @@ export function merged<Item>(
   return identical && before !== undefined ? { items: before, changed } : { items, changed };
 }
 
-/** The changed ids with the groups that changed items belong to, or belonged to. */
+/** Returns the changed ids, with the ids of the groups to which the changed items belong now or belonged before. */
 export function withGroups<Item>(
   changed: ReadonlySet<string>,
   read: Pick<Read<Item>, 'groupOf'>,

@@ -1,36 +1,36 @@
 /**
- * Which hosts a token may be sent to.
+ * Decides to which hosts a token may be sent.
  *
- * The base URL is taken literally or not at all: no user, no query, no odd spelling of an address or a name. What the name
- * resolves to is checked when a connection is made, and the address that was checked is the one that is dialled.
+ * A base URL with a user, a query, or an unusual spelling of its host is refused. The addresses of its host are checked whenever a
+ * connection is made, and the connection uses exactly the addresses that were checked.
  */
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
 /** The hosts that the operator's own settings allow. */
 export interface HostRules {
-  /** Names (`api.example.com`) and suffixes (`*.example.com`); empty allows every public host. */
+  /** Allowed names (`api.example.com`) and suffixes (`*.example.com`); an empty list allows every public host. */
   readonly allowedHosts: readonly string[];
-  /** Loopback, over http too: for the simulator on a laptop. */
+  /** Allows loopback addresses, with http or https, for a simulator on the same machine. */
   readonly allowInsecureLoopback: boolean;
-  /** Private networks and names that only they know. */
+  /** Allows private addresses, and host names that exist in private networks only. */
   readonly allowPrivateAddresses: boolean;
-  /** The operator's HTTPS proxy; it then resolves the names. */
+  /** The operator's HTTPS proxy. With a proxy, the proxy resolves the host names. */
   readonly proxy: string | undefined;
   /** The hosts that are reached without the proxy, as `NO_PROXY` lists them. */
   readonly noProxy?: string | undefined;
 }
 
-/** A base URL that may be used. */
+/** The parts of an allowed base URL. */
 export interface BaseUrl {
   readonly origin: string;
-  /** Host, and port where it is not the scheme's own. */
+  /** The host, with the port unless it is the scheme's default. */
   readonly host: string;
-  /** Without a slash at its end. */
+  /** The path, without a slash at its end. */
   readonly path: string;
 }
 
-/** A connection would have led to where it must not. */
+/** Thrown when a connection is refused because the host rules forbid its address. */
 export class HostNotAllowed extends Error {
   constructor(message: string) {
     super(message);
@@ -38,7 +38,7 @@ export class HostNotAllowed extends Error {
   }
 }
 
-/** Reads a base URL that these rules allow, or says why they do not. */
+/** Parses a base URL, or says why these rules refuse it. */
 export function checkBaseUrl(baseUrl: string, rules: HostRules): BaseUrl | { readonly refused: string } {
   const parsed = baseUrlIn(baseUrl);
   if ('refused' in parsed) return parsed;
@@ -46,7 +46,7 @@ export function checkBaseUrl(baseUrl: string, rules: HostRules): BaseUrl | { rea
   return flaw === undefined ? parsed : { refused: flaw };
 }
 
-/** The proxy that leads to an origin; undefined where it is reached directly. */
+/** The proxy to use for an origin; undefined when the connection is direct. */
 export function proxyFor(origin: string, rules: HostRules): string | undefined {
   const direct = isLoopbackName(new URL(origin).hostname) || goesDirectly(rules.noProxy ?? '', origin);
   return direct ? undefined : rules.proxy;
@@ -126,7 +126,7 @@ function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): 
   }
 }
 
-/** Says why a name must not be dialled at these addresses; undefined where each is allowed. */
+/** Says why a host name must not lead to these addresses; undefined when all are allowed. */
 export function addressesFlaw(
   hostname: string,
   addresses: readonly { readonly address: string }[],
@@ -137,8 +137,8 @@ export function addressesFlaw(
 }
 
 /**
- * True where an entry of the list matches this origin: a name and all names below it (`example.com`, `.example.com` and
- * `*.example.com` say the same), an address, each with a port or for every port, or `*` for everything.
+ * True when an entry of `NO_PROXY` matches this origin. An entry is an address, or a name that also matches all its subdomains
+ * (`example.com`, `.example.com` and `*.example.com` mean the same). It may have a port. The entry `*` matches everything.
  */
 function goesDirectly(noProxy: string, origin: string): boolean {
   const url = new URL(origin);
@@ -151,7 +151,7 @@ function goesDirectly(noProxy: string, origin: string): boolean {
     .some(({ name, onPort = port }) => onPort === port && isOrHolds(name, hostname));
 }
 
-/** An address of IPv6 has colons of its own: a port follows its brackets only. */
+/** Splits an entry into name and port. An IPv6 address contains colons, so it needs brackets before a port. */
 function partsOf(entry: string): { readonly name: string; readonly onPort: string | undefined } {
   const [, name = entry, onPort] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
   return { name: bare(name), onPort };
@@ -166,7 +166,10 @@ function isOrHolds(name: string, hostname: string): boolean {
 /** The kind of network that an address belongs to. */
 type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
 
-/** By the names of ipaddr.js. Nothing that hosts customers lives in the other ranges: reserved, link-local, multicast, tunnels. */
+/**
+ * Maps the ranges of ipaddr.js to kinds. All other ranges are forbidden (reserved, link-local, multicast, tunnels), since no
+ * hosting service is there.
+ */
 const kinds: Readonly<Record<string, AddressKind>> = {
   unicast: 'public',
   loopback: 'loopback',
@@ -176,17 +179,17 @@ const kinds: Readonly<Record<string, AddressKind>> = {
 };
 
 /**
- * Forbidden addresses inside allowed ranges: metadata of clouds (Alibaba, Azure, AWS, Google), and the old form of IPv4 in
- * IPv6.
+ * Forbidden addresses inside allowed ranges: the metadata servers of clouds (Alibaba, Azure, AWS, Google), and the deprecated
+ * IPv6 form of IPv4 addresses.
  */
 const never = ['100.100.100.200/32', '168.63.129.16/32', 'fd00:ec2::254/128', 'fd20:ce::254/128', '::/96'].map(
   ipaddr.parseCIDR,
 );
 
-/** Addresses that stand for one of IPv4 in their last four bytes: mapped ones (RFC 4291), and those of a translator (RFC 6052). */
+/** IPv6 ranges whose last four bytes are an IPv4 address: mapped addresses (RFC 4291) and those of NAT64 (RFC 6052). */
 const wrapping = ['::ffff:0:0/96', '64:ff9b::/96'].map(ipaddr.parseCIDR);
 
-/** Classifies an address. */
+/** Says to which kind of network an address belongs. */
 export function addressKind(address: string): AddressKind {
   const bare = address.replace(/%.*$/, '');
   if (isIP(bare) === 0) return 'forbidden';
@@ -202,7 +205,7 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, range: [ipaddr.IPv4 | ipad
   return address.kind() === range[0].kind() && address.match(range);
 }
 
-/** A host name as it is compared: an address of IPv6 without its brackets. */
+/** Removes the brackets of an IPv6 address, for comparing. */
 function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }

@@ -1,25 +1,24 @@
 /**
  * Resolves host names without Node's thread pool.
  *
- * `dns.lookup` runs on four threads that the whole process shares, so two names whose servers stay silent would stop every other
- * connection. Names are asked of the name servers directly instead (`node:dns` `Resolver`), in the order of every other program
- * (resolv.conf(5), glibc): the loopback names, `/etc/hosts`, then the name as it is and below the search domains of
- * `/etc/resolv.conf`; as it is comes first where the name has `ndots` dots. Each resolution has a deadline, everybody who asks
- * for the same name meanwhile shares it, and its answer is kept as long as the records say. Other sources of
- * `/etc/nsswitch.conf` (mDNS, LDAP) are not asked.
+ * `dns.lookup` uses four threads that the whole process shares, so two names whose servers stay silent would block every other
+ * connection. This module asks the name servers directly instead (`Resolver` of `node:dns`), in the usual order of resolv.conf(5):
+ * loopback names, `/etc/hosts`, then the name itself and the name in each search domain. The name itself comes first if it has at
+ * least `ndots` dots. Each resolution has a deadline. Simultaneous questions for a name share one resolution, and its answer is
+ * kept for the TTL of the records. Other sources of `/etc/nsswitch.conf` (mDNS, LDAP) are not asked.
  */
 import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Clock } from '../../base/time.ts';
 
-/** One address of a name. */
+/** An IP address of a host name. */
 interface HostAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
-/** A name has no address: it does not exist, or its name servers did not say. */
+/** Thrown when a host name has no address: it does not exist, or its name servers gave no answer. */
 class NameNotResolved extends Error {
   readonly code: 'ENOTFOUND' | 'EAI_AGAIN';
 
@@ -30,10 +29,10 @@ class NameNotResolved extends Error {
   }
 }
 
-/** Finds the addresses of a name, one at least; rejects with `NameNotResolved`. */
+/** Finds at least one address of a name, or rejects with `NameNotResolved`. */
 export type Resolve = (name: string) => Promise<readonly HostAddress[]>;
 
-/** The name servers and files that names are resolved with: the system's own unless a test gives others. */
+/** The name servers and files to use: the system's, unless a test gives others. */
 interface NameSettings {
   readonly clock: Clock;
   /** Name servers as `address:port`, in place of those of `/etc/resolv.conf`. */
@@ -42,11 +41,11 @@ interface NameSettings {
   readonly resolvConf?: string;
 }
 
-/** The longest that one name may take, with its search domains. */
+/** How long resolving one name may take, with all its search domains. */
 const deadlineMs = 6_000;
-/** The first try of each server; the next ones take twice as long. */
+/** How long the first try of each server may take; each further try takes twice as long. */
 const tryMs = 1_500;
-/** Once one family has answered, the other one may take so much longer: some name servers never answer for IPv6. */
+/** How long to wait for IPv6 after IPv4 was answered, or the reverse: some name servers never answer for IPv6. */
 const otherFamilyMs = 1_000;
 
 interface Found {
@@ -54,7 +53,7 @@ interface Found {
   readonly livesMs: number;
 }
 
-/** Resolves names by the system's settings. */
+/** Opens a resolver, which keeps answers for their TTL. */
 export function openNames(settings: NameSettings): Resolve {
   const { clock } = settings;
   const kept = new Map<string, Found & { readonly until: number }>();
@@ -79,7 +78,7 @@ export function openNames(settings: NameSettings): Resolve {
   };
 }
 
-/** Dials only what the check lets through: the addresses that it saw are the ones that are dialled. */
+/** Builds a `lookup` for sockets: a connection uses exactly the addresses that the check has seen, or fails. */
 export function lookupWith(
   resolve: Resolve,
   check: (name: string, addresses: readonly HostAddress[]) => Error | undefined,
@@ -114,7 +113,7 @@ async function find(name: string, settings: NameSettings): Promise<Found> {
   const candidates = candidatesOf(name, settings.resolvConf);
   let isUnsure = false;
   for (const [index, candidate] of candidates.entries()) {
-    // A server that fails or stays silent for one name may know the next: none takes more than its share of the time left.
+    // A server that fails for one candidate may know the next one, so each candidate gets an equal share of the time left.
     const shareMs = (endsAt - clock.monotonic()) / (candidates.length - index);
     const cancel = clock.after(shareMs, () => resolver.cancel());
     const answer = await ask(resolver, candidate, clock).finally(cancel);
@@ -124,7 +123,7 @@ async function find(name: string, settings: NameSettings): Promise<Found> {
   throw new NameNotResolved(isUnsure ? 'EAI_AGAIN' : 'ENOTFOUND');
 }
 
-/** Addresses that no name server is asked for. */
+/** The addresses of loopback names and of names in the hosts file, which need no name server. */
 function fixedAddresses(name: string, hostsFile: string): readonly HostAddress[] {
   const lowerCase = name.toLowerCase();
   if (lowerCase === 'localhost' || lowerCase.endsWith('.localhost')) {
@@ -140,7 +139,7 @@ function fixedAddresses(name: string, hostsFile: string): readonly HostAddress[]
     .toSorted((a, b) => a.family - b.family);
 }
 
-/** The names to ask for, in the order of resolv.conf(5); the last line of each option counts. */
+/** The full names to ask for, in the order of resolv.conf(5). If the file has a setting twice, the last one counts. */
 function candidatesOf(name: string, resolvConf = '/etc/resolv.conf'): readonly string[] {
   const lines = linesOf(resolvConf);
   const [, ...domains] = lines.findLast(([word]) => word === 'search' || word === 'domain') ?? [];
@@ -151,7 +150,7 @@ function candidatesOf(name: string, resolvConf = '/etc/resolv.conf'): readonly s
   return name.split('.').length > ndots ? [name, ...searched] : [...searched, name];
 }
 
-/** The words of each line of a file, without comments; none where the file cannot be read. */
+/** Reads the words of each line of a file, without comments; returns no lines if the file cannot be read. */
 function linesOf(file: string): readonly (readonly string[])[] {
   try {
     const lines = readFileSync(file, 'utf8').split('\n');
@@ -166,10 +165,10 @@ function linesOf(file: string): readonly (readonly string[])[] {
   }
 }
 
-/** Why a name server gave no address: there is none, it failed or refused for this name, or it did not answer. */
+/** Why there is no address: the name has none, the name server failed or refused, or the name server did not answer. */
 type NoAddress = 'absent' | 'failed' | 'silent';
 
-/** Asks for both families of one name. */
+/** Asks for the IPv4 and the IPv6 addresses of a name. */
 async function ask(resolver: Resolver, name: string, clock: Clock): Promise<Found | NoAddress> {
   let cancel = (): void => undefined;
   const hurry = (answer: Found | NoAddress): Found | NoAddress => {

@@ -1,9 +1,9 @@
 /**
- * One exchange with the service: from a request as a value to what its caller should do.
+ * Sends one request to the service, and interprets the answer: what should the caller do?
  *
- * Nothing is sent that its schema does not accept; secrets are revealed only here, while serialising. There is one deadline
- * over everything from connecting to the last byte, and no second try. Only bugs are thrown. One table gives each answer, and
- * each lack of one, its meaning. Of its words people are shown only what is fit for them.
+ * A request that its schema does not accept is not sent. Secrets are revealed only here, while the request is serialised. One
+ * deadline covers everything from connecting to the last byte, and nothing is sent twice. Only bugs are thrown. One table says
+ * what each answer, and a missing answer, means. The service's words are cleaned before people see them.
  */
 import { isRecord, type Json, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
@@ -17,7 +17,7 @@ import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 const prefix = '/api/public/v1';
 
-/** The origin that requests go to, and the token they carry. */
+/** Where requests go, and the token that they carry. */
 export interface Target {
   readonly origin: string;
   /** The path of the base URL, without a slash at its end. */
@@ -26,47 +26,47 @@ export interface Target {
   readonly caBundle: string | undefined;
 }
 
-/** Limits of one exchange. */
+/** Limits of one request to the service. */
 export interface ExchangeOptions {
-  /** Asked in the tick in which the bytes go out; a sentence says why they must not. */
+  /** Called in the same tick in which the request is sent. It returns a sentence when the request must not be sent. */
   readonly mayStart?: () => string | undefined;
   readonly signal?: AbortSignal;
-  /** Monotonic time at which the exchange ends, where that is earlier than its own limit. */
+  /** Monotonic time at which the exchange ends, if its usual limit is later. */
   readonly deadline?: number;
 }
 
-/** An exchange as it was seen from here. */
+/** What happened to a request, as far as the operator can know. */
 export type Seen =
   | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
-  /** The interface does not allow such a request, so it was not sent and never will be. */
+  /** Not sent, because the interface does not allow such a request. */
   | { readonly was: 'invalid'; readonly message: string }
   | { readonly was: 'lost'; readonly message: string }
-  /** Not sent: the service recently asked to wait. */
+  /** Not sent, because the service asked to wait or refuses the token. */
   | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
   | Answer;
 
-/** A whole response. */
+/** A complete response. */
 export interface Answer {
   readonly was: 'answer';
   readonly status: number;
-  /** Undefined where the body is empty or not readable. */
+  /** The parsed body; undefined when it is empty or not JSON. */
   readonly body: unknown;
   readonly readable: boolean;
   readonly empty: boolean;
-  /** The body reports a failure, whatever the status. */
+  /** True when the status or the body reports a failure. */
   readonly saysNo: boolean;
-  /** Equal for equal bodies. */
+  /** A hash of the body. */
   readonly digest: string;
   readonly dateMs: number | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Fit for people. */
+  /** A short message that people may see. */
   readonly message: string;
 }
 
-/** Exchanges requests for answers. */
+/** Sends a request and returns what happened to it. */
 export type Transport = (request: Request, options?: ExchangeOptions) => Promise<Seen>;
 
-/** Says why a request must not be sent as it is; undefined where it may. */
+/** Says why a request must not be sent; undefined when it may be sent. */
 export function flawOf(request: Request): string | undefined {
   for (const [name, value] of Object.entries(request.query ?? {})) {
     const [issue] = (name.endsWith('Id') ? Id : Text).safeParse(value).error?.issues ?? [];
@@ -109,10 +109,10 @@ function wireRequest(target: Target, request: Request, rest: Pick<WireRequest, '
 }
 
 const namesOfPrototypes = ['__proto__', '"constructor"', '"prototype"'];
-/** A letter of such a name may be written as its code. */
+/** Finds these names also when one of their letters is written as an escape such as `\u005f`. */
 const hidesAName = /__proto__|"constructor"|"prototype"|\\u00[567]/i;
 
-/** JSON without the keys that could reach a prototype; undefined where it is none. */
+/** Parses JSON and drops keys that could change a prototype; undefined if the text is not JSON. */
 function json(text: string): { readonly value: unknown } | undefined {
   const clean = text.startsWith('\uFEFF') ? text.slice(1) : text;
   const suspicious = clean.includes('\\')
@@ -127,11 +127,11 @@ function json(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** The words of a refusal, fit for people. */
+/** The service's words about a refusal, in a form that people may see. */
 function saidOf(target: Target, request: Request, text: string | undefined, longest: number): string {
   if (text === undefined) return '';
   if (isAboutSecrets(request)) return ' (its words are not shown: the request was about a secret)';
-  // Cut last, or a part of the credential would stay.
+  // Remove the credential before cutting the text, so that no part of it stays.
   return `: ${wordsFrom(withoutCredential(text, target.token), longest)}`;
 }
 
@@ -150,7 +150,7 @@ function seenOf(target: Target, request: Request, response: WireResponse, wallMs
   return {
     was: 'answer',
     status,
-    // Do not compare answers to calls, which have ids and states: only lists are compared.
+    // Only answers to reads are compared with specs, so all others lose the credential and, if need be, all words.
     body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
     readable: read !== undefined,
     empty: text?.trim() === '',
@@ -162,7 +162,7 @@ function seenOf(target: Target, request: Request, response: WireResponse, wallMs
   };
 }
 
-/** The way to one target over one wire, for calls that may take this long and reads that may take a third of it. */
+/** Opens a transport to one target. A call may take `callMs`, a read a third of that. */
 export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
   return async (request, options = {}) => {
     const flaw = flawOf(request);
@@ -235,14 +235,13 @@ function all(verdict: Verdict): Readonly<Record<Effect, Verdict>> {
 }
 
 /**
- * The one table from what was seen of an exchange to what its caller should do.
+ * Says for each kind of answer (row) and each effect of a request (column) what the outcome is. The column `problem` says why a
+ * page of a list failed. After a status outside of 200 to 499 a call is in doubt.
  *
- * Its rows are kinds of answers, its columns what the request would have done, and why a page of a read did not arrive. What
- * stands in no row is in doubt. Three rows need a word. A redirect is never followed; 301, 302, 307 and 308 say "ask elsewhere",
- * so nothing was done here and they refuse, but 303 is also what a server says after having done it, and is in doubt. And a 403
- * does not make an account unauthorized: the service may answer a broken business rule with it. A body that says no under a
- * status that says yes is a no to a change or a removal; of anything else it may be the news that half of it was done, which its
- * kind reads.
+ * Redirects are never followed. 301, 302, 307 and 308 refuse: the server did nothing and points elsewhere. 303 is in doubt, since
+ * a server may send it after it carried out the request. A 403 does not make an account unauthorized, because the service
+ * may send it when a business rule forbids the request. When the status is a success but the body reports a failure, a change or
+ * a removal is refused. Another call counts as carried out, perhaps in part, and its kind reads the body.
  */
 const table = {
   notSent: { ...all('notSent'), problem: 'unreachable' },
@@ -290,7 +289,7 @@ function rowOf(seen: Seen): Row {
   return seen.status >= 400 && seen.status < 500 ? 'refused' : 'failed';
 }
 
-/** Interprets an exchange: the outcome of a call. */
+/** Turns what happened to a request into the outcome of the call. */
 export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
   const verdict = table[rowOf(seen)][effect];
   const { message } = seen;
@@ -314,19 +313,19 @@ export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outco
   }
 }
 
-/** Says why a page of a read did not arrive; undefined where it did. */
+/** Says why a page of a list failed; undefined when it arrived. */
 export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
   return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : table[rowOf(seen)].problem;
 }
 
 // ---- Retry-After -----------------------------------------------------------------------------------------------
 
-/** The longest that a service can make us wait: 15 minutes. */
+/** The longest pause that the service can ask for: 15 minutes. */
 export const longestPauseMs = 15 * 60_000;
 
 /**
- * Reads how long a `Retry-After` asks to wait: seconds, or a date by the service's own clock where it shows one. A past date, a
- * zero or a negative number means one second; what is neither a number nor a date counts as absent.
+ * Reads how long a `Retry-After` asks to wait: a number of seconds or a date. A date counts from the service's own clock, if the
+ * answer shows it. A past date, zero or a negative number means one second. Any other text counts as absent.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const value = header?.trim() ?? '';
@@ -338,16 +337,16 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
 
 // ---- secrets in answers ----------------------------------------------------------------------------------------
 //
-// The words of an answer to a request about a secret are never shown: the service may repeat the secret in any form, and no
-// search finds every form. Other words are shown on one line, cut, and without the credential as it is written in the Secret.
-// What is compared with a spec is never touched, so that nothing is taken for something else.
+// When a request carried or asked for a secret, the words of its answer are never shown: the service may repeat the secret in
+// any form, and no search finds every form. Other words are shown on one line, cut, and without the credential. Texts that are
+// compared with a spec are never changed, so that no difference is hidden or made up.
 
-/** A shorter token is found in too many words. */
+/** Shorter tokens are not searched for: they occur in too many ordinary words. */
 const shortestToken = 4;
 
-/** Fields of ids, of times, and of where the next page begins. */
+/** The names of fields with ids, times or cursors. */
 const isExact = /(?:^id|Ids?|Cursor|At|Until)$/;
-/** Lists that may hold bare ids. */
+/** The names of lists that may contain bare ids. */
 const idLists: ReadonlySet<string> = new Set(['apps', 'appEnvs', 'components', 'environments']);
 
 function holdsSecret(value: Json | undefined): boolean {
@@ -355,12 +354,12 @@ function holdsSecret(value: Json | undefined): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsSecret);
 }
 
-/** True where the answer may speak of a secret: the request carried one, or asked for some. */
+/** True when the answer may contain a secret: the request carried a secret, or asked for secrets. */
 function isAboutSecrets({ body, query }: Request): boolean {
   return holdsSecret(body) || query?.['showSecrets'] !== undefined;
 }
 
-/** The ids, times, numbers and flags of an answer to a request whose body carried a secret; of any other answer everything. */
+/** If the request carried a secret, keeps only ids, times, numbers and booleans of the answer; otherwise keeps everything. */
 function withoutWords(request: Request, body: unknown): unknown {
   return holdsSecret(request.body) ? bare(body, '') : body;
 }
@@ -376,13 +375,13 @@ function bare(value: unknown, name: string): unknown {
   return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
 
-/** A value whose texts do not hold the credential; ids stay as they are. */
+/** Removes the credential from all texts in a value; ids, times and cursors stay as they are. */
 export function withoutCredential<Value>(value: Value, credential: Secret): Value {
   const token = credential.reveal();
   return token.length < shortestToken ? value : (hidden(value, token, '') as Value);
 }
 
-/** A text of ours, in which names of the service stand as they are, without the credential and without what steers a terminal. */
+/** Makes our own text safe to show: removes the credential, and escapes characters that control a terminal. */
 export function shownText(text: string, credential: Secret): string {
   const steering = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
   const escaped = (sign: string): string => `\\u{${sign.codePointAt(0)?.toString(16) ?? ''}}`;

@@ -1,9 +1,9 @@
 /**
- * The wire: carries out one HTTP exchange. A test may pass one that has no sockets.
+ * The wire sends one HTTP request and receives the answer. Tests may pass a wire without sockets.
  *
- * The one over undici: HTTP/1.1, no redirects, no retries, at most 8 MiB of answer, nothing compressed. It has a pool per origin
- * and trust for reads, and one for writes, whose idle connections live a second only: a write on a connection that the other
- * side is closing would be in doubt for nothing.
+ * The real wire uses undici: HTTP/1.1, no redirects, no retries, answers of at most 8 MiB, no compression. For each origin and set
+ * of trusted certificates there are two connection pools, one for reads and one for writes. Idle connections for writes close
+ * after a second, because a write on a connection that the server is just closing would be in doubt.
  */
 import type { Request } from '../../engine/ports.ts';
 import { Pool, ProxyAgent, type Dispatcher } from 'undici';
@@ -11,55 +11,55 @@ import { collect, type ReceivedHeaders } from '../../base/collect.ts';
 import { addressesFlaw, HostNotAllowed, type HostRules, proxyFor } from './hosts.ts';
 import { lookupWith, type Resolve } from './names.ts';
 
-/** One exchange, ready to go: the only place where secrets stand in the open. */
+/** An HTTP request, ready to send. Only here do secrets stand in plain text. */
 export interface WireRequest {
   readonly method: Request['method'];
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Absolute, with the query. */
+  /** The absolute path, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** A write must not go out on a connection that the other side may be closing. */
+  /** True for a request that changes something: it must not use a connection that the server may be closing. */
   readonly writes: boolean;
-  /** Certificates in PEM that are trusted in place of the usual ones. */
+  /** PEM certificates of authorities to trust in place of the usual ones. */
   readonly caBundle: string | undefined;
-  /** Called exactly once, in the tick in which the bytes go out; a sentence says why they must not. */
+  /** Called exactly once, in the tick in which the request is sent. It returns a sentence when the request must not be sent. */
   readonly start: () => string | undefined;
-  /** Aborted when nobody waits any longer. */
+  /** Aborted when nobody waits for the answer any longer. */
   readonly signal: AbortSignal;
 }
 
-/** A whole response. */
+/** A complete response. */
 export interface WireResponse {
   readonly status: number;
-  /** By lower-case name. */
+  /** The headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined where the bytes are not text. */
+  /** The body; undefined when it is not valid UTF-8. */
   readonly text: string | undefined;
 }
 
 /** No complete response arrived. If `start` was called, bytes may have been sent. */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection' | 'tooLarge';
-  /** In our own words, never the other side's bytes. */
+  /** A message in our own words; it never quotes the server. */
   readonly message: string;
 }
 
-/** Carries out one exchange; never throws. */
+/** Sends one HTTP request and returns the response or the failure; never throws. */
 export type Wire = (request: WireRequest) => Promise<WireResponse | WireFailure>;
 
 const largestBytes = 8 * 1024 * 1024;
-/** As many requests as `spec.budget.concurrency` may allow at once: the budget is the limit, and nothing waits for a connection. */
+/** The largest `spec.budget.concurrency`, so that only the budget limits requests and none waits for a connection. */
 const mostAtOnce = 100;
 
-/** A wire that holds connections. */
+/** A wire with connections that can be closed. */
 export interface OpenWire {
   readonly wire: Wire;
   close(): Promise<void>;
 }
 
-/** Opens the wire to wherever the host rules allow. */
+/** Opens a wire that connects only to hosts that the host rules allow. */
 export function openUndiciWire(rules: HostRules, resolve: Resolve): OpenWire {
   const dispatchers = new Map<string, Dispatcher>();
   const dispatcherFor = (request: WireRequest): Dispatcher => {
@@ -101,12 +101,12 @@ function openDispatcher(rules: HostRules, resolve: Resolve, request: WireRequest
     });
     return new Pool(request.origin, { ...options, connect: { ...tls, lookup } });
   }
-  // The proxy is the operator's own setting: it may lead anywhere.
+  // The administrator chose the proxy, so the host rules do not restrict its address.
   const proxyTls = { timeout: 8000, lookup: lookupWith(resolve, () => undefined) };
   return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls, proxyTunnel: true });
 }
 
-/** Describes a failure by its code only: messages of the network name addresses, and those of the other side are not ours. */
+/** Describes a failure by its error code, since the error's message may contain addresses or text of the server. */
 function failureOf(error: unknown): WireFailure {
   if (error instanceof Ended) return { failed: error.failed, message: error.message };
   const causes = [error, error instanceof Error ? error.cause : undefined];
@@ -133,10 +133,10 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is of an authority that is not trusted',
 };
 
-/** Decodes whole texts only, so that it remembers nothing. */
+/** Decodes complete texts only, so it keeps no state between calls and can be shared. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The bytes as text; undefined where they are none. */
+/** Decodes bytes as UTF-8; undefined if they are not valid UTF-8. */
 function textOf(body: Buffer): string | undefined {
   try {
     return utf8.decode(body);
@@ -169,7 +169,7 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
   }
 }
 
-/** We ended the exchange ourselves, and say why. */
+/** Thrown when the operator itself ends an exchange; says why. */
 class Ended extends Error {
   readonly failed: WireFailure['failed'];
 

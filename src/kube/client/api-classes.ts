@@ -1,10 +1,9 @@
 /**
- * The API classes of client-node with what they leave out: for the sandbox, benchmarks and scenarios shared connections and a
- * deadline; for the commands for people the operator's own transport, which has the credentials, the deadline, and the words of a
- * failure.
+ * Adds to the API classes of client-node what they lack. Sandbox, benchmarks and scenarios get shared connections and a deadline.
+ * The command-line commands use the operator's own transport, with its credentials, deadline and error messages.
  *
- * The operator itself uses a client of its own (client.ts): every call of an API class opens a connection of its own, with a
- * TLS handshake (1,000 creates, 1,000 connections), its informer ends at the first answer of 500, and neither has a deadline.
+ * The operator itself uses its own client (client.ts) instead. With the API classes every call opens a new connection with a TLS
+ * handshake, the informer ends at the first 500, and nothing has a deadline.
  */
 import {
   KubeConfig,
@@ -25,12 +24,12 @@ import { provesAbsence, refusalOf } from './failure.ts';
 import { parseJson, parseObject, parsePage, titleOf } from './parse.ts';
 import type { ApiCall, KubeTransport } from './transport.ts';
 
-/** A configuration for many calls: they share connections, and each has a deadline. */
+/** A KubeConfig whose calls share connections and have a deadline. */
 export class ConnectedConfig extends KubeConfig {
   readonly #agent: Agent;
   readonly #answerMs: number;
 
-  /** The authority of the server, where it is not one that everybody knows. */
+  /** `ca`: the certificate of the server's authority, unless the system trusts it anyway. */
   constructor(ca: string | undefined, answerMs: number) {
     super();
     this.#agent = new Agent({ connections: 16, connect: ca === undefined ? {} : { ca } });
@@ -43,16 +42,16 @@ export class ConnectedConfig extends KubeConfig {
     context.setSignal(AbortSignal.timeout(this.#answerMs));
   }
 
-  /** Lets go of all connections. */
+  /** Closes all connections. */
   close(): Promise<void> {
     return this.#agent.destroy();
   }
 }
 
-/** What commands ask of a cluster. */
+/** The part of the Kubernetes API that the command-line commands use. */
 export type CommandApi = Pick<KubeApi, 'get' | 'list' | 'patch' | 'serverDate' | 'isAllowed'>;
 
-/** A cluster as the commands for people see it. */
+/** The Kubernetes API for the command-line commands. */
 export class ClassedApi implements CommandApi {
   readonly #transport: KubeTransport;
 
@@ -103,7 +102,7 @@ export class ClassedApi implements CommandApi {
     return this.#transport.close();
   }
 
-  /** An object as its class reads it; the classes of the core group make times of texts, and JSON makes texts of them again. */
+  /** Reads an object. The class of the core group turns times into `Date`, so its result goes through JSON to get texts again. */
   async #read(resource: Resource, namespace: string | undefined, name: string, what: string): Promise<unknown> {
     const to = this.#over(what, { absent: name });
     if (resource.group !== '') {
@@ -121,7 +120,7 @@ export class ClassedApi implements CommandApi {
     return parseJson(JSON.stringify(found), what);
   }
 
-  /** Over the transport, with failures in the words of what was asked; where the object of this name is absent, null is read. */
+  /** Sends requests over our transport; errors begin with `what`. A missing object with the name `absent` is read as null. */
   #over(what: string, { patched = false, absent }: { readonly patched?: boolean; readonly absent?: string } = {}) {
     const send = async (request: RequestContext): Promise<ResponseContext> => {
       const answer = await this.#transport.send(callOf(request, what));

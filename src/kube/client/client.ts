@@ -23,7 +23,7 @@ export const oldestMinor = 33;
 const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const metadataItem = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
-/** The parts of a client. */
+/** What a client is built from. */
 interface KubeOptions {
   readonly credentials: KubeCredentials;
   readonly clock: Clock;
@@ -155,7 +155,7 @@ export class KubeClient implements KubeApi {
     return parseObject(bodyOf(answer, call.what, call.method === 'PATCH'), call.what);
   }
 
-  /** The API server's clock as of its last answer, with the monotonic time at which it was seen. */
+  /** The time that the API server gave in its last answer, and the monotonic time at which the answer arrived. */
   serverDate(): ServerDate | undefined {
     return this.#transport.serverDate;
   }
@@ -165,7 +165,7 @@ export class KubeClient implements KubeApi {
     const what = 'asking for the version of Kubernetes';
     const body = bodyOf(await this.#transport.send({ method: 'GET', path: '/version', what }), what);
     const major = isRecord(body) ? Number.parseInt(textOf(body, 'major') ?? '', 10) : Number.NaN;
-    // Some providers answer "33+".
+    // Some providers report a minor version such as "33+".
     const minor = isRecord(body) ? Number.parseInt(textOf(body, 'minor') ?? '', 10) : Number.NaN;
     if (!isRecord(body) || Number.isNaN(major) || Number.isNaN(minor)) {
       throw new GarbledError(`${what}: the answer has no version number`);
@@ -192,14 +192,14 @@ function nameIn(object: unknown): string {
   return name;
 }
 
-/** The path where objects of a resource are listed and created. */
+/** The URL path for listing and creating objects of a resource. */
 function collectionPath(resource: Resource, namespace?: string): string {
   const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const inside = resource.namespaced && namespace !== undefined ? `/namespaces/${segment(namespace)}` : '';
   return `${root}${inside}/${resource.plural}`;
 }
 
-/** The path of one object. */
+/** The URL path of one object. */
 function objectPath(resource: Resource, namespace: string | undefined, name: string, part?: 'status'): string {
   if (resource.namespaced && namespace === undefined) {
     throw new Error(`${resource.plural} "${name}" cannot be addressed without a namespace`);

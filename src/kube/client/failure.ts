@@ -1,8 +1,8 @@
 /**
- * The one table from an answer of the Kubernetes API, or the lack of one, to a `KubeError`.
+ * Turns a failed or missing answer of the Kubernetes API into a `KubeError`.
  *
- * It decides by status, by the machine-readable `reason` and by the shape of the answer, never by message text. Messages of the
- * server are shown after `sanitize`.
+ * The status, the machine-readable `reason` and the shape of the answer decide, never the text of the message. `sanitize` cleans
+ * messages of the server before people see them.
  */
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeReason } from '../../engine/ports.ts';
@@ -10,7 +10,7 @@ import { KubeError, type KubeReason } from '../../engine/ports.ts';
 const longestMessage = 300;
 const longestRetryMs = 15 * 60_000;
 
-/** An answer that cannot be parsed: it is unknown what was done, and the same request may get the same answer. */
+/** Thrown when an answer cannot be parsed. The request may have been carried out, and a repeat may get the same answer. */
 export class GarbledError extends KubeError {
   constructor(message: string) {
     super('unavailable', message);
@@ -18,7 +18,7 @@ export class GarbledError extends KubeError {
   }
 }
 
-/** An answer is larger than we read; a smaller page may fit. */
+/** Thrown when an answer is larger than the limit. A list may fit when it is read in smaller pages. */
 export class TooLargeError extends KubeError {
   constructor(what: string, mostBytes: number) {
     super('unavailable', `${what}: the answer is larger than ${mostBytes} bytes`);
@@ -26,7 +26,7 @@ export class TooLargeError extends KubeError {
   }
 }
 
-/** An answer, whatever its status. */
+/** An answer of the API server, with any status. */
 export interface ApiAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -36,12 +36,12 @@ export interface ApiAnswer {
 interface StatusBody {
   readonly reason: string;
   readonly message: string;
-  /** The object that the answer is about. */
+  /** The name of the object that the answer is about. */
   readonly name: string;
   readonly causes: number;
 }
 
-/** The error for an answer outside 2xx. `patched`: the request was a JSON patch, whose failed `test` is a 422. */
+/** The error for an answer other than 2xx. `patched`: the request was a JSON patch, where a failed `test` gives a 422. */
 export function refusalOf(answer: ApiAnswer, what: string, patched = false): KubeError {
   const body = statusBodyOf(answer.text);
   const said = sanitize(body?.message ?? '');
@@ -58,13 +58,13 @@ export function silenceOf(cause: unknown, what: string, server?: string): KubeEr
   return new KubeError('unavailable', `${what}: no answer${from}${code === undefined ? '' : ` (${code})`}`, { cause });
 }
 
-/** True when a 404 is from the API server and about exactly this object, not from a proxy or about an unknown kind. */
+/** True when a 404 proves that this object is absent: it comes from the API server, not a proxy, and names the object. */
 export function provesAbsence(text: string, name: string): boolean {
   const body = statusBodyOf(text);
   return body?.reason === 'NotFound' && body.name === name;
 }
 
-/** Makes a text of the server fit to be shown: one line, no control characters, not too long. */
+/** Makes one short line without control characters out of a text of the server. */
 function sanitize(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return line.length <= longestMessage ? line : `${line.slice(0, longestMessage - 1)}…`;
@@ -117,7 +117,7 @@ function retryMsOf(header: string | undefined): number | undefined {
   return Math.min(Number(header) * 1000, longestRetryMs);
 }
 
-/** The code of a transport failure; its message might quote what was sent. */
+/** The error code of a transport failure. Its message is not used, since it might quote what was sent. */
 function codeOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   if ('code' in cause && typeof cause.code === 'string') return cause.code;

@@ -11,7 +11,7 @@ import { GarbledError } from './failure.ts';
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Parses JSON; throws a `GarbledError` that names the request and quotes nothing of the text. */
+/** Parses JSON; throws a `GarbledError` that names the request but quotes nothing of the text. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
@@ -21,8 +21,8 @@ export function parseJson(text: string, what: string): unknown {
 }
 
 /**
- * Reads one object, with the metadata that the engine uses and a spec that is not too large. Items of typed lists have no
- * apiVersion and kind, so the list's are used.
+ * Parses one object, and drops its spec if that is too large. Items of a list may have no apiVersion and kind of their own, so
+ * those of the list apply.
  */
 export function parseObject(value: unknown, what: string, list?: { apiVersion: string; kind: string }): KubeObject {
   if (!isRecord(value)) throw new GarbledError(`${what}: the answer is not an object`);
@@ -35,12 +35,12 @@ export function parseObject(value: unknown, what: string, list?: { apiVersion: s
   return withinSize({ ...value, apiVersion, kind, metadata });
 }
 
-/** How many characters of text a spec may have: a hundred times an ordinary one. */
+/** How many characters a spec may have: a hundred times as many as an ordinary spec. */
 const mostSpecSize = 512 * 1024;
 
 /**
- * The object as it is kept in memory. Whoever may write a resource could fill the operator's memory with a few hundred of 1.4 MB: a
- * spec that is larger than `mostSpecSize` is dropped, all but its account, with a sentence for the status of that object.
+ * Drops a spec that is larger than `mostSpecSize`, except for its `accountRef`, and adds a sentence for the status of the object.
+ * Otherwise a user could fill the operator's memory with a few hundred resources of 1.4 MB.
  */
 function withinSize(object: KubeObject): KubeObject {
   const { spec } = object;
@@ -53,7 +53,7 @@ function withinSize(object: KubeObject): KubeObject {
   };
 }
 
-/** What is left of a budget of characters; negative as soon as it is used up. */
+/** Subtracts the characters of a value from a budget; negative as soon as the budget is used up. */
 function leftOf(budget: number, value: unknown): number {
   if (typeof value === 'string') return budget - value.length;
   if (typeof value !== 'object' || value === null) return budget - 1;
@@ -65,7 +65,7 @@ function leftOf(budget: number, value: unknown): number {
   return left;
 }
 
-/** Reads one page of a list. */
+/** Parses one page of a list. */
 export function parsePage(value: unknown, what: string): Page {
   const metadata = isRecord(value) ? value['metadata'] : undefined;
   const items = isRecord(value) ? (value['items'] ?? []) : undefined;
@@ -85,7 +85,7 @@ export function parsePage(value: unknown, what: string): Page {
   };
 }
 
-/** Reads one line of a watch. */
+/** Parses one line of a watch. */
 export function parseWatchLine(line: string, what: string): WatchEvent {
   const value = parseJson(line, what);
   const object = isRecord(value) ? value['object'] : undefined;
@@ -142,7 +142,7 @@ function parseMeta(value: unknown): ObjectMeta | undefined {
   };
 }
 
-/** The text under a key; an empty one counts as absent, as it does in Kubernetes. */
+/** The text under a key. An empty text counts as absent, as in Kubernetes. */
 export function textOf(value: Record<string, unknown>, key: string): string | undefined {
   const found = value[key];
   return typeof found === 'string' && found !== '' ? found : undefined;
@@ -155,7 +155,7 @@ function textsOf(value: unknown): Record<string, string> | undefined {
   return texts;
 }
 
-/** A type of client-node as it stands in JSON: its classes hold moments as `Date`, the API server writes them as text. */
+/** The JSON form of a type of client-node: every `Date` of the type is a text in JSON. */
 export type KubeWire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -164,17 +164,17 @@ export type KubeWire<T> = T extends Date
       ? { readonly [K in keyof T]: KubeWire<T[K]> | (object extends Pick<T, K> ? undefined : never) }
       : T;
 
-/** The fields of a type whose values nobody has checked yet. */
+/** The fields of a type, with values that are not checked yet. */
 export type Unchecked<T> = { readonly [K in keyof T]?: unknown };
 
-/** An object in the words of a message. */
+/** The name of an object for messages. */
 export function titleOf(resource: Resource, namespace: string | undefined, name: string): string {
   return namespace === undefined ? `${resource.plural} ${name}` : `${resource.plural} ${namespace}/${name}`;
 }
 
 const newline = 0x0a;
 
-/** Splits a stream of bytes into lines; throws when a line is longer than `maxBytes` or is not UTF-8. */
+/** Splits a stream of bytes into lines; throws when a line is longer than `maxBytes` or not valid UTF-8. */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,

@@ -1,10 +1,10 @@
 /**
- * Requests to the API server over undici.
+ * Sends requests to the API server with undici.
  *
- * Guarantees: every request has a total deadline and a bound on its answer; nothing is sent twice, except a read that was
- * answered with 401, once, when there is a newer credential; redirects are not followed; the token goes
- * nowhere but into the `Authorization` header, and over nothing but TLS or this machine itself.
- * Requests and watches have connections of their own, HTTP/1.1 both, so that a burst of either never starves the other.
+ * Guarantees: every request has a total deadline, and its answer a size limit. Nothing is sent twice, except that a read with the
+ * answer 401 is repeated once if there is a newer credential. Redirects are not followed. The token stands in the `Authorization`
+ * header only, and travels only over TLS or inside this machine. Requests and watches use separate HTTP/1.1 connections, so
+ * that neither can take all connections from the other.
  */
 import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
@@ -15,7 +15,7 @@ import { KubeError } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
 import { type ApiAnswer, silenceOf, TooLargeError } from './failure.ts';
 
-/** One request as a value; messages call it `what`. */
+/** A request to the API server. Error messages begin with `what`. */
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
@@ -26,21 +26,21 @@ export interface ApiCall {
   readonly what: string;
 }
 
-/** The clock of the API server, as its last answer showed it. */
+/** The time that the API server gave in its last answer. */
 export interface ServerDate {
   readonly dateMs: number;
-  /** Monotonic time at which it was seen. */
+  /** Monotonic time at which the answer arrived. */
   readonly seenAt: number;
 }
 
 /** Deadlines and bounds for production; tests use shorter ones. */
 export const usualLimits = {
   requestMs: 30_000,
-  /** More than any object that the API server takes (3 MiB); a page of a list that has more is asked for in smaller ones. */
+  /** More than the largest object that the API server accepts (3 MiB). A larger page of a list is read again in smaller pages. */
   responseBytes: 8 * 1024 * 1024,
   connections: 16,
   connectMs: 5_000,
-  /** A watch that sends nothing for this long is closed; the reflector gives it up earlier. */
+  /** A watch that sends nothing for this long is closed. Usually the reflector ends it earlier. */
   silenceMs: 90_000,
   lineBytes: 8 * 1024 * 1024,
 };
@@ -67,19 +67,19 @@ export class KubeTransport {
     this.#limits = limits;
   }
 
-  /** The API server's own clock as of its last answer. */
+  /** The time that the API server gave in its last answer. */
   get serverDate(): ServerDate | undefined {
     return this.#serverDate;
   }
 
-  /** Sends once and reads the whole answer. */
+  /** Sends a request and reads the whole answer. */
   async send(call: ApiCall): Promise<ApiAnswer> {
     const { access, answer } = await this.#once(call);
     if (answer.status !== 401 || !(await this.#renew(access, call)) || call.method !== 'GET') return answer;
     return (await this.#once(call)).answer;
   }
 
-  /** Opens a stream; the caller reads `body`, and ends it through the signal. */
+  /** Opens a watch; the caller reads `body`, and ends the watch through the signal. */
   async open(call: ApiCall, signal: AbortSignal): Promise<{ answer: ApiAnswer } | { body: AsyncIterable<Uint8Array> }> {
     const { access, connections } = await this.#dial(call);
     try {
@@ -136,7 +136,7 @@ export class KubeTransport {
     return silenceOf(cause, what, proxy === undefined ? server.host : `${server.host} by proxy-url ${proxy.host}`);
   }
 
-  /** The answer of a stream that was refused. */
+  /** Reads the answer to a watch that the API server refused. */
   async #refused(response: Dispatcher.ResponseData, call: ApiCall): Promise<ApiAnswer> {
     const parts: Uint8Array[] = [];
     let size = 0;
@@ -168,7 +168,7 @@ export class KubeTransport {
       throw new KubeError('unauthorized', `${call.what}: ${why}`, { cause });
     }
     if (this.#connections?.tls !== access.tls) {
-      // Certificates rotated: requests under way finish on the old connections.
+      // The certificates changed. Requests under way finish on the old connections.
       const old = this.#connections;
       void Promise.allSettled([old?.requests.close(), old?.watches.close()]);
       this.#connections = {
@@ -229,8 +229,8 @@ export class KubeTransport {
 }
 
 /**
- * Through a SOCKS proxy undici gives the host as the name of the TLS server, and Node refuses an address there: an API server is
- * asked by the name that each has, and its certificate is compared with the address.
+ * Makes TLS to an IP address work through a SOCKS proxy: there undici passes the address as the TLS server name, which Node
+ * refuses. So the server name is `kubernetes`, which every API server has, and the certificate is checked against the address.
  */
 function named(host: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
   const address = host.replace(/^\[|\]$/g, '');

@@ -1,4 +1,4 @@
-/** Authenticators of client-node, with what they leave out or do wrong. */
+/** Extends authenticators of client-node with what they lack, and corrects what they do wrong. */
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';
@@ -13,11 +13,11 @@ export const pluginMs = 60_000;
 const mostOutputBytes = 1024 * 1024;
 
 /**
- * The exec plugins of a kubeconfig, run by client-node, with what it leaves out: a deadline that ends the program and whatever it
- * has started, a bound on what it prints, and a credential that is asked for again before it expires instead of after.
+ * Runs the exec plugins of a kubeconfig through client-node, and adds three things: a deadline that ends the program and its child
+ * processes, a limit on its output, and a new credential before the old one expires.
  */
 export class ExecPlugin extends ExecAuth {
-  /** How the last run ended, in words that quote nothing of what was printed. */
+  /** How the last run ended, in words that quote nothing of its output. */
   ending = 'was not run';
 
   constructor(clock: Clock) {
@@ -26,7 +26,7 @@ export class ExecPlugin extends ExecAuth {
       this.#run(clock, spawn(command, args ?? [], { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
   }
 
-  /** client-node's own, without its messages: they quote what the plugin printed, which may be the credential. */
+  /** Does what client-node does, but hides its error messages: they quote the plugin's output, which may be the credential. */
   override async applyAuthentication(user: User, options: RequestOptions): Promise<void> {
     try {
       await super.applyAuthentication(user, options);
@@ -36,14 +36,14 @@ export class ExecPlugin extends ExecAuth {
     }
   }
 
-  /** When the credential of this user expires; undefined when there is none, or it says no time. */
+  /** When the user's credential expires; undefined without a credential, or if the credential names no time. */
   expiryOf({ name }: User): number | undefined {
     const known = (this['tokenCache'] as Readonly<Record<string, Credential | null | undefined>>)[name];
     const expiry = Date.parse(known?.status?.expirationTimestamp ?? '');
     return Number.isNaN(expiry) ? undefined : expiry;
   }
 
-  /** The program is run again where what it gave expires before this moment. */
+  /** Forgets a credential that expires before this moment, so that the program runs again. */
   forgetBefore(user: User, momentMs: number): void {
     if ((this.expiryOf(user) ?? Number.POSITIVE_INFINITY) <= momentMs) delete this['tokenCache'][user.name];
   }
@@ -54,7 +54,7 @@ export class ExecPlugin extends ExecAuth {
     let size = 0;
     const end = (why: string): void => {
       this.ending = why;
-      // A shell that is killed leaves what it has started behind, with our pipe still open: the whole group ends.
+      // Kill the whole process group: the children of a killed shell would live on and keep our pipe open.
       if (child.pid !== undefined) kill(-child.pid);
     };
     const cancel = clock.after(pluginMs, () => end(`did not end within ${pluginMs / 1000} s`));
@@ -68,7 +68,7 @@ export class ExecPlugin extends ExecAuth {
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
-      // We have ended it, and said why.
+      // The operator ended the program itself, so the reason is already known.
       if (this.ending !== nonsense) return;
       if (signal !== null) this.ending = `was ended by ${signal}`;
       else if (code !== 0) this.ending = `ended with ${code}`;
@@ -77,7 +77,7 @@ export class ExecPlugin extends ExecAuth {
   }
 }
 
-/** A plugin gave no credential; says how it ended. */
+/** Thrown when a plugin gave no credential; the message says how the plugin ended. */
 export class PluginError extends Error {
   constructor(ending: string) {
     super(ending);
@@ -89,13 +89,13 @@ function kill(group: number): void {
   try {
     process.kill(group, 'SIGKILL');
   } catch {
-    // It has ended already.
+    // The process group has ended already.
   }
 }
 
 /**
- * The OIDC auth-provider of a kubeconfig, with what client-node 2.0.1 does wrong: it does not reach the issuer when a token has
- * expired (it passes the issuer's URL as text), takes the seconds that a new token lasts for the time at which it ends, and
+ * The OIDC auth-provider of a kubeconfig. It corrects three mistakes of client-node 2.0.1, which cannot reach the issuer when a
+ * token has expired (it passes the issuer's URL as text), takes a new token's lifetime in seconds for its time of expiry, and
  * forgets a refresh token that the issuer does not replace.
  */
 export class IdentityProvider extends OpenIDConnectAuth {
@@ -104,12 +104,12 @@ export class IdentityProvider extends OpenIDConnectAuth {
     this['getClient'] = async (user: User) => ({ refresh: (token: string) => refreshed(settingsOf(user), token) });
   }
 
-  /** When the token of this user expires; undefined when there is none, or it says no time. */
+  /** When the user's token expires; undefined without a token, or if the token names no time. */
   expiryOf(user: User): number | undefined {
     return user.authProvider?.name === 'oidc' ? expiryMs(settingsOf(user)['id-token']) : undefined;
   }
 
-  /** The issuer is asked for a new token where the known one expires before this moment. */
+  /** Forgets a token that expires before this moment, so that the issuer is asked for a new one. */
   forgetBefore(user: User, momentMs: number): void {
     const isGood = (this.expiryOf(user) ?? 0) > momentMs;
     this['currentTokenExpiration'] = isGood ? Number.POSITIVE_INFINITY : 1;
@@ -122,7 +122,7 @@ function settingsOf({ authProvider }: User): Settings {
   return authProvider?.config ?? {};
 }
 
-/** Few kubeconfigs have such a user: what speaks to an issuer is loaded for them alone. */
+/** Asks the issuer for a new token. Few kubeconfigs need this, so its libraries are loaded only here. */
 async function refreshed(settings: Settings, token: string) {
   const [{ customFetch, discovery, refreshTokenGrant }, { Agent, fetch }] = await Promise.all([
     import('openid-client'),
@@ -145,7 +145,7 @@ async function refreshed(settings: Settings, token: string) {
   }
 }
 
-/** The time at which a token says that it expires. */
+/** Reads from a JWT when it expires. */
 function expiryMs(token: string | undefined): number | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString());

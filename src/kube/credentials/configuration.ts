@@ -1,7 +1,7 @@
 /**
- * Loads the cluster and the user with client-node, and adds what it lacks: the first of two entries of one name counts, as
- * for kubectl; `tokenFile`, `as-uid`, `as-groups` and a plugin's relative path work; a plugin gets `KUBERNETES_EXEC_INFO`.
- * Errors name file and field, never the content.
+ * Finds the cluster and the user. client-node reads the files, and this module adds what kubectl does beyond that: of two entries
+ * with one name the first counts; `tokenFile`, `as-uid`, `as-groups` and the relative path of a plugin work; a plugin gets
+ * `KUBERNETES_EXEC_INFO`. Errors name the file and the field, never its content.
  */
 import { access, readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
@@ -14,38 +14,38 @@ import { isIP } from 'node:net';
 const readDeadlineMs = 5_000;
 const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-/** Where credentials are looked for; the environment is passed in. */
+/** Where to look for credentials. */
 export interface CredentialsOptions {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** An explicit kubeconfig; then nothing else is looked at. */
+  /** The path of a kubeconfig. If it is given, no other place is searched. */
   readonly kubeconfig?: string;
-  /** A context of the kubeconfig other than its current one. */
+  /** The context to use instead of the kubeconfig's current context. */
   readonly context?: string;
-  /** Who is acted as, in place of what the kubeconfig says. */
+  /** The user to impersonate, instead of the one that the kubeconfig names. */
   readonly as?: string;
   readonly asGroups?: readonly string[];
-  /** A folder before the path of a pod's service account; only tests set it. */
+  /** A prefix for the path of the pod's service account; only tests set it. */
   readonly podRoot?: string;
 }
 
-/** A cluster and a user of it, as they are configured. */
+/** A cluster and a user, as the kubeconfig or the pod configures them. */
 export interface KubeConfiguration {
-  /** Its current context is the one that is used. */
+  /** A KubeConfig whose current context is the chosen one. */
   readonly config: KubeConfig;
   readonly cluster: Cluster;
   readonly user: User;
   readonly server: URL;
   readonly proxy: URL | undefined;
-  /** The headers of impersonation that client-node does not send: a user's uid and groups. */
+  /** The impersonation headers that client-node does not send: uid and groups. */
   readonly impersonation: Readonly<Record<string, string | string[]>>;
-  /** The namespace that the context or the pod stands in. */
+  /** The namespace of the context or of the pod. */
   readonly namespace: string | undefined;
-  /** How messages call it, such as `kubeconfig /home/ann/.kube/config`. */
+  /** The name of the configuration in messages, such as `kubeconfig /home/ann/.kube/config`. */
   readonly title: string;
 }
 
-/** Finds the cluster: the explicit file, `KUBECONFIG`, the pod's service account, the file in the home folder. */
+/** Looks for a cluster in this order: the given file, `KUBECONFIG`, the pod's service account, the file in the home folder. */
 export async function loadConfiguration(options: CredentialsOptions): Promise<KubeConfiguration> {
   const { as: user, asGroups = [] } = options;
   const found = await foundConfiguration(options);
@@ -89,17 +89,17 @@ async function fromFiles(files: readonly string[], { clock, context }: Credentia
   return choose(merged, entries, `kubeconfig ${files.join(', ')}`, context);
 }
 
-/** What client-node drops of the entry of a user. */
+/** A user entry of a kubeconfig with all fields, including those that client-node drops. */
 interface Entry {
   readonly name: unknown;
   readonly user: Readonly<Record<string, unknown>>;
-  /** Where relative paths begin. */
+  /** The folder of the kubeconfig, to which relative paths refer. */
   readonly folder: string;
 }
 
-/** One file; entries that cannot be used are left out, and missed only where something refers to them. */
+/** Loads one kubeconfig. Entries that cannot be used are left out, which is an error only if something refers to them. */
 async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
-  // Imported here: a pod never needs it.
+  // Import the parser only here, since an operator in a pod never needs it.
   const { parse } = await import('yaml');
   let text: string;
   try {
@@ -126,7 +126,7 @@ async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfi
   };
 }
 
-/** The context, its cluster and its user, and nothing else of the files. */
+/** Chooses a context, with its cluster and its user, and drops everything else of the files. */
 function choose(
   config: KubeConfig,
   entries: readonly Entry[],
@@ -152,7 +152,7 @@ function choose(
   if (proxy === null || (proxy !== undefined && !['http:', 'https:', 'socks5:'].includes(proxy.protocol))) {
     throw wrong(`clusters["${loaded.name}"].proxy-url`, 'is not an http, https or socks5 URL');
   }
-  // client-node takes a server without TLS only so; nothing is verified there in any case.
+  // client-node accepts a server without TLS only with this field. There is no certificate to verify in any case.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
   // Never send a credential over a network without TLS.
@@ -164,7 +164,7 @@ function choose(
     throw wrong(`${of}.exec.interactiveMode`, `wants a terminal for ${user.exec.command}`);
   }
   if (user.authProvider?.config?.['cmd-path'] !== undefined) {
-    // client-node waits for it without doing anything else, and shows what it writes to standard error.
+    // client-node would block the whole process until the program ends, and show what it writes to standard error.
     throw wrong(`${of}.auth-provider.config.cmd-path:`, 'a program is run from exec only, where it has a deadline');
   }
   config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
@@ -181,7 +181,7 @@ function choose(
   };
 }
 
-/** Adds the fields of the user that client-node does not read. */
+/** Adds to a user the fields that client-node does not read. */
 function completed({ token, ...user }: User, { user: entry, folder }: Entry, cluster: Cluster): User {
   const { tokenFile, exec } = entry;
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(folder, path));
@@ -200,14 +200,14 @@ function completed({ token, ...user }: User, { user: entry, folder }: Entry, clu
     ...known,
     exec: {
       ...exec,
-      // A command with a slash is relative to the file, one without is looked up.
+      // A command with a slash is relative to the kubeconfig; a command without one is searched in PATH.
       command: command.includes('/') ? absolute(command) : command,
       env: [...(Array.isArray(env) ? env : []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
     },
   };
 }
 
-/** The description of a cluster that a plugin gets. */
+/** The description of the cluster that is passed to a plugin. */
 function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: Cluster): object {
   return {
     server,
@@ -218,7 +218,7 @@ function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: C
   };
 }
 
-/** client-node sends `as`, and neither of these. */
+/** Builds the headers for `as-uid` and `as-groups`, since client-node sends `as` only. */
 function impersonationOf(entry: Entry | undefined): KubeConfiguration['impersonation'] {
   const { 'as-uid': uid, 'as-groups': groups } = entry?.user ?? {};
   return {
@@ -227,13 +227,13 @@ function impersonationOf(entry: Entry | undefined): KubeConfiguration['impersona
   };
 }
 
-/** The code of a failure, or of what caused it, in brackets. */
+/** The error code of the innermost cause that has one, in brackets; empty if there is none. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return codeOf(error.cause) || ('code' in error ? ` (${String(error.code)})` : '');
 }
 
-/** The line that a YAML parser complains of, in brackets. */
+/** The line of a YAML error, in brackets; empty if it is not known. */
 function lineOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   const at = 'linePos' in error && Array.isArray(error.linePos) ? (error.linePos[0] as unknown) : undefined;
@@ -247,7 +247,7 @@ async function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** What a TLS connection to the API server is made with. */
+/** The TLS settings of connections to the API server. */
 export interface Tls {
   readonly ca: string | undefined;
   readonly cert: string | undefined;
@@ -256,30 +256,30 @@ export interface Tls {
   readonly insecure: boolean;
 }
 
-/** The credentials of one request; a new object whenever something of it changed. */
+/** The credentials of one request. It stays the same object until something in it changes. */
 export interface KubeAccess {
   /** The value of the `Authorization` header. */
   readonly authorization: Secret | undefined;
-  /** Headers that act on behalf of somebody else. */
+  /** The headers for impersonation. */
   readonly impersonation: Readonly<Record<string, string | string[]>>;
   readonly tls: Tls;
 }
 
-/** A cluster and who we are there; tokens and certificates rotate behind it. */
+/** A cluster, and the operator's credentials for it, which may change at any time. */
 export interface KubeCredentials {
   readonly server: URL;
   readonly proxy: URL | undefined;
-  /** How messages call where all this stands, such as `kubeconfig /home/ann/.kube/config`. */
+  /** Where the credentials come from, in the words of messages, such as `kubeconfig /home/ann/.kube/config`. */
   readonly title: string;
-  /** The namespace that the context or the pod stands in. */
+  /** The namespace of the context or of the pod. */
   readonly namespace: string | undefined;
-  /** The current credentials; cheap enough to be called before every request. */
+  /** Returns the current credentials. It is cheap enough to be called before every request. */
   access(): Promise<KubeAccess>;
-  /** Called after a 401; true when there is a newer credential. */
+  /** Looks for a newer credential after a 401; true if there is one. */
   renew(refused: KubeAccess): Promise<boolean>;
 }
 
-/** Credentials are wrong or missing; the message says what to do. */
+/** Thrown when credentials are wrong or missing; the message says what to do. */
 export class CredentialsError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -287,7 +287,7 @@ export class CredentialsError extends Error {
   }
 }
 
-/** Whether a token may go to this server: over TLS, or to this machine itself. */
+/** True if a token may be sent to this server: over TLS, or to this machine itself. */
 export function mayCarryToken(server: URL): boolean {
   if (server.protocol === 'https:') return true;
   const host = server.hostname.replace(/^\[|\]$/g, '');

@@ -1,7 +1,7 @@
 /**
- * Credentials that last: what client-node makes of a configuration, asked for again once a minute (files that rotate), before it
- * expires (exec plugins), and when the API server refuses it. What cannot be renewed just now stays as it was: the API server
- * says when it is no longer good.
+ * Keeps the credentials for the API server fresh. They are read again once a minute, since files may change, before they expire,
+ * and when the API server refuses them. If they cannot be renewed, the old credentials stay in use until the API server refuses
+ * them.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
@@ -25,7 +25,7 @@ const keepMs = 60_000;
 const aheadMs = 60_000;
 const leastBetweenMs = 5_000;
 
-/** Finds the cluster and gets the first credential; throws a `CredentialsError` where either is not possible. */
+/** Finds the cluster and gets the first credential; throws a `CredentialsError` if it cannot. */
 export async function findCredentials(options: CredentialsOptions): Promise<KubeCredentials> {
   const { clock } = options;
   const open = async () => withPlugin(await loadConfiguration(options), clock);
@@ -38,7 +38,7 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
-      // A program or an issuer is asked by whoever remembers what it gave last; all else is read again.
+      // The opened source of a plugin or issuer remembers the last credential, so it is kept; files are opened again.
       if (isRefused || !source.isAsked) source = await open();
       known = keptWhereSame(known, await source.show());
     } catch (error) {
@@ -69,16 +69,16 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   };
 }
 
-/** A configuration that can be asked for its credential. */
+/** A configuration, with functions that return its credential. */
 interface Source extends KubeConfiguration {
   /** True if the credential comes from a plugin or an identity provider, not from files. */
   readonly isAsked: boolean;
-  /** What client-node would send with a request now; throws a `CredentialsError`. */
+  /** Returns the credential that client-node would send now; throws a `CredentialsError` if there is none. */
   show(): Promise<KubeAccess>;
   expiresAt(): number | undefined;
 }
 
-/** A configuration whose exec plugin has a deadline, and is run again before its credential expires. */
+/** Makes client-node use our own exec plugin and OIDC provider, which renew a credential before it expires. */
 function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
@@ -128,7 +128,7 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
   return access;
 }
 
-/** Why there is no credential, by field; nothing of what was thrown is shown but the path of a file and a code. */
+/** Says which field gives no credential, and why. Of the error it shows only the path of a file and a code. */
 function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string {
   const of = `users["${user.name}"]`;
   if (error instanceof PluginError) {
@@ -155,15 +155,15 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
   return `clusters["${cluster.name}"] or ${of} has a value that is no text${codeOf(error)}`;
 }
 
-/** The field that says where the credential comes from, where it does not stand there itself. */
+/** The field of a user that says where the credential comes from; undefined if the kubeconfig itself contains the credential. */
 function askedOf({ exec, authProvider }: User): string | undefined {
   if (exec) return 'exec';
   return authProvider?.name === 'tokenFile' ? 'tokenFile' : authProvider && 'auth-provider';
 }
 
 /**
- * Says which program or issuer gave no credential; undefined when there is one. Requests without any would be sent as
- * `system:anonymous`.
+ * Says which field gave no credential, or one that no HTTP header can carry; otherwise undefined. The API server would treat
+ * requests without a credential as `system:anonymous`.
  */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   const field = askedOf(user);
@@ -177,7 +177,7 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
   return field && `users["${user.name}"].${field} gave no token`;
 }
 
-/** Names a certificate that cannot be parsed or has expired. Of several authorities one valid is enough. */
+/** Names a certificate that cannot be parsed or has expired. Of several authorities, one valid certificate is enough. */
 function wrongCertificate({ ca, cert }: Tls, { cluster, user }: KubeConfiguration, nowMs: number): string | undefined {
   const ofUser = user.exec ? 'exec' : `client-certificate${user.certFile ? '' : '-data'}`;
   const ofCluster = `certificate-authority${cluster.caFile ? '' : '-data'}`;
@@ -194,7 +194,7 @@ function wrongCertificate({ ca, cert }: Tls, { cluster, user }: KubeConfiguratio
   return undefined;
 }
 
-/** Names a key that cannot be used with the certificate of the user. */
+/** Names the user's key if it is missing or does not fit the user's certificate. */
 function wrongKey({ cert, key }: Tls, { user }: KubeConfiguration): string | undefined {
   if (cert === undefined) return undefined;
   const field = `users["${user.name}"].${user.exec ? 'exec: the key' : 'client-key'}`;
@@ -229,7 +229,7 @@ function textOf(value: unknown): string | undefined {
   return Buffer.isBuffer(value) ? value.toString('utf8') : undefined;
 }
 
-/** An `Access` and its `Tls` stay the same objects for as long as nothing of them changed: connections are kept by them. */
+/** Returns the known objects where nothing changed: connections are kept for as long as the `Tls` object is the same. */
 function keptWhereSame(known: KubeAccess, now: KubeAccess): KubeAccess {
   const tls = sameJson(known.tls, now.tls) ? known.tls : now.tls;
   const access = { ...now, tls };
