@@ -20,7 +20,7 @@ export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>)
 /** Conditions that hold only as long as the service says so. */
 export const fleeting = ['RecoveryReady', 'StandbyCaughtUp', 'ActivationAvailable'] as const;
 
-/** Types of conditions that every protection has from the first visit on. */
+/** Types of conditions that every protection has from its first reconcile on. */
 export const always = ['RecoveryReady', 'ActivationAvailable', 'CleanupPending'] as const;
 
 const ready = about('RecoveryReady');
@@ -28,7 +28,7 @@ const caughtUp = about('StandbyCaughtUp');
 const available = about('ActivationAvailable');
 const cleanup = about('CleanupPending');
 
-/** The conditions where the service lists no protection of the environment. */
+/** The conditions while the service does not protect the environment. */
 export function notProtected(appEnvId: string, source: SourceItem | undefined): readonly OwnCondition[] {
   const message = `the service lists no protection of environment ${appEnvId}`;
   return [
@@ -54,7 +54,7 @@ export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
 }
 
-/** RecoveryReady where nothing protects the environment any more, for the reason that Ready gives as well. */
+/** Sets RecoveryReady to False where nothing protects the environment any more, with the same reason as Ready. */
 export const unprotected = ready.no;
 
 function recoveryReady(shown: Shown): OwnCondition {

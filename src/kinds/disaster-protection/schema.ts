@@ -225,7 +225,7 @@ export const DisasterProtectionFacts = facts({
 });
 export type DisasterProtectionFacts = z.output<typeof DisasterProtectionFacts>;
 
-/** The manifest and the page of DisasterProtection. */
+/** What manifests, permissions and reference pages of DisasterProtection are made from. */
 export const identity = {
   kind: 'DisasterProtection',
   plural: 'disasterprotections',

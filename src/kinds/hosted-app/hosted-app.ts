@@ -145,7 +145,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       : undefined,
   settle: (pass, { item }) => {
     const id = item?.appId ?? pass.memory.id ?? '';
-    // Read the environments here, so that their changes wake this object.
+    // Ask for the environments here, so that a change of them triggers a reconcile of this object.
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return dropTaken(pass) ?? applyPending(pass, id) ?? atRest(pass);
   },

@@ -14,7 +14,7 @@ export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string)
   });
 }
 
-/** A name with a value, given in the open or from elsewhere. */
+/** A name with a value, which is written out or taken from a Secret or ConfigMap. */
 export function namedValue(description: string, name: z.ZodString) {
   return exactlyOne(fields(description, { name, ...valueOrSource() }), ['value', 'valueFrom']);
 }
@@ -24,7 +24,7 @@ export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId')
   return objectOrIdRef('The AppEnvironment in this namespace, or an environment by its id', word);
 }
 
-/** The same spec, which names its environment for good. */
+/** The same spec with an immutable environmentRef. */
 export function ofOneEnvironment<Schema extends z.ZodObject<{ environmentRef: z.ZodType }>>(
   schema: Schema,
   message: string,

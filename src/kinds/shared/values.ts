@@ -7,7 +7,7 @@ interface KeyRef {
   readonly key: string;
 }
 
-/** A value of a spec: given in the open, or where it comes from. */
+/** A value in a spec: written out, or taken from a Secret or ConfigMap. */
 export interface Valued {
   readonly value?: string | undefined;
   readonly valueFrom?:
@@ -39,7 +39,7 @@ export function needsOf(values: readonly (readonly [field: string, valued: Value
   return { secrets: from('secretKeyRef'), configMaps: from('configMapKeyRef') };
 }
 
-/** A text as a JSON value: digits become a number, true and false a boolean. */
+/** Turns text into a JSON value: digits become a number, true and false a boolean. */
 export function typed(text: string): string | number | boolean {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   if (text === 'true' || text === 'false') return text === 'true';
