@@ -46,7 +46,7 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   return { ...content, requestId, discardAcknowledged: true };
 }
 
-/** True when the history shows the operation as discarded: the only proof besides our own receipt. */
+/** True when the history shows the operation as discarded. Besides our own receipt nothing else proves it. */
 function wasDiscarded(configuration: ConfigurationItem | undefined, operationId: string): boolean {
   const { outcome } = (configuration && operationIn(configuration, operationId)) ?? {};
   return outcome !== undefined && /^discarded$/i.test(outcome);

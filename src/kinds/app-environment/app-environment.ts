@@ -44,7 +44,7 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   const since = Math.max(sentAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
   if (snapshot.begunAt < since) {
     const again = readOf(pass, listOf(pass), since);
-    // An older list than our call would let the object look Ready, so wait as Updating until a newer list is read.
+    // A list from before our call would still look Ready: report Updating until a newer list is read.
     const isOurs = again.is === 'read' && snapshot.begunAt < sentAt;
     return isOurs ? { is: 'wait', reason: 'Updating', message: underUpdate, awaits: again } : again;
   }
@@ -140,7 +140,7 @@ function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppE
 
 const asks = ['rollBack', 'redeploy'] as const;
 
-/** Stalls after a failed deployment, or a failed call of an annotation: the operator does not send it again by itself. */
+/** Stalls after a deployment, or a call that an annotation asks for, failed: the operator does not send it again by itself. */
 function failed(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const { deploy } = pass.memory.facts;
   const asked = asks.find((one) => inVain(pass, one) !== undefined);

@@ -17,11 +17,11 @@ import type { SolutionInstallationFacts } from '../solution-installation/schema.
 
 export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 
-/** The environment as the newest list shows it, or what must be done to find it. */
+/** The environment as the newest list shows it, or the next step towards finding it. */
 export type Located =
   | { readonly is: 'found'; readonly item: AppEnvItem; readonly snapshot: Snapshot<AppEnvItem> }
   | { readonly is: 'step'; readonly step: Step<AppEnvironmentFacts> }
-  /** The environment is proved gone, so a lost call can have no effect any more. */
+  /** The environment is proved gone, so a lost call to it can have no effect any more. */
   | { readonly is: 'gone'; readonly step: Step<AppEnvironmentFacts> };
 
 /** Finds the environment. Refuses one that an older resource claims, or that no longer fits the spec. */

@@ -307,7 +307,7 @@ function givenUp(
   return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
 
-/** Adds a deployment to status: as the newest one, and to the history. */
+/** Adds a deployment to status: as the newest one, and at the head of the history. */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
   { atMs, attempt }: Done,
@@ -383,7 +383,7 @@ function refusedAs(
     note: { ...pass.notes, refusedFor: pass.subject.generation },
   } as const;
   const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
-  // After a conflict, read once before doing anything else.
+  // After a conflict do not start the environment before a read shows whether the call had an effect.
   return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
 }
 

@@ -30,7 +30,7 @@ export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string 
 
 /** The prefix of a fingerprint's field name when the value was adopted and never sent. */
 const assumed = '~';
-/** The most fingerprints to keep. Status holds 600, so that later calls can add a few. */
+/** The most fingerprints to keep: fewer than the 600 that status holds, since later calls add some. */
 const mostPrints = 590;
 
 /** The revision that the spec wants deployed: its image, revision or content version. */
@@ -68,7 +68,7 @@ function printsIn({ memory }: EnvironmentPass): Prints {
   return memory.applied?.prints ?? {};
 }
 
-/** True if this value was the last one sent, by its fingerprint. */
+/** True if this value was the last one sent, as its fingerprint shows. */
 function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
   return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
 }
@@ -110,7 +110,7 @@ export function carriedBy(pass: EnvironmentPass): readonly string[] {
   return [...news.map(([field]) => field), ...cleared].filter((field) => takes(pass.spec, field));
 }
 
-/** Fields that an earlier spec set and no call can take back. */
+/** Fields that an earlier spec set and that no call can clear. */
 export function leftoverOf(pass: EnvironmentPass): readonly string[] {
   const wanted = partsOf(pass);
   return Object.keys(printsIn(pass))
@@ -190,7 +190,7 @@ export function appliedWithoutAsked(pass: EnvironmentPass, asked: AskedCall, tok
   return { generation, prints: fitting(pass, { ...prints, [asked]: pass.print([token, how]) }) };
 }
 
-/** How the call for this token of an annotation failed; undefined if it has not failed. */
+/** How the call failed that an annotation asks for with this token; undefined if it has not failed. */
 export function askedInVain(pass: EnvironmentPass, asked: AskedCall, token: string): InVain | undefined {
   return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, asked, [token, how]));
 }
@@ -223,8 +223,8 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
 }
 
 /**
- * Makes the fingerprints again with the current key, and adds the power state once it is reached. They get the current
- * generation only when everything of it was sent, because fingerprints of a lost key count as sent for their generation.
+ * Makes the fingerprints again with the current key, and adds one for the power state once it is reached. The generation moves
+ * on only when the whole spec was sent: after a lost key, everything counts as sent for that generation.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, redeploy: _lost, rollBack: _also, ...known } = printsIn(pass);

@@ -27,7 +27,7 @@ type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
 
 const prefix = 'config.';
 
-/** The service's word for each way of delivery. */
+/** The service's word for each way of delivery in the spec. */
 const types = {
   email: 'email',
   webhook: 'webhook',

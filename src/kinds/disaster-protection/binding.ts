@@ -14,7 +14,7 @@ export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFact
 /** A complete list of the configurations of an account. */
 export type Configurations = Snapshot<ConfigurationItem>;
 
-/** The id of the protected environment. It stays the same from the first call on, even if the reference resolves elsewhere. */
+/** The id of the protected environment: fixed while a configuration is bound or a call is open, whatever the reference says. */
 export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;
   const isFixed = memory.id !== undefined || memory.journal !== undefined;

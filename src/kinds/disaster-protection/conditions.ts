@@ -17,7 +17,7 @@ export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>)
   return configuration.readiness?.state?.toLowerCase() === 'ready';
 }
 
-/** Conditions that hold only as long as the service says so. */
+/** Types of conditions that hold only as long as the service confirms them. */
 export const fleeting = ['RecoveryReady', 'StandbyCaughtUp', 'ActivationAvailable'] as const;
 
 /** Types of conditions that every protection has from its first reconcile on. */
@@ -49,7 +49,7 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   return [...current.map(({ type }) => about(type).unknown('ServiceUnavailable', message)), pending];
 }
 
-/** RecoveryReady while the configuration is missing and not proved gone yet: Unknown. */
+/** Sets RecoveryReady to Unknown while the service does not show the configuration and it is not proved gone. */
 export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
 }

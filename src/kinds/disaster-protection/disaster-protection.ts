@@ -140,7 +140,7 @@ function newPoints(
   return { ...readOf(pass, read, since), note };
 }
 
-/** How soon to read again when the service says ready but lists no point. */
+/** How soon to read the recovery points again when the service says that recovery is ready but lists none. */
 const missingPointsMs = 60_000;
 
 /**
@@ -154,7 +154,7 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** True when the configuration shows a change that status does not have yet and that can mean new points. */
+/** True when the configuration shows a change that can mean new recovery points and that status does not have yet. */
 function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationItem): boolean {
   const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
@@ -253,7 +253,7 @@ function atLeast(
     : facts;
 }
 
-/** Protection of one environment against the loss of its region. */
+/** Protects one environment against the loss of its region. */
 export const disasterProtection = defineKind<DisasterProtectionSpec, DisasterProtectionFacts>({
   ...identity,
   interfaceWords,

@@ -1,4 +1,4 @@
-/** Refuses settings, before any call, that the service's own list of sources shows to be impossible. */
+/** Refuses settings that the service's list of sources shows to be impossible, before any call. */
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';

@@ -77,7 +77,7 @@ function notListed(id: string): string {
   return `the service shows no configuration ${id}`;
 }
 
-/** How often to list the configurations again while the list may only lag and not show the bound one yet. */
+/** How often to list the configurations again while the bound one is missing, since a list may lag. */
 const lookMs = 10_000;
 
 /** Proves a loss while the account is not frozen: two lists must miss the configuration. */

@@ -25,7 +25,7 @@ export function seconds(milliseconds: number | undefined): number | undefined {
 
 type Storage = NonNullable<DisasterProtectionSpec['storage']>;
 
-/** The storage in the three words of the spec, which stand for an absent id, null and an id in the interface. */
+/** The storage as the spec names it: Inherited for an absent id in the interface, Platform for null, else Credential. */
 function storageShown(credentialId: string | null | undefined): Storage {
   if (credentialId === undefined) return { source: 'Inherited' };
   return credentialId === null ? { source: 'Platform' } : { source: 'Credential', credentialId };
@@ -39,7 +39,7 @@ function modeShown(mode: string | undefined): string | undefined {
   return mode && (modes[mode.toLowerCase()] ?? mode);
 }
 
-/** Settings of the service by the names and in the units of a spec. */
+/** The settings of the service, by the field names and in the units of a spec. */
 export function settingsShown(settings: Partial<ProtectionSettings>) {
   return {
     destinationRegion: settings.destinationRegion,
@@ -184,8 +184,8 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
 }
 
 /**
- * Builds the item of a configure call. An edit sends the whole item, with the service's current value where the spec states
- * none: an omitted field would fall back to its default, and another storage would mean new copies.
+ * Builds the item of a configure call. A change sends the whole item, with the service's current value for each field that the
+ * spec leaves out: an omitted field would fall back to its default, and another storage would mean new copies.
  */
 export function itemOf(
   { spec }: ProtectionPass,

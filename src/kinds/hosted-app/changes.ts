@@ -175,7 +175,7 @@ function firstOf(changed: Fields, pass: AppPass): readonly string[] {
   // While the app builds from source, applying other changes at once would deploy the build. So send the image first.
   const held = replacing(changed, pass);
   if (held.length > 0) return held;
-  // Send the visible change first: applying it deploys everything that waits by then.
+  // Send first what the service shows to differ: applying it deploys everything that waits by then.
   return isTakenOver(pass) ? visible(changed, pass) : [];
 }
 

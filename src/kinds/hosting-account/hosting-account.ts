@@ -51,7 +51,7 @@ const troubles = {
   throttled: { is: 'wait', reason: 'Throttled' },
 } as const satisfies Readonly<Record<ReadProblem['why'], object>>;
 
-/** The condition `Throttled`: whether the service holds back requests, until when, and how many resources wait for that. */
+/** The condition `Throttled`: whether the service asked to slow down, until when, and how many resources wait for that. */
 function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   const condition = about('Throttled');
   const { throttledMs, slowedMs } = account;

@@ -2,8 +2,8 @@
  * Restricts which environments a member may reach.
  *
  * To the service an empty list means every environment. Guarantees: the empty list is sent only for `access: Full` and for
- * `onDelete: GrantFullAccess`. Unless the spec is edited, no environment is added to a list, and none that the spec put there
- * is taken out. While a reference does not resolve nothing is sent, except to restore a restriction that the service shows as
+ * `onDelete: GrantFullAccess`. Unless the spec is edited, the list gets no new environment, and none that the spec put there is
+ * taken out. While a reference does not resolve nothing is sent, except to restore a restriction that the service shows as
  * lifted.
  */
 import { bind, notGranted } from '../../engine/kind/planner/create.ts';
@@ -51,7 +51,7 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
     };
   }
   if (memory.id !== membershipId || memory.journal !== undefined) {
-    // A lost call is settled by reading the list again before the next call.
+    // Settle a lost call by reading the list again before the next call.
     return bind(pass, membershipId, 'Adopted');
   }
   return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);

@@ -80,7 +80,7 @@ export function targetOf(pass: AccessPass, ids: readonly string[], allowed: read
   return union(ids, allowed.filter(stays));
 }
 
-/** Two lists as one, sorted, each id once. */
+/** Merges two lists into one that is sorted and has each id once. */
 export function union(a: readonly string[], b: readonly string[]): readonly string[] {
   return [...new Set([...a, ...b])].toSorted();
 }

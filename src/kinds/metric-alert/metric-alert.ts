@@ -153,7 +153,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     },
     remove: deleteAlert,
   },
-  // Keep the environment's id, to find the alert again when the reference is gone.
+  // Keep the environment's id in status, to find the alert again when the reference is gone.
   factsOfNext: ({ environmentId }) => ({ environmentId }),
   facts: (pass, { item }) => ({
     environmentId: item?.appEnvId ?? environmentOf(pass),
@@ -180,7 +180,7 @@ function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'ap
   };
 }
 
-/** An alert on one metric of one environment. */
+/** An alert on one metric of an environment. */
 export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
   ...identity,
   needs: ({ environmentRef, contactPointRefs }) => ({

@@ -38,7 +38,7 @@ type Metric = keyof typeof thresholds;
 // TypeScript types the keys of an object only as strings.
 const metrics = Object.keys(thresholds) as [Metric, ...Metric[]];
 
-/** The service's words for the choices of the spec. */
+/** The operators of a spec, with the service's words for them. */
 export const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
 export const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
 export type Words = Readonly<Record<string, string>>;

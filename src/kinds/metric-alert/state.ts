@@ -20,7 +20,7 @@ const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Error', fires.unknown('EvaluationError', 'the service cannot evaluate the condition of the alert')],
 ]);
 
-/** One evaluation by the service, as a list or a refresh shows it. */
+/** The state that one evaluation by the service gave, as a list or a refresh shows it. */
 interface Look {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
@@ -72,7 +72,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   };
 }
 
-/** True if the list shows a later evaluation than the last refresh; both times are by the clock of the service. */
+/** True if the list shows a later evaluation than the last refresh. Both times are by the service's clock. */
 function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean {
   const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;

@@ -60,7 +60,7 @@ export function ownOperationId(pass: ActivationPass): string | undefined {
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);
   if (found === undefined) return undefined;
-  // The kind of the referred object fixes the type of its facts, which its own schema has checked.
+  // The cast is safe: a DisasterProtection was named, and its own schema has checked its status fields.
   const facts = found.facts as ProtectionFacts;
   return { id: found.id, appEnvId: facts.environmentId, source: facts.source, operations: facts.operations ?? [] };
 }

@@ -47,7 +47,7 @@ export function fence(pass: ActivationPass, seen: SeenProtection): Step<Recovery
 /** Requires that the protection and the service still have what the spec pins. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint } = pass.spec;
-  // Check this before anything final: without the protection an existing operation might be our own.
+  // Check the reference before anything final: without the protection an existing operation might be our own.
   const lacking = unreferred(pass, protectionNeed(pass.spec), pass.spec.validUntil);
   if (lacking !== undefined) return lacking;
   const known = protectionOf(pass)?.id;
@@ -85,7 +85,7 @@ function repeated(pass: ActivationPass): Fence | undefined {
     : undefined;
 }
 
-/** Says that the service answered with the operation that the spec comes after, so that nothing new was begun. */
+/** Says that the service answered with the operation in spec.afterOperationId, so that nothing new was begun. */
 export function sameRequest(operationId: string): string {
   return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
 }
@@ -158,7 +158,7 @@ function beyond(entries: readonly DrOperation[], known: readonly (string | undef
   });
 }
 
-/** The cutoffs of the activation named in afterOperationId and of earlier ones that this cluster knows. */
+/** The cutoffs of the activation in spec.afterOperationId and of earlier activations that this cluster knows. */
 function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
   const { afterOperationId, configurationId } = pass.spec;
   if (afterOperationId === undefined) return [];

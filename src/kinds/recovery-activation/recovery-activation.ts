@@ -92,7 +92,7 @@ function follow(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActiva
 /** After this many failed steps in a row, a discard of the activation may be possible. */
 const discardAfterSteps = 6;
 
-/** Says what the service does, and how to end an operation that keeps failing. */
+/** Says what the service works on, and how to end an operation that keeps failing. */
 function working(configuration: ConfigurationItem, id: string): string {
   const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
   const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
@@ -276,7 +276,7 @@ function promotedCondition(pass: ActivationPass, configuration: ConfigurationIte
   return promotion.no('NotPromoted', 'no result of this activation is shown');
 }
 
-/** Brings a protected environment to life once, from one recovery point. */
+/** Recovers a protected environment once, from one recovery point, and makes the result live. */
 export const recoveryActivation = defineRequest(plan, {
   ...identity,
   claims: ({ configurationId }) => [configurationId],

@@ -15,7 +15,7 @@ const RecoveryPoint = fields('The recovery point to activate, copied from status
   ),
 });
 
-/** Brings a protected environment to life once, from one recovery point. */
+/** Recovers a protected environment once, from one recovery point, and makes the result live. */
 export const RecoveryActivationSpec = recovery.once(
   specInAccount('What to activate, pinned in every part, and until when.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),

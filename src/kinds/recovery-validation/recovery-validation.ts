@@ -100,7 +100,7 @@ function mayBeActive(configuration: ConfigurationItem, id: string | undefined): 
   return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
 }
 
-/** True when another operation began later, so that this one must have ended. Beside a standby that proves nothing. */
+/** True when another operation is active or began later, so that this one must be over. Beside a standby that proves nothing. */
 function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
   if (isWarm(configuration)) return false;
   const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');
@@ -146,7 +146,7 @@ function leftAlone({ spec, memory, notes, referred }: ValidationPass): Step<Reco
   return never('Superseded', `the answer was lost, and DisasterProtection ${name} is gone`);
 }
 
-/** Waits for the end of other operations, except for a settled standby, and for an operation that may be our own. */
+/** Waits for the end of any operation that is neither a settled standby nor possibly our own. */
 function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   const activeId = active && activeIdOf(configuration);
@@ -184,7 +184,7 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   return unsure ?? ended(pass, never('UnknownState', message));
 }
 
-/** Judges the end of a validation. An unknown outcome is neither success nor failure. */
+/** Judges how a validation ended. An unknown outcome is neither success nor failure. */
 function endOf(operation: DrOperation): End {
   const { outcome } = operation;
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {

@@ -38,7 +38,7 @@ export function powerless({ powers, subject, memory }: Pass, power: 'activation'
   return never('ActivationDisabled', message);
 }
 
-/** Waits for an object that the spec refers to and that is missing or has no id yet. The request may expire meanwhile. */
+/** Waits for an object that the spec refers to and that does not exist or has no id yet. The request may expire meanwhile. */
 export function unreferred(
   pass: Pass,
   { kind, name, field }: ReferenceNeed,

@@ -103,7 +103,7 @@ export function operationIdsOf(configuration: ConfigurationItem): readonly strin
   return [...new Set(ids.filter((id) => id !== undefined))].slice(0, 1_000);
 }
 
-/** True when an operation is listed anywhere in the configuration. */
+/** True when the configuration lists the operation anywhere. */
 export function shows(configuration: ConfigurationItem | undefined, operationId: string | undefined): boolean {
   return (
     operationId !== undefined && configuration !== undefined && operationIdsOf(configuration).includes(operationId)

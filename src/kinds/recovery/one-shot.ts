@@ -35,7 +35,7 @@ import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, interfaceWords } from './words.ts';
 
-/** The types of one kind of request. */
+/** The types that describe one kind of request. */
 interface Asked {
   readonly spec: object;
   readonly facts: RequestFacts;
@@ -57,9 +57,9 @@ export interface OncePlan<Kind extends Asked> {
   readonly power?: (spec: Kind['spec']) => 'activation' | 'accountReset';
   /** The object that must exist until the request is sent. */
   readonly refersTo: (spec: Kind['spec']) => ReferenceNeed | undefined;
-  /** The end of the approval (`validUntil`); without this function there is none. */
+  /** Until when the request is approved (`validUntil`); without this function there is no limit. */
   readonly validUntil?: (spec: Kind['spec']) => string;
-  /** Status fields that are known before anything is read. */
+  /** The status fields that are known before anything is read. */
   readonly facts: (pass: PassOf<Kind>) => Partial<Kind['facts']>;
   /** Looks at the service, with reads that began at or after `since` (monotonic). */
   readonly look: (pass: PassOf<Kind>, since: number) => StepOf<Kind> | Kind['seen'];
@@ -147,7 +147,7 @@ const watchMs = 5_000;
 /** How often to ask the service while a request is under way, so that a phase of five seconds is seen. */
 const lookMs = 4_000;
 
-/** The next step for a request. */
+/** Decides the next step of a request. */
 export function stepOnce<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): StepOf<Kind> {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
@@ -175,7 +175,7 @@ function answeredAt({ memory, notes, wrote, askedAt }: Pass<unknown, RequestFact
   return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
 }
 
-/** Adds the time from `answeredAt` to the notes, for the next step. */
+/** Passes on to the next step when the request was last answered, or its answer lost. */
 function notingAnswer<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
   const at = answeredAt(pass);
   const isOpen = pass.memory.facts.acceptedTime === undefined && at > Number.NEGATIVE_INFINITY;
@@ -309,7 +309,7 @@ function first<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, see
   return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
 }
 
-/** The journal entry, with what is needed to find the operation again when the answer is lost. */
+/** The journal entry, with what helps to find the operation again when the answer is lost. */
 function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): Intent {
   const { snapshot, configuration } = seen;
   const body = plan.body(pass, seen);

@@ -18,7 +18,7 @@ import {
 /** Status lists at most this many stages. */
 export const mostStages = 20;
 
-/** The largest number that JSON can say exactly. */
+/** The largest whole number that JSON holds exactly. */
 const largest = 9_007_199_254_740_991;
 
 /** The names for the recovered environment and its app. */
@@ -136,7 +136,7 @@ export function operation(description: string) {
   });
 }
 
-/** The stage of a request, and the stages before it. */
+/** The current stage of a request, and the stages before it. */
 export const stageFacts = {
   stage: text('How far the operation is, in the words of the service (interface: phase).', { max: 64 }).optional(),
   stageChangeTime: time('Since when the service shows this stage.'),

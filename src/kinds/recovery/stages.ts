@@ -1,4 +1,4 @@
-/** Keeps the stages of an operation in status, in order, each with the time of its first appearance. */
+/** Keeps the stages of an operation in status: in order, each with the time when it first showed. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 import type { Receipt } from '../../hosting/requests.ts';

@@ -1,6 +1,6 @@
 /** Translates the interface's field names to paths of the spec, and the service's codes to words. */
 
-/** The paths in the spec of the interface's fields. */
+/** Paths in the spec, by the field names of the interface. */
 const fields: Readonly<Record<string, string>> = {
   'target.envName': 'target.environmentName',
   'target.appName': 'target.appName',
@@ -24,7 +24,7 @@ export function interfaceWords(): Readonly<Record<string, string>> {
   return fields;
 }
 
-/** The codes for why an environment cannot be protected, or why a protection needs attention, in words. */
+/** Explains the service's codes for why an environment cannot be protected, or why a protection needs attention. */
 const codes: Readonly<Record<string, string>> = {
   presetUnsupported: 'disaster readiness does not support the preset of its app',
   noPersistentVolume:

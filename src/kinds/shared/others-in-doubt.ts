@@ -1,7 +1,7 @@
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
-/** The longest that another resource takes to find out how its call ended. */
+/** The longest time that another resource needs to find out how its call ended. */
 const longestLookMs = 30_000;
 
 /**

@@ -2,7 +2,7 @@
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 
-/** A reference as specs state it. */
+/** A reference in a spec. */
 export interface Reference {
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { adoption, drift, lifecycle, managementPolicy, onDelete, onMissing } from '../../engine/kind/schema/parts.ts';
 import { exactlyOne, fields, immutableFields, objectOrIdRef, valueOrSource } from '../../engine/kind/schema/schema.ts';
 
-/** `spec.lifecycle` of an object that is created, changed and deleted. */
+/** The `spec.lifecycle` of a kind whose object in the service is created, changed and deleted. */
 export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string) {
   return lifecycle({
     managementPolicy,

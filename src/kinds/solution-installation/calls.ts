@@ -123,7 +123,7 @@ export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)):
   };
 }
 
-/** Reads a successful answer; undefined if it cannot be read. */
+/** Reads a successful answer and says what to remember; undefined if it cannot be read. */
 function installed(
   pass: SolutionPass,
   body: unknown,

@@ -33,10 +33,7 @@ export function install(pass: SolutionPass): Step<SolutionInstallationFacts> {
   return { is: 'call', call: { ...call, alone, journal: { operation: 'upgrade', attempt: 1, digest } } };
 }
 
-/**
- * Upgrades the agent image of a complete installation. The call is journalled, because the service never shows which image
- * runs.
- */
+/** Upgrades the agent image of a complete installation. The call is journalled: the service never shows which image runs. */
 export function upgrade(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
