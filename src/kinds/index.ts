@@ -13,7 +13,7 @@ import { recoveryActivation } from './recovery-activation/recovery-activation.ts
 import { recoveryValidation } from './recovery-validation/recovery-validation.ts';
 import { solutionInstallation } from './solution-installation/solution-installation.ts';
 
-/** Every kind. */
+/** All kinds of resources that the operator reconciles. */
 export const kinds: readonly AnyKind[] = [
   hostingAccount,
   clusterHostingAccount,

@@ -46,7 +46,7 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   return { ...content, requestId, discardAcknowledged: true };
 }
 
-/** True when the history shows the operation as discarded: the only proof besides our own receipt. */
+/** True when the history shows the operation as discarded. Besides our own receipt nothing else proves it. */
 function wasDiscarded(configuration: ConfigurationItem | undefined, operationId: string): boolean {
   const { outcome } = (configuration && operationIn(configuration, operationId)) ?? {};
   return outcome !== undefined && /^discarded$/i.test(outcome);
@@ -72,7 +72,7 @@ function fence(
   return never('OperationNotActive', `the service shows ${instead} as the one it works on, not ${operationId}`);
 }
 
-/** Text for people: what to look for in the service when a lost call may have discarded the operation. */
+/** Tells people what to look for in the service when a lost call may have discarded the operation. */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `whether operation ${operationId} is discarded`;
@@ -87,7 +87,7 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
   return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
 }
 
-/** Wait for a discard that the service shows as accepted, even if it may not be ours. */
+/** Waits for a discard that the service shows as accepted, even if another client may have sent it. */
 function cleanup(message: string): Step<ActivationDiscardFacts> {
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
@@ -102,7 +102,7 @@ function outlasts(
   return cleanup(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
 }
 
-/** Waits until the service has cleaned up: the operation is not the active one any more. */
+/** Waits until the service has cleaned up and the operation is no longer the active one. */
 function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): Step<ActivationDiscardFacts> {
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
@@ -123,7 +123,7 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message });
 }
 
-/** The service refused the request but shows an accepted discard of the operation: wait for that one. */
+/** Waits when the service refused the request, but shows a discard of the operation as accepted. */
 function refused(
   pass: DiscardPass,
   { configuration }: SeenConfiguration,
@@ -166,8 +166,8 @@ const plan: OncePlan<{
   words: ({ spec }) => `discard activation ${spec.operationId}`,
   committed: (pass, answer) => {
     const { operationId, configurationId, phase } = receiptOf(answer) ?? {};
-    // A receipt is ours only when it names the activation that was to be discarded, or an operation on the same
-    // configuration. Any other success may be a proxy's.
+    // Our receipt names the activation to discard, or an operation on the same configuration. Any other success may come from a
+    // proxy.
     const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
     if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
     return { facts: accepted(pass, phase), id: pass.spec.operationId, ownership: 'Created' };
@@ -184,7 +184,7 @@ const plan: OncePlan<{
   },
 };
 
-/** The end of an activation that is not live yet. */
+/** Ends an activation before the recovered environment is live. */
 export const activationDiscard = defineRequest(plan, {
   ...identity,
   claims: ({ configurationId }) => [configurationId],

@@ -4,7 +4,7 @@ import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { facts, moment, objectRef, serviceId } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
-/** The end of an activation that is not live yet. */
+/** Ends an activation before the recovered environment is live. */
 export const ActivationDiscardSpec = recovery.once(
   specInAccount('Which activation to end, and until when.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
@@ -22,14 +22,14 @@ export const ActivationDiscardSpec = recovery.once(
 );
 export type ActivationDiscardSpec = z.output<typeof ActivationDiscardSpec>;
 
-/** The status of a discard. */
+/** The status fields of a discard. */
 export const ActivationDiscardFacts = facts({
   ...recovery.requestFacts,
   pendingCleanup: recovery.pendingCleanup,
 });
 export type ActivationDiscardFacts = z.output<typeof ActivationDiscardFacts>;
 
-/** The manifest and the page of ActivationDiscard. */
+/** What manifests, permissions and reference pages of ActivationDiscard are made from. */
 export const identity = {
   kind: 'ActivationDiscard',
   plural: 'activationdiscards',

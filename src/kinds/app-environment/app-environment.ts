@@ -44,7 +44,7 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   const since = Math.max(sentAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
   if (snapshot.begunAt < since) {
     const again = readOf(pass, listOf(pass), since);
-    // What was read before a call of ours would still look Ready.
+    // A list from before our call would still look Ready: report Updating until a newer list is read.
     const isOurs = again.is === 'read' && snapshot.begunAt < sentAt;
     return isOurs ? { is: 'wait', reason: 'Updating', message: underUpdate, awaits: again } : again;
   }
@@ -64,7 +64,7 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   return settled(pass, item, state);
 }
 
-/** Resolves a lost call first, even if the environment belongs to another resource now, which waits for that. */
+/** Resolves a lost call first, even if another resource claims the environment now: that resource waits for the outcome. */
 function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
@@ -74,14 +74,14 @@ function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefin
     : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
 }
 
-/** The environment is gone, and with it any effect of a lost call. */
+/** Settles a lost call once the environment is proved gone: the call can have no effect any more. */
 function withoutDoubt(pass: EnvironmentPass, step: Step<AppEnvironmentFacts>): Step<AppEnvironmentFacts> {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
   return { ...step, remember: notCarriedOut(pass, journal) };
 }
 
-/** The next step for an environment that is at rest. */
+/** The next step for an environment that runs or is stopped, with no change under way. */
 function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): Step<AppEnvironmentFacts> {
   const { spec, memory } = pass;
   const { powerState, deploy } = spec;
@@ -129,7 +129,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   return { is: 'ready', message, note: {} };
 }
 
-/** The service takes no startup override for jobs and databases; said without a call where the preset is known. */
+/** Stalls when spec.startupConfig is set for a job or a database. Where the preset is unknown, the service decides. */
 function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppEnvironmentFacts> | undefined {
   const preset = pass.spec.startupConfig === undefined ? undefined : presetOfEnvironment(pass, appEnvId);
   if (preset !== 'JOB' && (preset === undefined || !isDatabase(pass, preset))) return undefined;
@@ -140,7 +140,7 @@ function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppE
 
 const asks = ['rollBack', 'redeploy'] as const;
 
-/** Stalls a deployment that failed: it is not sent again by itself. */
+/** Stalls after a deployment, or a call that an annotation asks for, failed: the operator does not send it again by itself. */
 function failed(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   const { deploy } = pass.memory.facts;
   const asked = asks.find((one) => inVain(pass, one) !== undefined);
@@ -155,7 +155,7 @@ function failed(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
   return { is: 'stall', reason: 'DeployInDoubt', message };
 }
 
-/** Starts or stops the environment; both may be repeated, so that a lost answer only costs another look. */
+/** Starts or stops the environment. Both calls may be repeated, so a lost answer only costs another read. */
 function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): Step<AppEnvironmentFacts> {
   const { memory, spec, contested } = pass;
   const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
@@ -206,7 +206,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     const unseen = memory.id !== undefined && seen === undefined;
     return { unseen, facts: memory.facts, conditions: [], leftover };
   }
-  // A list from before our call shows the old state.
+  // Until the service shows the effect of our call, it shows the old state.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
   const { powerState } = spec;
   const isDrift =
@@ -224,7 +224,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
   };
 }
 
-/** The name of its app, as far as the list of apps shows it. */
+/** The name of the environment's app: from the list of apps, else from status or the spec. */
 function appNameOf({ view, account, memory, spec }: EnvironmentPass, { appId }: AppEnvItem): string | undefined {
   return view.one(appsOf(account.accountId), appId)?.item?.name ?? memory.facts.appName ?? spec.appRef?.name;
 }
@@ -246,7 +246,7 @@ function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
   };
 }
 
-/** Records the end of the newest deployment once the environment is at rest; undefined if it is recorded already. */
+/** Records the state in which the newest deployment left the environment; undefined if status has it already. */
 function outcomes(
   { deploy, history }: AppEnvironmentFacts,
   state: 'Running' | 'Stopped',

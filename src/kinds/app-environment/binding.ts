@@ -1,8 +1,8 @@
 /**
- * Binds an AppEnvironment to an environment of the service, and checks that it is still the same one.
+ * Binds an AppEnvironment to one environment of the service, and checks in every pass that the two still belong together.
  *
- * Guarantees: once bound, an environment is known by its id; another one takes its place only after it is proved gone. An
- * environment that is called otherwise now, or belongs to another app, is left alone.
+ * Guarantees: a bound environment is known by its id. Another environment takes its place only after it is proved gone. Nothing
+ * is sent to a bound environment that was renamed or belongs to another app.
  */
 import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
@@ -17,14 +17,14 @@ import type { SolutionInstallationFacts } from '../solution-installation/schema.
 
 export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 
-/** The environment as the newest list shows it, or what must be done to find it. */
+/** The environment as the newest list shows it, or the next step towards finding it. */
 export type Located =
   | { readonly is: 'found'; readonly item: AppEnvItem; readonly snapshot: Snapshot<AppEnvItem> }
   | { readonly is: 'step'; readonly step: Step<AppEnvironmentFacts> }
-  /** The environment is proved gone, so a lost call can have no effect any more. */
+  /** The environment is proved gone, so a lost call to it can have no effect any more. */
   | { readonly is: 'gone'; readonly step: Step<AppEnvironmentFacts> };
 
-/** Finds the environment and makes sure that it is this resource's to act on. */
+/** Finds the environment. Refuses one that an older resource claims, or that no longer fits the spec. */
 export function locate(pass: EnvironmentPass): Located {
   const { id } = pass.memory;
   if (id === undefined) return { is: 'step', step: bind(pass) };
@@ -40,17 +40,17 @@ export function locate(pass: EnvironmentPass): Located {
   return { is: 'step', step: { is: 'stall', reason: 'EnvironmentChanged', message } };
 }
 
-/** The environments of the account. */
+/** The read that lists the environments of the account. */
 export function listOf(pass: EnvironmentPass): ReturnType<typeof appEnvsOf> {
   return appEnvsOf(pass.account.accountId);
 }
 
-/** The app that the spec names, by its id in the service. */
+/** The id in the service of the app that spec.appRef names. */
 function appIdOf(pass: EnvironmentPass): string | undefined {
   return idOf('HostedApp', pass.spec.appRef, pass);
 }
 
-/** The id of the environment that the solution made as this component. */
+/** The id of the environment that the solution made for spec.component. */
 function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   if (spec.solutionRef === undefined) return undefined;
   const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ??
@@ -58,7 +58,7 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   return components?.find(({ name }) => name === spec.component)?.environmentId;
 }
 
-/** The environments that the spec may mean, as of a list; undefined before the list was read. */
+/** The environments in the newest list that fit the spec; undefined before the list was read. */
 function candidates(
   pass: EnvironmentPass,
 ): { readonly items: readonly AppEnvItem[]; readonly begunAt: number } | undefined {
@@ -82,7 +82,7 @@ function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
   return spec.cliEnvironmentName !== undefined && item.cliEnvName === spec.cliEnvironmentName;
 }
 
-/** The first step towards an environment: bind the one that the spec means. */
+/** Binds the environment that the spec names, or says why it cannot be bound. */
 function bind(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   const found = candidates(pass);
   if (found === undefined) return readOf(pass, listOf(pass));
@@ -106,7 +106,7 @@ function bindTo(pass: EnvironmentPass, id: string): Step<AppEnvironmentFacts> {
   return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), facts: {}, applied: undefined }, note: {} };
 }
 
-/** An environment that is named without an app of this namespace was made by somebody else. */
+/** Requires the right to adopt for an environment that the spec names without an app or a solution of this namespace. */
 function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {
   if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
   return notGranted(`environment ${id} was not made by this namespace`, account);
@@ -116,7 +116,7 @@ function claimed(pass: EnvironmentPass, id: string): Step<AppEnvironmentFacts> |
   return claimedByOlder(pass, id, `environment ${id}`, 'environment');
 }
 
-/** The difference between the bound environment and the spec's description of it, in words; undefined if there is none. */
+/** Says how the environment differs from what the spec calls it; undefined if it does not differ. */
 function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
   const { spec } = pass;
   const appId = appIdOf(pass);
@@ -132,7 +132,7 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
   return made === undefined || made === item.appEnvId ? undefined : `is not component "${spec.component}" any more`;
 }
 
-/** A bound environment that a list does not show is gone after two lists a poll apart. */
+/** Counts a bound environment as gone when two lists, one poll apart, do not show it. */
 function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
   const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };

@@ -1,9 +1,10 @@
 /**
- * What is deployed to an environment: when a deployment is due, which call makes it, and what becomes of a call whose answer was
- * lost.
+ * Decides what is deployed to an environment: when a deployment is due, which call makes it, and what follows when the answer
+ * to a call is lost.
  *
- * Guarantees: each desired revision is sent once, and what the service called failed is not sent again by itself; variables,
- * settings and the startup override travel with the call that takes them; a lost call is looked for before it is sent once more.
+ * Guarantees: each revision in the spec is sent once. What the service called failed is not sent again by itself. Variables,
+ * settings and the startup override are sent with the calls that take them. Before a lost call is sent once more, reads look
+ * for its effect.
  *
  * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
@@ -69,26 +70,26 @@ export interface DeploymentAction {
   readonly request: Request;
   /** The fingerprint of the wanted call, so that a later pass can tell whether it is still wanted. */
   readonly digest: string;
-  /** Fields that are sent with it and never shown back. */
+  /** Fields that are sent with the call and that the service never shows. */
   readonly carries: readonly string[];
   readonly done: (how: Done) => Partial<Memory<AppEnvironmentFacts>>;
 }
 
-/** A call that was carried out; without a body if its answer was lost. */
+/** A call that was carried out; `body` is absent if the answer was lost. */
 interface Done {
   readonly body?: unknown;
-  /** When it was decided, by our clock. */
+  /** When the call was decided, by the operator's clock. */
   readonly atMs: number;
   readonly attempt: number;
 }
 
-/** The next thing due: a deployment now, a change that goes with the next build, or nothing. */
+/** What is due now: a deployment, a change that goes along with the next build, or nothing. */
 export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | 'nothing' {
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
   if (deploy?.rollbackContentId !== undefined) {
-    // The service refuses to roll back to the running version, so redeploy it.
+    // The service refuses to roll back to the running version, so nothing is due while that version runs.
     return deploy.rollbackContentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy')
       ? 'nothing'
       : 'deployment';
@@ -101,13 +102,13 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
 }
 
-/** True if a deployment succeeded before: an environment that is stopped now was stopped on purpose. */
+/** True if a deployment succeeded before. An environment that is stopped now was then stopped on purpose. */
 export function wasDeployed({ deploy, history = [] }: AppEnvironmentFacts): boolean {
   const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
   return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
-/** True if the wanted deployment failed and was not asked for again. */
+/** True if the wanted deployment failed, and no annotation asks for it again. */
 export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isDue(pass, 'redeploy');
 }
@@ -126,18 +127,18 @@ export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFact
   };
 }
 
-/** A deployment was carried out that the spec no longer wants: the wanted one is due. */
+/** Records that a deployment was carried out that the spec no longer wants, so that the wanted one is due. */
 function overtaken(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
   const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
   return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
 }
 
-/** The deployment that the spec wants. */
+/** The call that deploys what the spec wants. */
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  // A new token of the annotation asks again, also for what was given up.
+  // A new token of the annotation makes it another call, so that a deployment that was given up is sent again.
   const token = isDue(pass, 'redeploy') ? (tokenOf(pass, 'redeploy') ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
@@ -164,7 +165,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
 /** The call that an annotation asks for. */
 export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: string): DeploymentAction {
   const token = tokenOf(pass, asked) ?? '';
-  // Of a content version that the spec names, that one is deployed again; else what runs.
+  // Deploy the content version that the spec names once more; without one, deploy the running version.
   const { rollbackContentId: contentId } = pass.spec.deploy ?? {};
   const request =
     asked === 'redeploy'
@@ -185,7 +186,7 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
   };
 }
 
-/** The facts after a roll-back to whatever ran before. */
+/** The status fields after a roll-back to the version that ran before. */
 function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
   const { contentId, fromVersion, toVersion } = rollbackInfoOf(how.body) ?? {};
   const before = pass.memory.facts.history?.find((entry) => contentId !== undefined && entry.contentId === contentId);
@@ -193,13 +194,13 @@ function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
   return recorded(pass, how, entry, { fromVersion, toVersion, besideSpec: true });
 }
 
-/** True if the annotation has a token that was not handled yet. */
+/** True if the annotation has a token whose call was not handled yet and has not failed. */
 export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
   const token = openToken(pass, asked);
   return token !== undefined && askedInVain(pass, asked, token) === undefined;
 }
 
-/** How the call failed that the current token asks for; undefined if it did not. */
+/** How the call for the current token of the annotation failed; undefined if it has not failed. */
 export function inVain(pass: EnvironmentPass, asked: AskedCall): InVain | undefined {
   const token = openToken(pass, asked);
   return token === undefined ? undefined : askedInVain(pass, asked, token);
@@ -212,7 +213,7 @@ function openToken(pass: EnvironmentPass, asked: AskedCall): string | undefined 
   return token === '' || token === pass.memory.facts[handledFields[asked]] ? undefined : token;
 }
 
-/** A deployment of what the spec says takes the place of what annotations ask for. */
+/** Marks the tokens of all annotations as handled: a deployment of the spec replaces the calls that they ask for. */
 function handled(pass: EnvironmentPass): AppEnvironmentFacts {
   const [lastHandledRedeployAt, lastHandledRollBackAt] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
   return definedIn({ lastHandledRedeployAt, lastHandledRollBackAt });
@@ -235,7 +236,7 @@ function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; func
   };
 }
 
-/** The startup override of the spec, or a request to clear one that we set and the spec no longer has. */
+/** The startup override to send, or the request to clear an override that we set and the spec no longer has. */
 function startupFields(pass: EnvironmentPass): {
   startupConfig?: StartupConfig;
   replaceStartupConfig?: boolean;
@@ -272,28 +273,28 @@ function deployed(pass: EnvironmentPass, how: Done): Partial<Memory<AppEnvironme
   };
 }
 
-/** True where a version is made as the app says now: a rebuild repeats an earlier one. */
+/** True if a deployment makes a version from the app as it is now. A rebuild or a rollback repeats an earlier version. */
 function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
   const { rebuild = false, fromContentId } = deploy?.build ?? {};
   return deploy?.rollbackContentId === undefined && !rebuild && fromContentId === undefined;
 }
 
 /**
- * Records that the environment takes the settings that were changed in its app. A rebuild, a rollback and a restart take
- * settings, not how a version is made.
+ * Records that the environment takes up the changed settings of its app. Only a new version also takes up a change of how
+ * versions are made.
  */
 function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion: boolean): AppEnvironmentFacts {
   const atMs = Math.floor(how.atMs);
   return { tookChanges: { ...memory.facts.tookChanges, settingsMs: atMs, ...(isNewVersion && { versionMs: atMs }) } };
 }
 
-/** What to remember of a start that was carried out: it runs the current version anew, like a redeployment. */
+/** What to remember of a start that was carried out: it takes up changed settings of the app, like a redeployment. */
 export function started(pass: EnvironmentPass, body: unknown): Partial<Memory<AppEnvironmentFacts>> {
   if (saysFailed(body)) return {};
   return { facts: { ...pass.memory.facts, ...took(pass, { atMs: pass.wallMs }, false) } };
 }
 
-/** Gives up a call whose answers were all lost and whose effect does not show. */
+/** Gives up a call whose answers were all lost and whose effect no read shows. */
 function givenUp(
   pass: EnvironmentPass,
   { operation }: DeploymentAction,
@@ -306,7 +307,7 @@ function givenUp(
   return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
 
-/** A deployment as status shows it. */
+/** Adds a deployment to status: as the newest one, and at the head of the history. */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
   { atMs, attempt }: Done,
@@ -322,12 +323,12 @@ const recheckMs = 3_000;
 const clockSlackMs = 2_000;
 const mostAttempts = 2;
 
-/** A short text by which a later read tells if the environment has changed since a call. */
+/** The status and update time of an environment as one text: a later read that differs shows that it changed. */
 function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
-/** Sends the wanted call unless an earlier lost call did it. After the most allowed lost answers it gives up. */
+/** Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): Step<AppEnvironmentFacts> {
   const loss = lossOf(pass, action.digest) ?? 0;
   const { wallMs: atMs } = pass;
@@ -336,7 +337,7 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
   return send(pass, item, action, { atMs, attempt: loss + 1 });
 }
 
-/** Sends the action after a read that began after it was decided. */
+/** Sends the call once the list of environments is newer than the moment when the object first asked for it. */
 function send(
   pass: EnvironmentPass,
   item: AppEnvItem,
@@ -366,7 +367,7 @@ function send(
   };
 }
 
-/** Stalls a refused deployment; an environment that should run and was deployed before is started first. */
+/** Stalls on a refused deployment. An environment that should run, but is stopped, is started first if it can be. */
 function refusedAs(
   pass: EnvironmentPass,
   item: AppEnvItem,
@@ -382,23 +383,23 @@ function refusedAs(
     note: { ...pass.notes, refusedFor: pass.subject.generation },
   } as const;
   const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
-  // After a conflict, read once before doing anything else.
+  // After a conflict do not start the environment before a read shows whether the call had an effect.
   return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
 }
 
-/** True if the deployment was refused and the environment can be started with its current content. */
+/** True if the deployment was refused, and the environment can be started with its current content. */
 export function startsWithout(pass: EnvironmentPass): boolean {
   return pass.notes['refusedFor'] === pass.subject.generation && isStartable(pass);
 }
 
-/** True when the environment can start: it was deployed, as a version to roll back to was once. */
+/** True if the environment can start: a deployment succeeded before, or the spec names an earlier version to roll back to. */
 function isStartable({ spec, memory }: EnvironmentPass): boolean {
   return wasDeployed(memory.facts) || spec.deploy?.rollbackContentId !== undefined;
 }
 
 /**
- * Any change of an environment could be mistaken for the effect of another resource's lost call: that of a younger resource
- * bound to it before, or of an upgrade of its solution. So wait until none is in doubt.
+ * Waits while another resource's call to the environment is in doubt: our change could be mistaken for the effect of that call.
+ * The other resource is an AppEnvironment that was bound before, or a SolutionInstallation.
  */
 export function besideOthers(
   pass: EnvironmentPass,
@@ -406,7 +407,7 @@ export function besideOthers(
 ): Step<AppEnvironmentFacts> | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
-  // Before its first answer an installation does not know its environments.
+  // An incomplete installation may not know yet which environments belong to it.
   const unknown = (pass.inAccount?.('SolutionInstallation') ?? []).filter(
     ({ id, inDoubt, facts }) => inDoubt && id !== undefined && facts['complete'] !== true,
   );
@@ -425,7 +426,7 @@ export function isLagging(
   return updatedAtMs === updatedAtBefore && monotonicMs - calledAt < horizonMs;
 }
 
-/** The environment's status in lower case. An unknown word is kept, and nothing is sent while it lasts. */
+/** The status as Running, Stopped or Updating. An unknown word stays as it is, and nothing is sent while it lasts. */
 export function stateOf({ status = '' }: AppEnvItem): string {
   const word = status.trim().toLowerCase();
   if (word === 'running') return 'Running';
@@ -439,8 +440,8 @@ export function unknownState(state: string): string {
 }
 
 /**
- * Finds out by reads alone what a lost call did. It is settled when the environment shows the effect, or does not show it
- * and the call can no longer arrive.
+ * Finds out by reads alone what a lost call did. The call is settled when the environment shows its effect, or shows none by
+ * the time that the call can no longer arrive.
  */
 export function resolveDoubt(
   pass: EnvironmentPass,
@@ -468,7 +469,7 @@ export function resolveDoubt(
   return { is: 'again', remember: notCarriedOut(pass, entry) };
 }
 
-/** The lost call had no effect and can have none any more. */
+/** Records that a lost call had no effect and can have none any more. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Partial<Memory<AppEnvironmentFacts>> {
   // The service refused the call, and reads show that it had no effect.
   if (entry.conflicted !== undefined) return { journal: undefined, applied: appliedBefore(pass) };
@@ -495,7 +496,7 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
   return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
 }
 
-/** The call in the journal, if the spec still wants it. */
+/** The call that the journal records, if the spec still wants it. */
 function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): DeploymentAction | undefined {
   const { operation } = entry;
   if (!isAsked(operation) && revisionOf(pass.spec) === undefined) return undefined;
@@ -508,7 +509,7 @@ function isAsked(operation: string): operation is AskedCall {
   return operation in askedBy;
 }
 
-/** True if the environment changed after the call was begun. */
+/** True if the environment changed after the call began. */
 function isEvidence(entry: JournalEntry, item: AppEnvItem, skewMs: number): boolean {
   const { before = '' } = entry;
   if (statusAndTime(item) === before) return false;

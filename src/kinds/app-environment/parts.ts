@@ -1,9 +1,9 @@
 /**
  * The fields that are sent with a deployment, and the fingerprints of what was sent.
  *
- * The interface shows neither image nor variables, settings or startup, so all of it is remembered as fingerprints, each
- * under its place in the spec. Guarantees: a fingerprint stands for what the service holds. A value that was adopted
- * without sending it has a mark of its own. A field of a call in doubt counts as unknown.
+ * The service never shows the image, variables, settings and startup override, so status keeps a fingerprint of each under its
+ * path in the spec. Guarantees: a fingerprint stands for what the service holds. A value that was adopted and never sent has a
+ * marked fingerprint. A field of a call in doubt counts as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
 import { begun, doubted, notDone, stateOfHidden } from '../../engine/kind/planner/compare.ts';
@@ -17,20 +17,20 @@ import { valueOf } from '../shared/values.ts';
 type Prints = Readonly<Record<string, string>>;
 type Applied = Memory<AppEnvironmentFacts>['applied'];
 
-/** The annotations that ask for a call beside the spec, once for each token: to deploy again what runs, or to go back to what ran before. */
+/** Annotations that ask for a call: to deploy the running version again, or to go back to the version before. */
 export const askedBy = { redeploy: 'apphosting.dev/redeploy-at', rollBack: 'apphosting.dev/roll-back-at' } as const;
 
 /** A call that an annotation asks for. */
 export type AskedCall = keyof typeof askedBy;
 
-/** The token of that annotation; undefined where there is none. */
+/** The token of an annotation; undefined if the object does not have it. */
 export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string | undefined {
   return tokenIn(subject.annotations, askedBy[asked]);
 }
 
-/** Marks the fingerprint of a value that was adopted and never sent. */
+/** The prefix of a fingerprint's field name when the value was adopted and never sent. */
 const assumed = '~';
-/** A status holds 600 fingerprints; what is wanted must be among them. */
+/** The most fingerprints to keep: fewer than the 600 that status holds, since later calls add some. */
 const mostPrints = 590;
 
 /** The revision that the spec wants deployed: its image, revision or content version. */
@@ -45,7 +45,7 @@ export function deployValue({ deploy }: AppEnvironmentSpec): Json {
   return { contentId: deploy?.rollbackContentId ?? '' };
 }
 
-/** Everything that travels with a deployment, by its place in the spec. */
+/** The variables, settings and startup override that are sent with a deployment, by their paths in the spec. */
 export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
   const { env = [], functionConfig = {}, startupConfig } = pass.spec;
   return definedIn({
@@ -55,7 +55,7 @@ export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
   });
 }
 
-/** The declared override, as a body takes it. */
+/** The startup override in the form that a request takes. */
 export function startupOf(startup: NonNullable<AppEnvironmentSpec['startupConfig']>): StartupConfig {
   return definedIn(startup);
 }
@@ -68,17 +68,17 @@ function printsIn({ memory }: EnvironmentPass): Prints {
   return memory.applied?.prints ?? {};
 }
 
-/** True if this value was the last one sent, by its fingerprint. */
+/** True if this value was the last one sent, as its fingerprint shows. */
 function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
   return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
 }
 
-/** True if this value was the last one sent or, with `mayAssume`, was taken as deployed. */
+/** True if this value was the last one sent or, with `mayAssume`, was adopted as deployed. */
 export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
   return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
 }
 
-/** True if the wanted revision is deployed. If the key of the fingerprint is lost, the revision in status decides. */
+/** True if the wanted revision is deployed. If the key of the fingerprints was lost, the revision in status decides. */
 export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   const value = deployValue(pass.spec);
   const isForeign =
@@ -89,7 +89,7 @@ export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   );
 }
 
-/** The same pass with another generation. */
+/** The same pass, as if the object had another generation. */
 function at(pass: EnvironmentPass, generation: number = pass.subject.generation): EnvironmentPass {
   return { ...pass, subject: { ...pass.subject, generation } };
 }
@@ -103,14 +103,14 @@ function takes({ deploy }: AppEnvironmentSpec, field: string): boolean {
   return deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startupConfig');
 }
 
-/** The parts that the next deployment carries: what was not sent yet, and what it clears. */
+/** The fields that the next deployment sends: those not sent yet, and those that it clears. */
 export function carriedBy(pass: EnvironmentPass): readonly string[] {
   const news = Object.entries(partsOf(pass)).filter(([field, value]) => !isSent(pass, field, value));
   const cleared = isStartupLeft(pass) ? ['startupConfig'] : [];
   return [...news.map(([field]) => field), ...cleared].filter((field) => takes(pass.spec, field));
 }
 
-/** Fields that an earlier spec set and no call can take back. */
+/** Fields that an earlier spec set and that no call can clear. */
 export function leftoverOf(pass: EnvironmentPass): readonly string[] {
   const wanted = partsOf(pass);
   return Object.keys(printsIn(pass))
@@ -119,14 +119,14 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
     .toSorted();
 }
 
-/** Fingerprints of the whole spec, taken as deployed although nothing was sent. */
+/** Fingerprints of everything in the spec, adopted as deployed without sending it. */
 export function assumedPrints(pass: EnvironmentPass): Prints {
   if (revisionOf(pass.spec) === undefined) return {};
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass) };
   return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
 }
 
-/** Fingerprints while a call is under way: its fields are marked as in doubt, with the earlier value behind the mark. */
+/** Fingerprints while a call is under way: its fields are marked as in doubt, with the earlier fingerprint behind the mark. */
 export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
   const meanwhile = begun(
     renamed(pass.memory.applied, (field, print) => {
@@ -151,7 +151,7 @@ function renamed(applied: Applied, how: (field: string, print: string) => readon
   return { ...applied, prints: Object.fromEntries(rows) };
 }
 
-/** Fingerprints after this deployment: its own fields, and as many left-over ones as status holds. */
+/** Fingerprints after a deployment: of the fields that it sent, and of as many earlier fields as status can hold. */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
   const sent = {
@@ -164,7 +164,7 @@ export function appliedBy(pass: EnvironmentPass): Applied {
   return { generation: pass.subject.generation, prints: fitting(pass, prints) };
 }
 
-/** A deployment that is not sent again by itself: its outcome stayed unknown, or the service reported a failure. */
+/** Fingerprints after a deployment that failed or whose outcome stayed unknown, so that it is not sent again by itself. */
 export function appliedInVain(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
   const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
@@ -181,16 +181,16 @@ export function isInVain(pass: EnvironmentPass): boolean {
   return isSent(pass, 'failed', wishOf(pass));
 }
 
-/** How an asked call failed: given up with its end unknown, or failed by the service's own word. */
+/** How a call that an annotation asks for failed: its outcome stayed unknown, or the service reported a failure. */
 export type InVain = 'InDoubt' | 'Failed';
 
-/** An asked call was in vain, and is not sent again for the same token. */
+/** Fingerprints after a call of an annotation failed, so that it is not sent again for the same token. */
 export function appliedWithoutAsked(pass: EnvironmentPass, asked: AskedCall, token: string, how: InVain): Applied {
   const { generation, prints } = doubted(pass.memory.applied, []);
   return { generation, prints: fitting(pass, { ...prints, [asked]: pass.print([token, how]) }) };
 }
 
-/** How the asked call for this token failed; undefined if it did not. */
+/** How the call failed that an annotation asks for with this token; undefined if it has not failed. */
 export function askedInVain(pass: EnvironmentPass, asked: AskedCall, token: string): InVain | undefined {
   return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, asked, [token, how]));
 }
@@ -198,36 +198,33 @@ export function askedInVain(pass: EnvironmentPass, asked: AskedCall, token: stri
 /** The outcome of a lost call: carried out, or no effect after one or two attempts. */
 export type Loss = 'carriedOut' | 1 | 2;
 
-/**
- * Stops looking for the effect of a lost call, and records its outcome for the case that the spec wants the same call
- * again.
- */
+/** Stops looking for the effect of a lost call, and records its outcome in case the spec wants the same call again. */
 export function appliedAfterLoss(applied: Applied, digest: string, loss: Loss, { print }: EnvironmentPass): Applied {
   const { generation, prints } = doubted(applied, []);
   return { generation, prints: { ...prints, lost: print([digest, loss]) } };
 }
 
 /**
- * The outcome of the lost call with this fingerprint; undefined without one. A fingerprint made with a lost key matches no
- * call: sending twice is better than never.
+ * The recorded outcome of the lost call with this fingerprint; undefined without a record. Once the key of the fingerprints is
+ * lost no record matches, because sending twice is better than never.
  */
 export function lossOf(pass: EnvironmentPass, digest: string): Loss | undefined {
   const { lost } = printsIn(pass);
   return (['carriedOut', 1, 2] as const).find((loss) => lost === pass.print([digest, loss]));
 }
 
-/** Deployments and asked calls in vain, and lost calls, that another call has put an end to. */
+/** The records of failed and lost calls, which are dropped once another deployment is carried out. */
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 
-/** A deployment was carried out that the spec no longer wants: the wanted one is due, even if it was deployed earlier. */
+/** Fingerprints after a deployment that the spec no longer wants: the wanted one is due, even if it ran earlier. */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
   const gone = ['deploy', `${assumed}deploy`, ...over];
   return applied && { ...applied, prints: without(applied.prints, (field) => gone.includes(field)) };
 }
 
 /**
- * The same fingerprints made with the current key, and the power state once it is reached. They carry the current
- * generation only when everything of it was sent, because a fingerprint of a lost key counts as sent for that generation.
+ * Makes the fingerprints again with the current key, and adds one for the power state once it is reached. The generation moves
+ * on only when the whole spec was sent: after a lost key, everything counts as sent for that generation.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, redeploy: _lost, rollBack: _also, ...known } = printsIn(pass);
@@ -255,7 +252,7 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
   };
 }
 
-/** True if the environment has reached this power state since the spec asks for it: another state is drift. */
+/** True if the environment has reached this power state since the spec asks for it, so that another state is drift. */
 export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnvironmentSpec['powerState']>): boolean {
   return isSent(pass, 'powerState', powerState);
 }

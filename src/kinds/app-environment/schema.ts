@@ -127,7 +127,7 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   }),
 });
 
-/** Adds the rules on naming an environment: exactly one way, and a name only with its app. */
+/** Adds the rules for naming an environment: exactly one way, and a name only together with its app. */
 function bound(schema: typeof Fields): typeof Fields {
   const one = exactlyOne(atMostOne(schema, owners), places);
   const named = withRule(one, {
@@ -148,7 +148,7 @@ function bound(schema: typeof Fields): typeof Fields {
   );
 }
 
-/** Rules for fields that are only sent with a deployment: they need one. */
+/** Adds the rules for fields that are only sent with a deployment: the spec must ask for one. */
 function deployed(schema: typeof Fields): typeof Fields {
   const env = withRule(schema, {
     rule: '!has(self.env) || self.env.size() == 0 || self.?deploy.?image.hasValue()',
@@ -239,7 +239,7 @@ export const AppEnvironmentFacts = facts({
 });
 export type AppEnvironmentFacts = z.output<typeof AppEnvironmentFacts>;
 
-/** The manifest and the page of AppEnvironment. */
+/** What manifests, permissions and reference pages of AppEnvironment are made from. */
 export const identity = {
   kind: 'AppEnvironment',
   plural: 'appenvironments',

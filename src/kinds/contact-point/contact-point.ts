@@ -27,7 +27,7 @@ type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
 
 const prefix = 'config.';
 
-/** The service's word for each way of delivery. */
+/** The service's word for each way of delivery in the spec. */
 const types = {
   email: 'email',
   webhook: 'webhook',
@@ -47,7 +47,7 @@ function typeOf(spec: ContactPointSpec): ContactPointType {
 
 type Setting = string | readonly string[] | Valued | undefined;
 
-/** The settings of its way to deliver, as the spec gives them: by the names that the service has for them, too. */
+/** The settings of the chosen way of delivery, by names that the spec and the service share. */
 function settingsIn(spec: ContactPointSpec): readonly [name: string, setting: Setting][] {
   return Object.entries<Setting>(spec[wayOf(spec)] ?? {});
 }
@@ -63,7 +63,7 @@ function materialOf(spec: ContactPointSpec) {
   return needsOf(settingsIn(spec).flatMap(([name, given]) => (isValued(given) ? [[`${way}.${name}`, given]] : [])));
 }
 
-/** The settings, secrets looked up; no address and no key ends with the line end of a file. */
+/** The settings with values from Secrets and ConfigMaps, without spaces and line ends around them; a password stays whole. */
 function configOf(pass: ContactPointPass): Fields {
   const valueIn = (name: string, setting: Setting) => {
     if (!isValued(setting)) return setting;
@@ -77,40 +77,40 @@ function trimmed(value: string | Secret | undefined): string | Secret | undefine
   return value instanceof Secret ? value.trimmed() : value?.trim();
 }
 
-/** The interface's names of settings, by their places in the spec. */
+/** Translates the interface's names of settings to their paths in the spec. */
 function interfaceWords(spec: ContactPointSpec): Readonly<Record<string, string>> {
   const way = wayOf(spec);
   return Object.fromEntries(settingsOf(way).map((name) => [`${prefix}${name}`, `${way}.${name}`]));
 }
 
-/** True for a field of the config. */
+/** True for a setting, as opposed to another field of a contact point. */
 function isConfig(field: string): boolean {
   return field.startsWith(prefix);
 }
 
-/** A config as the plan compares it, field by field. */
+/** The settings as fields that the plan compares one by one. */
 function fieldsOf(config: Fields): Fields {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-/** The config among fields, as a body takes it; undefined when none of it is there. */
+/** The settings among these fields, as a request body takes them; undefined if there are none. */
 function configAmong(fields: Fields): JsonObject | undefined {
   const rows = Object.entries(definedIn(fields)).filter(([field]) => field.startsWith(prefix));
   if (rows.length === 0) return undefined;
   return Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value]));
 }
 
-/** The read of the config as of the newest change that the list shows. */
+/** The read of the settings, which is made anew whenever the list shows a newer change. */
 function readConfig({ view, account }: ContactPointPass, id: string): Read<ContactPointWithSecrets> {
   return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
 }
 
-/** True if the service shows this setting. Before the contact point exists, `verifyConfig` decides. */
+/** True if the service shows this setting. Before the contact point exists, spec.verifyConfig decides. */
 function isRevealed(field: string, pass: ContactPointPass): boolean {
   return pass.memory.id === undefined ? pass.spec.verifyConfig === true : shownConfig(pass)[field] !== undefined;
 }
 
-/** The config as read with `verifyConfig`. Our own writes are believed over a read that began before them. */
+/** The settings as read with spec.verifyConfig. A newer write of ours replaces what an older read shows. */
 function shownConfig(pass: ContactPointPass): Fields {
   const { spec, view, memory, wrote } = pass;
   if (spec.verifyConfig !== true || memory.id === undefined) return {};
@@ -120,7 +120,7 @@ function shownConfig(pass: ContactPointPass): Fields {
   return { ...fieldsOf(read.item.config), ...(isOlder && wrote.fields) };
 }
 
-/** Stalls on an empty or masked secret: the service would keep the old value, and nobody would notice. */
+/** Stalls on an empty or masked value of a Secret or ConfigMap: the service would silently keep the old value. */
 function unsendable({ spec, secret, configMap }: ContactPointPass): Step<ContactPointFacts> | undefined {
   const { secrets, configMaps } = materialOf(spec);
   const given = [
@@ -142,7 +142,7 @@ function isMasked(value: string): boolean {
   return value.includes('****') || /^[•*]+$/.test(value);
 }
 
-/** The interface requires https here. It does not restrict the host, so the service decides. */
+/** Stalls on a chat webhook without https, which the interface requires. Which host is allowed, the service decides. */
 function insecure({ spec, secret }: ContactPointPass): Step<ContactPointFacts> | undefined {
   for (const way of ['chatB', 'chatC'] as const) {
     const from = spec[way]?.webhookUrl.valueFrom.secretKeyRef;
@@ -226,7 +226,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   },
 };
 
-/** Where alerts are delivered. */
+/** A contact point: where the service delivers alerts. */
 export const contactPoint = defineKind<ContactPointSpec, ContactPointFacts>({
   ...identity,
   always: ['Propagated'],

@@ -73,12 +73,12 @@ const Fields = specInAccount(
   },
 );
 
-/** The names of the settings of a way to deliver; the interface calls them the same. */
+/** The names of the settings of a way to deliver, which are the same in the interface. */
 export function settingsOf(way: (typeof ways)[number]): readonly string[] {
   return Object.keys(Fields.shape[way].unwrap().shape);
 }
 
-/** Where alerts are delivered. */
+/** A contact point: where the service delivers alerts. */
 export const ContactPointSpec = withTransition(exactlyOne(Fields, ways), {
   rule: ways.map((way) => `has(self.${way}) == has(oldSelf.${way})`).join(' && '),
   message: 'the type of a contact point cannot be changed; create another ContactPoint',
@@ -100,7 +100,7 @@ export const ContactPointFacts = facts({
 });
 export type ContactPointFacts = z.output<typeof ContactPointFacts>;
 
-/** The manifest and the page of ContactPoint. */
+/** What manifests, permissions and reference pages of ContactPoint are made from. */
 export const identity = {
   kind: 'ContactPoint',
   plural: 'contactpoints',

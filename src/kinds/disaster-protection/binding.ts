@@ -1,4 +1,4 @@
-/** Says which environment a protection is about, finds the configuration of it, and binds the protection to that. */
+/** Finds the environment that a protection is about and its configuration in the service, and binds the protection to them. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
@@ -11,10 +11,10 @@ import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.t
 /** A pass over a protection. */
 export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
 
-/** A complete list over the configurations of an account. */
+/** A complete list of the configurations of an account. */
 export type Configurations = Snapshot<ConfigurationItem>;
 
-/** The protected environment. Once bound or journalled it stays the same, even if the reference resolves to another one. */
+/** The id of the protected environment: fixed while a configuration is bound or a call is open, whatever the reference says. */
 export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;
   const isFixed = memory.id !== undefined || memory.journal !== undefined;
@@ -22,19 +22,19 @@ export function environmentOf(pass: ProtectionPass): string {
   return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.environmentId ?? '';
 }
 
-/** The environment that the reference means now. */
+/** The id of the environment to which spec.environmentRef resolves now. */
 export function referredTo(pass: ProtectionPass): string | undefined {
   return idOf('AppEnvironment', pass.spec.environmentRef, pass);
 }
 
-/** The configuration of the environment. */
+/** The configuration that protects the environment, if the list has one. */
 export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
   const appEnvId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
   return [...snapshot.items.values()].find(isOf(appEnvId, source));
 }
 
-/** The memory after a configuration is bound; what was known of an earlier one that went is dropped. */
+/** What to remember once a configuration is bound; nothing is kept of what was sent to an earlier one. */
 export function bound(
   pass: ProtectionPass,
   id: string,

@@ -17,10 +17,10 @@ export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>)
   return configuration.readiness?.state?.toLowerCase() === 'ready';
 }
 
-/** Conditions that hold only as long as the service says so. */
+/** Types of conditions that hold only as long as the service confirms them. */
 export const fleeting = ['RecoveryReady', 'StandbyCaughtUp', 'ActivationAvailable'] as const;
 
-/** Types of conditions that every protection has from the first visit on. */
+/** Types of conditions that every protection has from its first reconcile on. */
 export const always = ['RecoveryReady', 'ActivationAvailable', 'CleanupPending'] as const;
 
 const ready = about('RecoveryReady');
@@ -28,7 +28,7 @@ const caughtUp = about('StandbyCaughtUp');
 const available = about('ActivationAvailable');
 const cleanup = about('CleanupPending');
 
-/** The conditions where the service lists no protection of the environment. */
+/** The conditions while the service does not protect the environment. */
 export function notProtected(appEnvId: string, source: SourceItem | undefined): readonly OwnCondition[] {
   const message = `the service lists no protection of environment ${appEnvId}`;
   return [
@@ -49,12 +49,12 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   return [...current.map(({ type }) => about(type).unknown('ServiceUnavailable', message)), pending];
 }
 
-/** RecoveryReady while the configuration is missing and not proved gone yet: Unknown. */
+/** Sets RecoveryReady to Unknown while the service does not show the configuration and it is not proved gone. */
 export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
 }
 
-/** RecoveryReady where nothing protects the environment any more, for the reason that Ready gives as well. */
+/** Sets RecoveryReady to False where nothing protects the environment any more, with the same reason as Ready. */
 export const unprotected = ready.no;
 
 function recoveryReady(shown: Shown): OwnCondition {

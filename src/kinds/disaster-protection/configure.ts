@@ -1,8 +1,8 @@
 /**
- * Setting up and changing a protection: one item a call, written down before it is sent.
+ * Sets up and changes a protection. Each call carries one item, which status records before the call is sent.
  *
- * The service knows the call by its requestId and by the generation that it expects: a repeat of the same bytes is answered with
- * what the first one did, and a generation that has moved on ends the attempt.
+ * The service recognises a call by its requestId and by the generation that it expects. It answers a repeat of the same bytes
+ * with the first result, and a newer generation ends the attempt.
  */
 import { sightLost, takingOver } from '../../engine/kind/planner/observe.ts';
 import { type JournalEntry, type Step, writtenBody } from '../../engine/kind/contract/step.ts';
@@ -21,13 +21,10 @@ import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
-/**
- * The greatest age of a read that a call is decided on, and the pause before the same request is repeated after a lost
- * answer.
- */
+/** The greatest age of a read that a call may be decided on, and the pause before a request whose answer was lost is repeated. */
 export const resendMs = 15_000;
 
-/** Holds settings back while a request about the configuration is under way. */
+/** Waits with new settings while a request about the configuration is under way. */
 export function underway(
   pass: ProtectionPass,
   configurationId: string,
@@ -38,7 +35,7 @@ export function underway(
     kinds
       .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
       .find(({ finished, takenUp }) => takenUp && !finished) ??
-    // A new generation would end the request under way.
+    // New settings raise the generation, which would end a validation whose call is in doubt.
     pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && nameOf(active));
@@ -50,7 +47,7 @@ export function underway(
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** A DisasterReset of the bound configuration exists: let the reset go first. */
+/** Waits for a DisasterReset of the bound configuration that has not finished. */
 export function resetAhead(pass: ProtectionPass, configurationId: string): Step<DisasterProtectionFacts> | undefined {
   const reset = pass
     .related?.('DisasterReset', configurationId)
@@ -65,7 +62,7 @@ function words(pass: ProtectionPass, isNew: boolean): string {
   return `${isNew ? 'set up' : 'change'} the protection of environment ${environmentOf(pass)}`;
 }
 
-/** Writes the call down; it is sent by the next step, and again with the same bytes when its answer is lost. */
+/** Records the call in the journal. The next step sends it, and sends the same bytes again when the answer is lost. */
 export function configure(
   pass: ProtectionPass,
   configuration: ConfigurationItem | undefined,
@@ -76,8 +73,8 @@ export function configure(
     sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? besideOthers(pass, appEnvId, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, appEnvId, configuration);
-  // A random id for each attempt: with an id made from the content, a later enrollment would be answered with the finished
-  // operation.
+  // Each attempt has an id of its own. With an id made from the content alone, the service would answer a later enrollment with
+  // the finished operation.
   const requestId = requestIdOf('configure/v1', {
     uid: pass.subject.uid,
     at: pass.wallMs,
@@ -110,7 +107,7 @@ export function configure(
   };
 }
 
-/** Waits for another set-up or a reset of the environment, which may still arrive; before a set-up, also after a take-over. */
+/** Waits for another set-up or a reset of the environment. A set-up also waits for lost calls of a previous leader. */
 function besideOthers(
   pass: ProtectionPass,
   appEnvId: string,
@@ -129,7 +126,7 @@ function besideOthers(
   return configuration === undefined ? takingOver(pass, 'nothing is set up') : undefined;
 }
 
-/** The journalled body; undefined when it is not about this environment. */
+/** The body in the journal; undefined when it is not about this environment. */
 function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
   const written = protectionIn(writtenBody(journal));
   const [item] = written?.items ?? [];
@@ -137,7 +134,7 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
   return isOurs && written?.accountId === pass.account.accountId ? written : undefined;
 }
 
-/** Resolves a journalled call: its effect shows, the service refused it, or the same request is sent again. */
+/** Settles the call in the journal: its effect shows, the service refused it, or the same request is sent again. */
 export function resolveDoubt(
   pass: ProtectionPass,
   snapshot: Configurations,
@@ -152,7 +149,7 @@ export function resolveDoubt(
   }
   const now = ofEnvironment(pass, snapshot);
   if (now !== undefined && now.generation > item.expectedGeneration) {
-    // Somebody else changed the configuration: compare it first, then send or adopt.
+    // If somebody else made this generation, compare it with the spec before sending anything.
     const isNew = item.expectedGeneration === 0;
     const isForeign =
       pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
@@ -162,7 +159,7 @@ export function resolveDoubt(
   }
   if (item.expectedGeneration > 0 && now === undefined)
     return { is: 'again', remember: { journal: undefined }, note: {} };
-  // The call was not carried out. Decide again from the spec; the same call waits for its backoff.
+  // The service did not carry out the call. Decide again from the spec; the same call waits for its backoff.
   if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
   const busy = now === undefined ? sightLost(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;

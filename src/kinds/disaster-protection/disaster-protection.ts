@@ -22,7 +22,7 @@ import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
 import { interfaceWords } from '../recovery/words.ts';
 
-/** The next step: an open call first, then the configuration that is bound, and only then one to make. */
+/** The next step: settle an open call first, then keep the bound configuration, and only then set one up. */
 function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   if (pass.subject.deleting) return { is: 'release' };
   const { accountId } = pass.account;
@@ -31,7 +31,7 @@ function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
   const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
   const isToEnroll = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
-  // Before the first list, too: the account counts who looks for its own.
+  // Ask for the configuration even before the first list: the account counts the resources that look for their own objects.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
@@ -64,7 +64,7 @@ function claimed(pass: ProtectionPass, id: string) {
   return claimedByOlder(pass, id, `configuration ${id}`, 'protection');
 }
 
-/** Binds the configuration that exists, or sets one up. */
+/** Binds the configuration that exists already, or sets one up. */
 function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterProtectionFacts> {
   const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
@@ -140,12 +140,12 @@ function newPoints(
   return { ...readOf(pass, read, since), note };
 }
 
-/** How soon to read again when the service says ready but lists no point. */
+/** How soon to read the recovery points again when the service says that recovery is ready but lists none. */
 const missingPointsMs = 60_000;
 
 /**
- * How soon to list the points again without a change of the configuration: when it shows no time of the newest point, or
- * when recovery is ready and no point is known yet. Undefined when a change would show.
+ * How soon to list the points again although the configuration looks the same: it may not show the time of the newest point, or
+ * recovery is ready and no point is known yet. Undefined when a new point would show in the configuration.
  */
 function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
   const { pollMs } = pass.account.inEffect;
@@ -154,11 +154,11 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** True when the configuration shows a change that status does not have yet and that can mean new points. */
+/** True when the configuration shows a change that can mean new recovery points and that status does not have yet. */
 function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationItem): boolean {
   const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
   const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
-  // An entry without an id and a start time cannot be identified.
+  // A history entry without an id and a start time cannot be recognised again.
   const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
   const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
   return (
@@ -172,14 +172,14 @@ function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationIt
   );
 }
 
-/** When to look again even if no read changes; while reads fail, when the last one becomes too old to count. */
+/** When to look again even if no read changes. While reads fail, that is when the last one becomes too old to count. */
 function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const { dueInMs = -1 } = failing(pass) ?? {};
   const retryInMs = dueInMs < 0 ? pointsAgainMs(pass, configuration) : dueInMs + 1;
   return retryInMs === undefined ? {} : { retryInMs };
 }
 
-/** While reads fail: why, and in how long the last one is too old to count. */
+/** Why reads of the configurations fail, and in how long the last good one is too old to count; undefined while they succeed. */
 function failing({ view, account, monotonicMs }: ProtectionPass) {
   const read = drConfigurationsOf(account.accountId);
   const oldestMs = Math.max(300_000, 3 * account.pollMs);
@@ -213,7 +213,7 @@ function show(pass: ProtectionPass) {
   const { accountId } = pass.account;
   const environmentId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), environmentId)?.item;
-  // Reads the sources even without a configuration, because status shows what can be protected.
+  // Show the source even without a configuration, so that status tells what can be protected.
   const facts: DisasterProtectionFacts = {
     ...known,
     ...(source !== undefined && { environmentId, source: sourceFacts(source) }),
@@ -241,7 +241,7 @@ function show(pass: ProtectionPass) {
   };
 }
 
-/** Keep the higher generation while a list may be older than the service's last answer. */
+/** Keeps the higher generation while a list may be older than the service's last answer. */
 function atLeast(
   { memory, notes, monotonicMs, horizonMs }: ProtectionPass,
   facts: DisasterProtectionFacts,
@@ -253,7 +253,7 @@ function atLeast(
     : facts;
 }
 
-/** Protection of one environment against the loss of its region. */
+/** Protects one environment against the loss of its region. */
 export const disasterProtection = defineKind<DisasterProtectionSpec, DisasterProtectionFacts>({
   ...identity,
   interfaceWords,

@@ -1,4 +1,4 @@
-/** Refuses settings, before any call, that the service's own list of sources shows to be impossible. */
+/** Refuses settings that the service's list of sources shows to be impossible, before any call. */
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
@@ -8,7 +8,7 @@ import type { ProtectionPass } from './binding.ts';
 import { isSameRegionAccepted } from './settings.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
-/** Says why the service would refuse the settings and what it would accept; undefined when the source shows no reason. */
+/** Stalls with every reason why the service would refuse the settings; undefined when the source shows none. */
 export function refusedBySource(
   pass: ProtectionPass,
   appEnvId: string,
@@ -31,7 +31,7 @@ export function refusedBySource(
     : { is: 'stall', reason: 'NotEligible', message: `${whys.join('; ')}; nothing is sent` };
 }
 
-/** Every reason that the service gives, of the environment and of each volume. */
+/** Every reason why the service cannot protect the environment or one of its volumes. */
 function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): readonly string[] {
   if (eligible !== false) return [];
   const ofVolumes = volumes.filter((volume) => volume.eligible === false);
@@ -44,19 +44,19 @@ function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): rea
   return all.length === 0 ? ['it shows no reason'] : all;
 }
 
-/** True where a database could not be recovered by these names; an edit without names keeps those that were saved. */
+/** True if the spec lacks names that a recovered database needs. A change without spec.target keeps the saved names. */
 function lacksNames({ spec }: ProtectionPass, configuration: ConfigurationItem | undefined): boolean {
   return spec.target === undefined ? configuration === undefined : spec.target.appName === undefined;
 }
 
-/** A database is always recovered into a new app: says which names for it the spec lacks. */
+/** Says which names the spec lacks if the environment runs a database, which is always recovered into a new app. */
 function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefined {
   const preset = presetOfEnvironment(pass, appEnvId);
   if (preset === undefined || !isDatabase(pass, preset)) return undefined;
   return `environment ${appEnvId} runs ${preset}, and a database is always recovered into a new app: set spec.target.environmentName and spec.target.appName`;
 }
 
-/** The region that is asked for, where the service shows others as eligible, or where it is the region of the source. */
+/** Says why spec.destinationRegion cannot be used: it is not eligible, or it is the region of the source. */
 function destination(
   { spec }: ProtectionPass,
   { region, eligibleDestinations }: SourceItem,

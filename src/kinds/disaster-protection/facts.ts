@@ -22,13 +22,13 @@ export interface Shown {
   readonly configuration: ConfigurationItem;
   readonly source: SourceItem | undefined;
   readonly points: Snapshot<PointItem> | undefined;
-  /** The read failure since which these reads are too old to count. */
+  /** Why reads fail, once the last good reads are too old to count. */
   readonly unread?: string | undefined;
 }
 
 const longestList = 20;
 
-/** Suggestions that name no storage suggest none. */
+/** The settings that the service suggests, without a storage where it suggests none. */
 function suggested(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
   const { storage, ...others } = settingsShown(settings ?? {});
   return stated({ ...others, storage: settings?.storageCredentialId === undefined ? undefined : storage });
@@ -56,7 +56,7 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
   });
 }
 
-/** True when an entry without an id matches a row: no shared field differs, and at least one time is equal. */
+/** True when a history entry matches a row of status: by its id or, without an id, by an equal time and no other difference. */
 export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
   if (operationId !== undefined) return row.operationId === operationId;
   const begins =
@@ -68,8 +68,8 @@ export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, c
 }
 
 /**
- * The service's operations, newest first, each with our request that began it, plus our own that the service no longer
- * lists.
+ * The operations for status, newest first: those that the service lists, each with our request that began it, and our own that
+ * it no longer lists.
  */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
   const before = pass.memory.facts.operations ?? [];
@@ -90,7 +90,7 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Dis
   return rows.length === 0 ? undefined : mostTelling(rows);
 }
 
-/** Adds what a history shows without ids: to the operation that it is of, where one is known, or as a row of its own. */
+/** Adds history entries without an id: to the operation that an entry matches, or as a row of their own. */
 function withoutIds(known: readonly OperationFacts[], { activities, activeOperation }: ConfigurationItem) {
   const rows = known.map((row) => ({ row, isShown: false }));
   for (const entry of activities.filter(({ operationId }) => operationId === undefined)) {
@@ -107,7 +107,7 @@ function withoutIds(known: readonly OperationFacts[], { activities, activeOperat
   return rows;
 }
 
-/** Our requests by the operation that each began, as far as known. */
+/** Maps the id of an operation to the id of our request that began it, as far as known. */
 function requestsOf(
   pass: ProtectionPass,
   configuration: ConfigurationItem,
@@ -123,7 +123,7 @@ function requestsOf(
   return requests;
 }
 
-/** Cuts the list to its limit: drops the oldest first, and entries that link to our requests last. */
+/** Cuts the list to its limit: drops the oldest operations first, and those that our requests began last. */
 function mostTelling(all: readonly OperationFacts[]): OperationFacts[] {
   const surplus = Math.max(0, all.length - longestList);
   const others = all.filter(({ requestId }) => requestId === undefined);
@@ -161,7 +161,7 @@ export function sourceFacts(source: SourceItem | undefined): DisasterProtectionF
   });
 }
 
-/** The result of an activation for status. */
+/** The result of an activation, by the field names of status. */
 export function resultFacts(shown: ConfigurationItem['activationResult']): DisasterProtectionFacts['activationResult'] {
   const { cutoffAt: cutoffTime, completedAt: completedTime, targetAppEnvId, ...result } = shown ?? {};
   return stated({ ...result, targetEnvironmentId: targetAppEnvId, cutoffTime, completedTime });

@@ -1,8 +1,8 @@
 /**
- * A configuration that is gone is not set up again by itself.
+ * Keeps the operator from setting up protection again by itself after a configuration is gone.
  *
- * A resource usually knows what it was bound to. A new one, or one restored without its status, looks for DisasterResets of its
- * environment.
+ * A resource usually knows its configuration from status. A new resource, or one restored without status, looks for
+ * DisasterResets of its environment instead.
  *
  * Why: docs/design/recovery-requests.md#a-wiped-environment-is-protected-again-only-on-request
  */
@@ -29,8 +29,8 @@ export function historyOf({
 }
 
 /**
- * The bound configuration in the newest list. One that is proved gone is not looked up by id, so that it does not count as
- * missing.
+ * The bound configuration in the newest list. Once the configuration is proved gone it is not looked up by id any more, so that
+ * the account does not count it as missing.
  */
 export function sightOf(
   { view, account, memory }: ProtectionPass,
@@ -51,7 +51,7 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
-/** The step while a missing configuration is not yet proved gone; undefined once it is. The proof is kept in status. */
+/** The next step until a missing configuration is proved gone; undefined once status has the proof. */
 export function unproved(
   pass: ProtectionPass,
   snapshot: Configurations,
@@ -67,7 +67,7 @@ export function unproved(
   return { is: 'again', remember: { facts: { ...historyOf(facts), goneTime, wipedBy: wipedBy ?? facts.wipedBy } } };
 }
 
-/** The DisasterReset that wiped a configuration, if one exists and says so. */
+/** The name of the accepted DisasterReset that wiped a configuration, if there is one. */
 function wiperOf(pass: ProtectionPass, id: string): string | undefined {
   const resets = pass.related?.('DisasterReset', id) ?? [];
   return resets.find(({ facts }) => facts['acceptedTime'] !== undefined)?.name;
@@ -77,17 +77,17 @@ function notListed(id: string): string {
   return `the service shows no configuration ${id}`;
 }
 
-/** How often to list the configurations again while one is missing that may only lag. */
+/** How often to list the configurations again while the bound one is missing, since a list may lag. */
 const lookMs = 10_000;
 
-/** A single configuration is missing while others show. */
+/** Proves a loss while the account is not frozen: two lists must miss the configuration. */
 function unseen(
   pass: ProtectionPass,
   snapshot: Configurations,
   id: string,
   wipedBy: string | undefined,
 ): Step<DisasterProtectionFacts> | undefined {
-  // After a restart the time of our write is unknown, so a list may be older than it.
+  // After a restart the time of our last write is unknown, so count from the first list that misses the configuration.
   const missedAt = pass.notes['missedAt'] ?? snapshot.begunAt;
   const wroteAt = pass.wrote?.at ?? missedAt;
   const message = notListed(id);
@@ -101,8 +101,8 @@ function unseen(
 }
 
 /**
- * Proves a loss while the account is frozen, when the list itself may be wrong: the configuration counts as gone when it is
- * missing for longer than a list may lag and the list of sources, read after that, shows its environment unprotected.
+ * Proves a loss while the account is frozen, when the list itself may be wrong. The configuration counts as gone when lists
+ * miss it for longer than a list may lag, and a later list of sources shows its environment without it.
  */
 function unseenBlind(
   pass: ProtectionPass,
@@ -128,8 +128,8 @@ function unseenBlind(
 }
 
 /**
- * Stops a resource without memory from setting up protection again: resets in its namespace wiped configurations of the
- * environment, and spec.enrollment is not above their number.
+ * Stalls a resource without status when resets in its namespace wiped configurations of its environment, unless spec.enrollment
+ * is above their number.
  */
 export function lostBefore(
   pass: ProtectionPass,
@@ -144,14 +144,14 @@ export function lostBefore(
   if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
   const isWiped = first.facts['acceptedTime'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
-  // Ignore a reset that was never accepted: it may name a configuration that never existed.
+  // A reset that was never accepted proves nothing: it may name a configuration that never existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
     : `${first.name} names ${which}, which the service does not show (if there never was one of that id, delete the reset)`;
   return lost(isWiped, how, count + 1);
 }
 
-/** The resets in its namespace that are about its environment; one that names it by reference may not know its id yet. */
+/** The resets of the same environment in this namespace, found by its id or by the name of its AppEnvironment. */
 function resetsOf(pass: ProtectionPass): readonly Related[] {
   const { subject, spec, related, inAccount } = pass;
   const byId = related?.('DisasterReset', environmentOf(pass)) ?? [];

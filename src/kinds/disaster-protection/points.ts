@@ -1,4 +1,4 @@
-/** Which recovery points status shows: the newest, and a spread back in time, so that people see how far they could go back. */
+/** Chooses the recovery points that status shows: the newest, and some older ones that show how far people can go back. */
 import { stated } from '../../base/json.ts';
 import type { ConfigurationItem, PointItem } from '../../hosting/requests.ts';
 import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
@@ -9,14 +9,14 @@ export type PointRow = NonNullable<DisasterProtectionFacts['recoveryPoints']>[nu
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
-/** Besides the newest points, one is shown for each of these steps back in time. */
+/** Besides the newest points, status shows one that is at least this much older than the newest, for each of these times. */
 const spreadMs = [
   ...[1, 2, 4, 8, 12, 18].map((hours) => hours * hourMs),
   ...[1, 2, 3, 4, 5, 6].map((days) => days * dayMs),
   ...[1, 2, 3, 4, 6].map((weeks) => weeks * weekMs),
 ];
 
-/** The newest first, by the moment up to which each recovers. */
+/** Sorts points by the moment up to which each recovers data, newest first. */
 export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
   points: Iterable<Point>,
 ): readonly Point[] {
@@ -24,9 +24,7 @@ export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
   return [...points].toSorted((a, b) => momentOf(b) - momentOf(a) || (a.pointId < b.pointId ? -1 : 1));
 }
 
-/**
- * All points, those for status first: the oldest, one for each step back in time, then the newest ones as far as they fit.
- */
+/** Sorts points so that those for status come first: the oldest, one for each time in `spreadMs`, then the newest. */
 function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   const all = byMoment(points);
   const [newest] = all;
@@ -41,12 +39,12 @@ function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   return [...byMoment(chosen), ...all.filter((point) => !chosen.has(point))];
 }
 
-/** True for a point whose cutoff is a time as an activation can pin it. */
+/** True if the cutoff of the point is a full time stamp, which an activation can pin. */
 function hasMoment({ cutoffAt }: PointItem): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(cutoffAt);
 }
 
-/** All points as status lists them, those that are shown first; undefined where there are none. */
+/** All points as rows of status, those to show first; undefined if there are none. */
 export function pointsShown(
   points: Iterable<PointItem>,
   configuration: Pick<ConfigurationItem, 'generation'>,
@@ -55,7 +53,7 @@ export function pointsShown(
   return rows.length === 0 ? undefined : rows;
 }
 
-/** Points in the words of status. */
+/** Points as rows of status. */
 export function pointRows(
   points: readonly PointItem[],
   { generation }: Pick<ConfigurationItem, 'generation'>,
@@ -72,7 +70,7 @@ export function pointRows(
 
 const amounts = ['zClouds', 'cpu', 'cpuRequest', 'memoryMb', 'memoryRequestMb'] as const;
 
-/** The size as far as it is shown in a form that makes sense. */
+/** The size that a point recorded, without values that make no sense. */
 function sizingOf({ retainedSizing: shown = {} }: PointItem): PointRow['sizing'] {
   const usable = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
   const replicas = usable(shown['replicas']) ?? usable(shown['replicaCount']);

@@ -88,7 +88,7 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
   }),
 });
 
-/** Protection of one environment against the loss of its region. */
+/** Protects one environment against the loss of its region. */
 export const DisasterProtectionSpec = withTransition(
   withRule(ofOneEnvironment(Fields, 'cannot be changed: a protection belongs to its environment; create another one'), {
     rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
@@ -225,7 +225,7 @@ export const DisasterProtectionFacts = facts({
 });
 export type DisasterProtectionFacts = z.output<typeof DisasterProtectionFacts>;
 
-/** The manifest and the page of DisasterProtection. */
+/** What manifests, permissions and reference pages of DisasterProtection are made from. */
 export const identity = {
   kind: 'DisasterProtection',
   plural: 'disasterprotections',

@@ -18,28 +18,28 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * perSecond;
 }
 
-/** Converts to the unit of specs and statuses, keeping a fraction that they cannot express. */
+/** Milliseconds as seconds. Keeps a fraction, although specs and statuses have whole seconds. */
 export function seconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
 
 type Storage = NonNullable<DisasterProtectionSpec['storage']>;
 
-/** The storage by the three words of the spec: the interface tells left out, null and an id apart. */
+/** The storage as the spec names it: Inherited for an absent id in the interface, Platform for null, else Credential. */
 function storageShown(credentialId: string | null | undefined): Storage {
   if (credentialId === undefined) return { source: 'Inherited' };
   return credentialId === null ? { source: 'Platform' } : { source: 'Credential', credentialId };
 }
 
-/** The modes that the interface names, as a spec has them. */
+/** The modes of the interface, as a spec writes them. */
 const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
 
-/** A mode as a spec has it; any other word as the service has it. */
+/** A mode as a spec writes it; an unknown mode stays as the service writes it. */
 function modeShown(mode: string | undefined): string | undefined {
   return mode && (modes[mode.toLowerCase()] ?? mode);
 }
 
-/** Settings of the service by the names and in the units of a spec. */
+/** The settings of the service, by the field names and in the units of a spec. */
 export function settingsShown(settings: Partial<ProtectionSettings>) {
   return {
     destinationRegion: settings.destinationRegion,
@@ -91,7 +91,7 @@ function desiredOf(spec: DisasterProtectionSpec): Fields {
   };
 }
 
-/** The settings and names of a configuration, or of an item that was sent. */
+/** The settings and destination names that the service saved, or that an item asks for. */
 interface Saved {
   readonly settings?: Partial<ProtectionSettings> | undefined;
   readonly warmDestination?: Names | undefined;
@@ -100,7 +100,7 @@ interface Saved {
 
 type Names = Partial<DestinationNames>;
 
-/** The settings as the service shows them; a field that it does not show is absent. `wanted` are the names that are asked for. */
+/** The fields of the spec as the service shows them. `wanted` are the names that the spec asks for. */
 function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
   const { storage, sameRegionAcknowledged, ...plain } = settingsShown(settings ?? {});
@@ -112,32 +112,32 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
   };
 }
 
-/** Ignore createNewApp: a database always gets a new app, and the service does not show which sources are databases. */
+/** Ignores createNewApp where the app has the wanted name: a database always gets a new app, whatever the spec says. */
 function namedAlike(destination: Names, wanted: Names | undefined): Names {
   const implied = wanted?.createNewApp === true ? undefined : wanted?.appName?.trim();
   const isAlike = implied !== undefined && destination.appName === implied;
   return isAlike ? { ...destination, createNewApp: false } : destination;
 }
 
-/** The settings of a journalled item, in the fields of the spec. */
+/** The settings of an item in the journal, as fields of the spec. */
 function writtenOf(item: ProtectionItem): Fields {
   return observedOf({ settings: item, plannedDestination: item.target }, undefined);
 }
 
-/** True when a configuration may be the effect of an item: nothing that it shows differs from the item. */
+/** True when a configuration may be the effect of an item: nothing that the configuration shows differs. */
 export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
   const seen = observedOf(configuration, item.target);
   return Object.entries(writtenOf(item)).every(
     ([field, wanted]) =>
       wanted === undefined ||
       seen[field] === undefined ||
-      // Without this field the service chooses.
+      // Where the item leaves storage out, the service chooses it.
       (field === 'storage' && item.storageCredentialId === undefined) ||
       sameValue(wanted, seen[field]),
   );
 }
 
-/** The applied fields after an item was sent: the whole spec if the item equals it, else only the fields of the item. */
+/** The fingerprints after an item was sent: of the whole spec if the item equals it, else of the fields of the item. */
 export function appliedBy(
   pass: ProtectionPass,
   item: ProtectionItem,
@@ -184,8 +184,8 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
 }
 
 /**
- * Builds the item of a configure call. An edit sends the whole item, with the service's current value where the spec states
- * none: an omitted field would fall back to its default, and another storage would mean new copies.
+ * Builds the item of a configure call. A change sends the whole item, with the service's current value for each field that the
+ * spec leaves out: an omitted field would fall back to its default, and another storage would mean new copies.
  */
 export function itemOf(
   { spec }: ProtectionPass,

@@ -17,7 +17,7 @@ import { needOf } from '../shared/references.ts';
 import { bodyOf, cleaning, environmentOf, fence, pinnedOf, type ResetPass, type ResetSubject } from './fences.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
-/** Reads all configurations: a reset may be sent only while no other than the pinned ones exist. */
+/** Reads all configurations, because a reset may be sent only while none exists besides the pinned ones. */
 function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
@@ -40,7 +40,7 @@ function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly 
   return pinnedOf(spec).flatMap(({ configurationId }) => snapshot.items.get(configurationId) ?? []);
 }
 
-/** Text for people: what to look for in the service when the request expires during a clean-up. */
+/** Tells people what to look for in the service when the request expires during a clean-up. */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
     cleansUp(pendingCleanup),
@@ -49,7 +49,7 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   return isBegun ? 'whether what the reset is about is gone' : undefined;
 }
 
-/** Interprets a refusal: "later" while the service cleans up, otherwise final. */
+/** Interprets a refusal: while the service cleans up, the reset is sent again later; otherwise the refusal is final. */
 function refused(
   pass: ResetPass,
   seen: ResetSubject,
@@ -60,8 +60,8 @@ function refused(
   const items = pinnedItems(pass, seen);
   const activating = items.some((item) => activationUnderWay(item) !== undefined);
   if (journal === undefined || activating) return undefined;
-  // Interpret each refusal once, because the clean-up may be over at the next look. After a restart it counts as
-  // interpreted.
+  // Interpret each refusal once, because the clean-up may be over at the next look. After a restart, a refusal during a
+  // clean-up counts as interpreted.
   const isLater = notes['later'] !== undefined || (facts.stage === cleaning && notes['sentAt'] === undefined);
   if (!isLater) {
     const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
@@ -82,7 +82,7 @@ function refused(
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions };
 }
 
-/** Wiped when no pinned configuration shows in two lists and nothing of it is being cleaned up. */
+/** Waits until two lists show no pinned configuration, and the service has cleaned up. */
 function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   if (!isGone(pass, seen)) {
     const message = 'the service accepted the reset and still lists the configuration';
@@ -92,7 +92,7 @@ function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   const message = 'the configuration is gone';
   const unsure = provenGone(pass, seen.snapshot, 'InProgress', message);
   if (unsure !== undefined) return unsure;
-  // A list from before the configuration was gone does not show the clean-up.
+  // An older list of sources, from before the configuration was gone, does not show the clean-up.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
   if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
     return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
@@ -110,7 +110,7 @@ function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
 
-/** The environments whose protection is wiped, as far as they are listed. */
+/** The environments whose protection the reset wipes, as far as the list of sources shows them. */
 function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly SourceItem[] {
   if (pass.spec.scope === 'Account') return [...sources.values()];
   const source = sources.get(environmentOf(pass));
@@ -158,8 +158,8 @@ const plan: OncePlan<{
   committed: (pass, answer) => {
     const { configurations: wipedConfigurationCount, destinations: wipedDestinationCount } =
       resetCountsOf(answer) ?? {};
-    // The answer alone proves nothing: without a count it may be a proxy's, and a count of zero means that somebody else
-    // was first. Wait until the configurations are gone.
+    // The answer alone proves nothing. Without a count it may come from a proxy, and a count of zero means that somebody else
+    // reset first. Wait until the configurations are gone.
     if (wipedConfigurationCount === undefined || wipedConfigurationCount === 0) return undefined;
     return { facts: { ...accepted(pass, 'Accepted'), wipedConfigurationCount, wipedDestinationCount } };
   },
@@ -173,10 +173,10 @@ const plan: OncePlan<{
   },
 };
 
-/** The removal of a protection with everything that belongs to it. */
+/** Removes a protection with everything that belongs to it. */
 export const disasterReset = defineRequest(plan, {
   ...identity,
-  // Keep the environment's id: a protection without memory looks for the resets of its environment.
+  // Keep the environment's id in the index: a protection without status looks for the resets of its environment.
   claims: (spec) => [
     ...pinnedOf(spec).map(({ configurationId }) => configurationId),
     ...stated(spec.environmentRef?.externalId),

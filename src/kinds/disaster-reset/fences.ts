@@ -11,7 +11,7 @@ import type { DisasterResetFacts, DisasterResetSpec } from './schema.ts';
 /** A pass over a reset. */
 export type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
 
-/** Everything that the service shows of protections. */
+/** What a reset must see of the service: all configurations, and the environments that can be protected. */
 export interface ResetSubject {
   readonly snapshot: Snapshot<ConfigurationItem>;
   readonly sources: ReadonlyMap<string, SourceItem>;
@@ -23,7 +23,7 @@ interface Pinned {
   readonly configurationGeneration: number;
 }
 
-/** The configurations that the spec allows to be wiped. */
+/** The configurations that the spec allows a reset to wipe. */
 export function pinnedOf({
   configurations,
   configurationId,
@@ -34,14 +34,14 @@ export function pinnedOf({
   return [{ configurationId, configurationGeneration }];
 }
 
-/** The environment whose protection is wiped. */
+/** The id of the environment whose protection the reset wipes. */
 export function environmentOf({ spec, referred, memory }: ResetPass): string {
   const { environmentRef } = spec;
   const found = idOf('AppEnvironment', environmentRef, { referred });
   return environmentRef?.externalId ?? memory.facts.environmentId ?? found ?? '';
 }
 
-/** The body that is sent. */
+/** The body of the request. */
 export function bodyOf(pass: ResetPass): Resetting {
   const { accountId } = pass.account;
   const { scope, confirmation: confirmationName } = pass.spec;
@@ -49,7 +49,7 @@ export function bodyOf(pass: ResetPass): Resetting {
   return { accountId, scope: 'environment', confirmationName, sourceAppEnvId: environmentOf(pass) };
 }
 
-/** The configurations that a reset would reach now: all of the account, or those of the environment. */
+/** The configurations that a reset would wipe if it were sent now: all of the account, or those of the environment. */
 function reached(pass: ResetPass, { snapshot, sources }: ResetSubject): readonly ConfigurationItem[] {
   const all = [...snapshot.items.values()];
   if (pass.spec.scope === 'Account') return all;
@@ -65,7 +65,7 @@ export function fence(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFa
   return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
 }
 
-/** An id in the spec does not prove ownership: other namespaces may share the account. */
+/** Stalls where adoption is not allowed and the spec gives an id: an id may belong to another namespace of the account. */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   return never(
@@ -74,7 +74,7 @@ function foreign({ spec, account }: ResetPass): Fence | undefined {
   );
 }
 
-/** Another configuration that a reset would wipe as well: somebody set the protection up anew. */
+/** Stalls when the reset would also wipe a configuration that the spec does not pin: somebody set the protection up anew. */
 function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));
   const other = reached(pass, seen).find(({ configurationId }) => !pinned.has(configurationId));
@@ -111,7 +111,7 @@ function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined
   return never('ConfirmationMismatch', `spec.confirmation must be ${name}`);
 }
 
-/** The generation must be the pinned one, unless the service has said that it is at work: then a repeat finishes what it began. */
+/** Requires the pinned generation, unless the service has already begun the reset: then a repeat finishes what it began. */
 function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
   if (pass.memory.facts.stage === cleaning) return undefined;
   for (const { configurationId, configurationGeneration } of pinnedOf(pass.spec)) {

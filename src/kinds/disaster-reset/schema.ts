@@ -46,7 +46,7 @@ const Fields = specInAccount('Which protection to wipe, and until when the wipe 
   validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
 });
 
-/** The removal of a protection with everything that belongs to it. */
+/** Removes a protection with everything that belongs to it. */
 export const DisasterResetSpec = recovery.once(
   withRule(
     withRule(Fields, {
@@ -86,7 +86,7 @@ export const DisasterResetFacts = facts({
 });
 export type DisasterResetFacts = z.output<typeof DisasterResetFacts>;
 
-/** The manifest and the page of DisasterReset. */
+/** What manifests, permissions and reference pages of DisasterReset are made from. */
 export const identity = {
   kind: 'DisasterReset',
   plural: 'disasterresets',

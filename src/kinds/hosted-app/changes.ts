@@ -1,9 +1,10 @@
 /**
- * Changes of an app: which are applied at once, where its spec asks for that, and which wait in its environments.
+ * Changes of an app: those that are applied at once, where the spec asks for it, and those that wait for the next deployment of
+ * each environment.
  *
- * Guarantees: the app's own image does not take the place of one that an AppEnvironment deploys; taking an app over deploys only
- * what shows to differ, so that a status that was lost does not restart what runs; a change that is applied at once and that no
- * read shows is sent twice at most when its answers are lost, counted in status before it is sent.
+ * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. Taking an app over deploys only
+ * fields that the service shows to differ, so that a lost status does not restart what runs. A change that is applied at once
+ * and that no read shows is sent at most twice while its answers are lost; status counts each call before it is sent.
  *
  * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-what-shows-to-differ and
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
@@ -25,7 +26,7 @@ import {
 import { bodyOf, converts, desired, goesAlong, isHidden, isHiddenOnceSent, nameOf } from './fields.ts';
 import type { HostedAppFacts } from './schema.ts';
 
-/** Changes wait in each environment for its next deployment, unless they were to be applied at once. */
+/** The status fields after a change: it waits in each environment for the next deployment, unless it was applied at once. */
 export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): HostedAppFacts {
   const affected = environmentsAffectedOf(body);
   const { facts } = pass.memory;
@@ -39,7 +40,7 @@ export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Hos
   };
 }
 
-/** A change in doubt may already be pending in the environments. */
+/** The status fields while a change is in doubt: it may already wait in the environments. */
 export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts {
   if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
   const { spec, memory, subject } = pass;
@@ -66,7 +67,7 @@ export function mustWait(pass: AppPass, changed: Fields): Step<HostedAppFacts> |
   return often ?? environmentInDoubt(pass);
 }
 
-/** Wait: a change of the app also changes its environments, which could be mistaken for the effect of a lost deployment. */
+/** Waits while a deployment to the app's environments is in doubt: a change of the app could be mistaken for its effect. */
 function environmentInDoubt(pass: AppPass): Step<HostedAppFacts> | undefined {
   return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
 }
@@ -76,7 +77,7 @@ function noLongerInDoubt(facts: HostedAppFacts): Step<HostedAppFacts> | undefine
   return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
 }
 
-/** Drops the fields that every environment has taken with a deployment since they were sent; undefined when none has. */
+/** Drops waiting fields that every environment has taken up with a deployment; undefined when there are none. */
 export function dropTaken(pass: AppPass): Step<HostedAppFacts> | undefined {
   const { facts } = pass.memory;
   const { pendingChanges = [], pendingSinceMs = Number.POSITIVE_INFINITY } = facts;
@@ -87,12 +88,12 @@ export function dropTaken(pass: AppPass): Step<HostedAppFacts> | undefined {
     : { is: 'again', remember: { facts: withPending(facts, left) } };
 }
 
-/** True for fields that decide what a version is made of: a restart of the current one does not take them. */
+/** True for fields that only a new version takes up, not a restart of the current version. */
 function isOfVersion(field: string): boolean {
   return field === 'preset' || isAboutImage(field) || field.startsWith('source.');
 }
 
-/** Sends again what was changed and is still waiting, once it is to be applied at once. */
+/** Sends waiting changes again, once the spec asks to apply changes at once. */
 export function applyPending(pass: AppPass, id: string): Step<HostedAppFacts> | undefined {
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
@@ -135,7 +136,7 @@ function waiting(fields: readonly string[]): string {
   return `${fields.join(', ')} was changed and waits in each environment for its next deployment; only those by an AppEnvironment are seen`;
 }
 
-/** Ready, with a message on what does not run yet although the spec applies it at once. */
+/** Ready, with a message on fields of the spec that the environments do not run, and why. */
 export function atRest(pass: AppPass): Step<HostedAppFacts> {
   const { spec, memory, subject } = pass;
   const { pendingChanges = [], takenOverGeneration } = memory.facts;
@@ -154,13 +155,13 @@ export function atRest(pass: AppPass): Step<HostedAppFacts> {
   return { is: 'ready', ...(notes.length > 0 && { message: ['the service equals the spec', ...notes].join('; ') }) };
 }
 
-/** True if a request with these changes applies them at once. */
+/** True if these changes are sent with the request to apply them at once. */
 export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
   if (pass.spec.applyImmediately !== true || replacing(changed, pass).length > 0) return false;
   return !isTakenOver(pass) || visible(changed, pass).length > 0;
 }
 
-/** Those of the changed fields that need a request of their own before the others; undefined where all go in one. */
+/** The changed fields that need a request of their own before the others; undefined when one request takes all. */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
   const all = Object.keys(changed);
   const first = firstOf(changed, pass);
@@ -168,13 +169,13 @@ export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | u
 }
 
 function firstOf(changed: Fields, pass: AppPass): readonly string[] {
-  // An app becomes a function, or stops being one, in a request that changes nothing else.
+  // A change to or from a function needs a request that changes nothing else.
   if (converts(changed, pass)) return ['preset'];
   if (pass.spec.applyImmediately !== true) return [];
-  // While the app builds from source, applying at once would deploy the build.
+  // While the app builds from source, applying other changes at once would deploy the build. So send the image first.
   const held = replacing(changed, pass);
   if (held.length > 0) return held;
-  // Send the visible change first: it deploys everything that is pending by then.
+  // Send first what the service shows to differ: applying it deploys everything that waits by then.
   return isTakenOver(pass) ? visible(changed, pass) : [];
 }
 
@@ -183,40 +184,40 @@ function isAboutImage(field: string): boolean {
   return field === 'useImage' || field === 'image.reference';
 }
 
-/** The changed fields by which the app's own image would take the place of an AppEnvironment's. */
+/** The changed fields that would make the app's own image replace one that an AppEnvironment deploys. */
 function replacing(changed: Fields, pass: AppPass): readonly string[] {
   const fields = Object.keys(changed).filter((field) => isAboutImage(field));
   return fields.length > 0 && isDeployedByEnvironment(pass) ? fields : [];
 }
 
-/** The changed fields whose difference the service shows, with the fields that must be sent in the same request. */
+/** The changed fields that the service shows to differ, with the fields that must go into the same request. */
 function visible(changed: Fields, pass: AppPass): readonly string[] {
   const shown = Object.fromEntries(Object.entries(changed).filter(([field]) => !isHidden(field, pass)));
   const along = goesAlong(shown, pass);
   return Object.keys(changed).filter((field) => field in shown || field in along);
 }
 
-/** True for an app that was adopted and has not been sent anything since. */
+/** True for an adopted app to which nothing was sent yet. */
 function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
   return ownership === 'Adopted' && (applied?.generation ?? -1) === -1;
 }
 
 const mostCalls = 2;
 
-/** The fields of a change that no read shows: only the answer says that they arrived. */
+/** The changed fields that no read shows, so that only the answer proves that they arrived. */
 function unseenOf(changed: Fields, pass: AppPass): Fields {
   const isUnseen = (field: string) => isHidden(field, pass) || isHiddenOnceSent(field);
   return Object.fromEntries(Object.entries(changed).filter(([field]) => isUnseen(field)));
 }
 
-/** The status fields that count a call that is applied at once and not answered yet. */
+/** The status fields that count how often a change was sent to be applied at once, while its answer is missing. */
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;
   return { ...facts, applyInDoubt: { digest: digestOf(unseen, pass), calls: callsOf(unseen, pass) + 1 } };
 }
 
-/** Stalls a change that is applied at once after its answer was lost twice. */
+/** Stalls when the answer to a change that is applied at once was lost twice. */
 function sentOften(unseen: Fields, pass: AppPass): Step<HostedAppFacts> | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;
@@ -227,7 +228,7 @@ function sentOften(unseen: Fields, pass: AppPass): Step<HostedAppFacts> | undefi
 function callsOf(unseen: Fields, pass: AppPass): number {
   const { applyInDoubt } = pass.memory.facts;
   if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
-  // A field that the service shows to be missing did not arrive with an earlier call.
+  // The service shows that the field is missing, so no earlier call with it was carried out.
   if (Object.keys(unseen).some((field) => isHiddenOnceSent(field) && !isHidden(field, pass))) return 0;
   return applyInDoubt.digest === digestOf(unseen, pass) ? applyInDoubt.calls : 0;
 }

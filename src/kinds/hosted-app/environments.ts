@@ -1,4 +1,4 @@
-/** The environments of an app, and the AppEnvironments that are about them. */
+/** Finds the environments of an app, and the AppEnvironments that are bound to them. */
 import { adoptionWithin } from '../../engine/kind/planner/create.ts';
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
@@ -7,7 +7,7 @@ import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
 export type AppPass = Pass<HostedAppSpec, HostedAppFacts>;
 
-/** The environments of the app in the service. */
+/** The ids of the app's environments in the service. */
 export function environmentIds(pass: AppPass): readonly string[] {
   return environmentsOf(pass).map(({ appEnvId }) => appEnvId);
 }
@@ -16,7 +16,7 @@ function environmentsOf({ memory, view, account }: AppPass): readonly AppEnvItem
   return view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items ?? [];
 }
 
-/** The AppEnvironments that are bound to environments of the app, however they name them. */
+/** The AppEnvironments that are bound to environments of the app, whichever way their specs name them. */
 export function boundEnvironments(pass: AppPass): readonly Related[] {
   return environmentIds(pass).flatMap((appEnvId) =>
     (pass.related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
@@ -24,8 +24,8 @@ export function boundEnvironments(pass: AppPass): readonly Related[] {
 }
 
 /**
- * True if an AppEnvironment has deployed each environment of the app after `sinceMs`, in a way that takes up new settings or a
- * new version.
+ * True if AppEnvironments have deployed every environment of the app after `sinceMs`, in a way that takes up new settings
+ * (`settingsMs`) or makes a new version (`versionMs`).
  */
 export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceMs: number): boolean {
   const ids = environmentIds(pass);
@@ -36,7 +36,7 @@ export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceM
   return ids.length > 0 && ids.every((appEnvId) => taken.some(({ id }) => id === appEnvId));
 }
 
-/** The AppEnvironments that are bound to environments of the app and deploy an image of their own, in words. */
+/** The names of the AppEnvironments that are bound to environments of the app and deploy an image of their own. */
 export function boundDeployers(pass: AppPass): readonly string[] {
   return boundEnvironments(pass)
     .filter(deploysImage)
@@ -44,8 +44,8 @@ export function boundDeployers(pass: AppPass): readonly string[] {
 }
 
 /**
- * Names the AppEnvironments that deploy an image of their own, so that the app's image is used only at creation: those
- * bound to the app's environments, and those about to bind one.
+ * True if an AppEnvironment deploys an image of its own and is bound to an environment of the app, or is about to be. The app's
+ * image is then used only at creation.
  */
 export function isDeployedByEnvironment(pass: AppPass): boolean {
   if (pass.memory.id === undefined) return false;
@@ -57,7 +57,7 @@ export function isDeployedByEnvironment(pass: AppPass): boolean {
   return [...bound, ...unbound].some(deploysImage);
 }
 
-/** The image that AppEnvironments deploy to all environments of the app; undefined where they do not have one and the same. */
+/** The image that AppEnvironments deploy to all environments of the app; undefined unless they all deploy the same. */
 export function imageOfAll(pass: AppPass): string | undefined {
   const bound = boundEnvironments(pass);
   const images = environmentIds(pass).map((appEnvId) => bound.filter(({ id }) => id === appEnvId).map(imageOf)[0]);
@@ -74,8 +74,8 @@ function imageOf({ spec }: Related): string | undefined {
 }
 
 /**
- * True if an AppEnvironment is about to bind a free or future environment of the app. Without a reference to the app it
- * counts only where adoption is allowed.
+ * True if an AppEnvironment is about to bind an environment of the app that is free or does not exist yet. Without a reference
+ * to the app it counts only where adoption is allowed.
  */
 function isMeant(pass: AppPass, { spec, namespace }: Related, taken: ReadonlySet<string | undefined>): boolean {
   const { externalId, appRef, environmentName, cliEnvironmentName } = (spec ?? {}) as Partial<AppEnvironmentSpec>;

@@ -1,4 +1,4 @@
-/** The fields of a HostedApp: as the spec wants them, as the service shows them, and their names in its bodies. */
+/** The fields of a HostedApp: as the spec wants them, as the service shows them, and as request bodies name them. */
 import { definedIn, type Json } from '../../base/json.ts';
 import { type Fields } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
@@ -9,7 +9,7 @@ import { typed, valueOf } from '../shared/values.ts';
 /** An app from a list, or from a read of its own. */
 export type ShownApp = AppItem | AppRecord;
 
-/** Fields that PATCH /app takes, by their place in the spec; those of `jobConfig` go together. */
+/** Names of fields in PATCH /app, by their paths in the spec. The fields of `jobConfig` are sent together. */
 const bodyNames = {
   preset: 'dockerPreset',
   port: 'port',
@@ -27,7 +27,7 @@ const bodyNames = {
   'healthCheck.headers': 'healthCheckHeaders',
 } as const;
 
-/** Fields that only POST /app takes, by their place in the spec. */
+/** Names of fields that only POST /app takes, by their paths in the spec. */
 const creationNames: Readonly<Record<string, string>> = {
   'atCreation.presetVersion': 'dockerPresetVersion',
   'source.git.namespace': 'gitNamespace',
@@ -40,7 +40,7 @@ const creationNames: Readonly<Record<string, string>> = {
   'atCreation.database.settings': 'databaseSettings',
 };
 
-/** The interface's names of fields, by their places in the spec, where the two differ. */
+/** Translates the interface's names of fields to their paths in the spec, where the two differ. */
 export function interfaceWords(): Readonly<Record<string, string>> {
   const names = Object.entries({ ...bodyNames, ...creationNames });
   return Object.fromEntries(names.flatMap(([field, name]) => (name === field ? [] : [[name, field]])));
@@ -65,7 +65,7 @@ export const fixed = [
   'source.cliDeployment',
 ];
 
-/** Fields that GET /app shows, by the same names. */
+/** Fields that GET /app shows, under the same names as in PATCH /app. */
 const shownFields = [
   'preset',
   'port',
@@ -75,22 +75,22 @@ const shownFields = [
   'source.builder',
 ] as const satisfies (keyof typeof bodyNames)[];
 
-/** Shown fields that stay with the service when the spec states them no longer. */
+/** True for a field that keeps its value in the service when the spec no longer has it. */
 export function isKept(field: string): boolean {
   return ['port', 'source.builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
 }
 
-/** A field that the service shows only while it is missing. */
+/** True for a field that the service mentions only while it is missing. */
 export function isHiddenOnceSent(field: string): boolean {
   return field === 'source.dockerfile';
 }
 
-/** A field that the service may leave out when it is false or was sent. */
+/** True for a field that the service may leave out when it is false, or once it was sent. */
 export function isHiddenAtTimes(field: string): boolean {
   return isHiddenOnceSent(field) || field === 'useImage';
 }
 
-/** A Dockerfile path and a Dockerfile content replace each other. */
+/** True when the spec replaces this form of the Dockerfile by the other one: a path and a content exclude each other. */
 export function isReplaced(field: string, wanted: Fields): boolean {
   if (field === 'source.dockerfilePath') return wanted['source.dockerfile'] !== undefined;
   return field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined;
@@ -101,7 +101,7 @@ export const nameOf = ({ spec, subject }: AppPass): string => spec.name ?? subje
 
 export const presetOf = ({ preset = 'CUSTOM' }: HostedAppSpec): string => preset;
 
-/** The fields that the spec wants. A field that was taken out is cleared where the interface can, and kept where it cannot. */
+/** The fields that the spec wants. A field taken out of the spec is cleared if the interface can clear it, else kept. */
 export function desired(pass: AppPass): Fields {
   const { spec } = pass;
   const { source, image, healthCheck } = spec;
@@ -134,7 +134,7 @@ export function desired(pass: AppPass): Fields {
   };
 }
 
-/** What the spec says for the creation only. */
+/** The fields that the spec has for the creation only. */
 export function atCreation({ atCreation: given }: HostedAppSpec): Fields {
   const { presetVersion, database } = given ?? {};
   const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
@@ -147,7 +147,7 @@ export function atCreation({ atCreation: given }: HostedAppSpec): Fields {
   };
 }
 
-/** A Dockerfile path or content, never both; the default path when the spec no longer has a content. */
+/** The path or the content of the Dockerfile, never both. When the spec no longer has either, it is the default path. */
 function dockerfile(pass: AppPass): Fields {
   const { spec, memory } = pass;
   const { source } = spec;
@@ -168,7 +168,7 @@ function jobFields({ jobConfig: config }: HostedAppSpec): Fields {
   };
 }
 
-/** The preset that the service has for the app, as far as is known. */
+/** The preset that the app has in the service, as far as known. */
 export function presetShown(pass: AppPass): string | undefined {
   const { memory, view, account, wrote } = pass;
   const item = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
@@ -176,12 +176,12 @@ export function presetShown(pass: AppPass): string | undefined {
   return typeof preset === 'string' ? preset : undefined;
 }
 
-/** True if a change makes the app a function, or ends that. */
+/** True if a change turns an app into a function, or a function into an app. */
 export function converts(changed: Fields, pass: AppPass): boolean {
   return 'preset' in changed && [presetOf(pass.spec), presetShown(pass)].includes('FUNCTION');
 }
 
-/** Unchanged fields that must go into the same request as a change: without them the service sets a default. */
+/** Unchanged fields that must go into the same request as a change, because the service would else set a default. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
   return definedIn({
     ...(changed['useImage'] === true && imageAlong(pass)),
@@ -190,8 +190,8 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
 }
 
 /**
- * A change that is applied at once also deploys the image sent with it. So send the image that all AppEnvironments deploy,
- * or none where they differ. An image that was sent before is left as it is.
+ * The image to send along with a change, which deploys it if it is applied at once. So this is the image that all
+ * AppEnvironments deploy, or none where they differ. An image that was sent before is not sent again.
  */
 function imageAlong(pass: AppPass): Fields {
   if (!isDeployedByEnvironment(pass)) return { 'image.reference': pass.spec.image?.reference };
@@ -199,7 +199,7 @@ function imageAlong(pass: AppPass): Fields {
   return hadOne ? {} : { 'image.reference': imageOfAll(pass) };
 }
 
-/** The fields as the service shows them. Our own writes are believed over a record that was read before them. */
+/** The fields as the service shows them. A newer write of ours replaces what an older record shows. */
 export function observed(item: ShownApp, pass: AppPass): Fields {
   const found = 'createdAtMs' in item ? recordOf(item, pass) : { record: item, begunAt: Number.POSITIVE_INFINITY };
   const { record } = found ?? {};
@@ -219,13 +219,13 @@ export function observed(item: ShownApp, pass: AppPass): Fields {
   };
 }
 
-/** The record of an app that the list shows; undefined before it was read. */
+/** The result of reading the listed app on its own; undefined before it was read. */
 function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
-/** The settings for status; undefined before they were read. */
+/** The settings of the app for status; undefined before they were read. */
 export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['observed'] {
   const record = 'createdAtMs' in item ? recordOf(item, pass)?.record : item;
   if (record === undefined) return undefined;
@@ -233,7 +233,7 @@ export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['ob
   return { preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP };
 }
 
-/** Fields that the interface never shows back, and those that it does not show of this app. */
+/** True for a field that the interface never shows, or does not show of this app. */
 export function isHidden(field: string, pass: AppPass): boolean {
   if (fixed.includes(field)) return false;
   const { id } = pass.memory;
@@ -246,12 +246,12 @@ export function isHidden(field: string, pass: AppPass): boolean {
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
 }
 
-/** These fields as the body of a creation names them. */
+/** The body of POST /app from these fields. */
 export function creationBodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, Json>> {
   return { ...bodyOf(fields, pass), ...named({ ...fields, ...atCreation(pass.spec) }, creationNames) };
 }
 
-/** These fields as the body of a change names them. */
+/** The body of PATCH /app from these fields. */
 export function bodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, Json>> {
   const isJob = Object.keys(fields).some((field) => field.startsWith('jobConfig.'));
   return { ...named(fields, bodyNames), ...(isJob && { jobConfig: jobConfig(pass.spec) }) };

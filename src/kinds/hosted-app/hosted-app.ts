@@ -75,7 +75,7 @@ function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
   return { is: 'stall', reason: 'UnknownPreset', message };
 }
 
-/** The type of the app in the service; before it exists, the type that the spec asks for. */
+/** The type of the app in the service. Before the app exists, it is the type that the spec asks for. */
 function typeOf(pass: AppPass): string {
   const preset = presetShown(pass) ?? presetOf(pass.spec);
   if (preset === 'FUNCTION') return 'Function';
@@ -83,7 +83,7 @@ function typeOf(pass: AppPass): string {
   return isDatabase(pass, preset) ? 'Database' : 'App';
 }
 
-/** The facts that only the list of apps shows. */
+/** The status fields that only the list of apps shows. */
 function listedFacts({ template, createdAtMs, updatedAtMs }: AppItem): HostedAppFacts {
   const time = (ms: number | undefined) => (ms === undefined ? undefined : isoSeconds(ms));
   return { template, createdTime: time(createdAtMs), updatedTime: time(updatedAtMs) };
@@ -145,7 +145,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       : undefined,
   settle: (pass, { item }) => {
     const id = item?.appId ?? pass.memory.id ?? '';
-    // Read the environments here, so that their changes wake this object.
+    // Ask for the environments here, so that a change of them triggers a reconcile of this object.
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return dropTaken(pass) ?? applyPending(pass, id) ?? atRest(pass);
   },

@@ -171,7 +171,7 @@ type Fields = z.output<typeof Fields>;
 const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
-/** The job settings with fields of their own in spec.jobConfig. */
+/** The job settings that have fields of their own in spec.jobConfig. */
 const jobSettings: readonly string[] = [
   'command',
   'shell',
@@ -183,7 +183,7 @@ const jobSettings: readonly string[] = [
 const preset = "self.?preset.orValue('CUSTOM')";
 const database = `self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}`;
 
-/** Rules between fields, in the order in which a reader meets the fields. */
+/** Adds the rules between fields, in the order of the fields. */
 function withRules(schema: typeof Fields): typeof Fields {
   const port = withRule(schema, {
     rule: `has(self.port) || ${preset} == 'JOB'`,
@@ -234,7 +234,7 @@ function withRules(schema: typeof Fields): typeof Fields {
   });
 }
 
-/** Rules for fields that the interface cannot change after creation. */
+/** Adds the rules for fields that the interface cannot change after creation. */
 function withFixedFields(schema: typeof Fields): typeof Fields {
   const given = (of: string, field: string) => `has(${of}.source) && has(${of}.source.${field})`;
   const same = (field: string) =>
@@ -309,7 +309,7 @@ export const HostedAppFacts = facts({
 });
 export type HostedAppFacts = z.output<typeof HostedAppFacts>;
 
-/** The manifest and the page of HostedApp. */
+/** What manifests, permissions and reference pages of HostedApp are made from. */
 export const identity = {
   kind: 'HostedApp',
   plural: 'hostedapps',

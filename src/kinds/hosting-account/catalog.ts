@@ -6,7 +6,7 @@ import type { HostingAccountFacts } from './schema.ts';
 
 const most = 100;
 
-/** A list as status has it: as many as fit, and none where it is empty. */
+/** Cuts a list to the length that status can hold; undefined if it is empty. */
 function listed<Item>(items: Iterable<Item>): Item[] | undefined {
   const some = [...items].slice(0, most);
   return some.length === 0 ? undefined : some;

@@ -34,14 +34,14 @@ const AllowedNamespaces = fields(
   },
 );
 
-/** A shared account: its Secrets are in the operator's namespace, and it says who may use it. */
+/** An account to share: its Secrets are in the operator's namespace, and its spec says who may use it. */
 const ClusterHostingAccountSpec = fields('Which account of the service to share, with whom, and how.', {
   ...accountFields("in the operator's namespace", 'Never'),
   allowedNamespaces: AllowedNamespaces.optional(),
 });
 type ClusterHostingAccountSpec = z.output<typeof ClusterHostingAccountSpec>;
 
-/** The manifest and the page of ClusterHostingAccount. */
+/** What manifests, permissions and reference pages of ClusterHostingAccount are made from. */
 const identity = {
   ...ofOneNamespace,
   kind: 'ClusterHostingAccount',

@@ -21,7 +21,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.memory.binding?.endpoint !== endpoint) {
     return { is: 'again', remember: { binding: { endpoint, accountId } } };
   }
-  // A part of the catalog that is refused is left out.
+  // Go on without a part of the catalog that the service refuses.
   const unread = readUnread(pass, [appPresetsOf(), databasePresetsOf(), solutionsOf(accountId)]);
   if (unread !== undefined) return unread;
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
@@ -32,7 +32,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   return { is: 'again', remember: { applied: { generation, prints: {} } } };
 }
 
-/** Stalls or waits when the apps of the account cannot be read; throttling alone only slows it down. */
+/** Stalls or waits when the apps of the account cannot be read. Throttling matters only until they were read once. */
 function troubleOf(pass: AccountPass, apps: Read): Verdict<HostingAccountFacts> | undefined {
   const problem = pass.view.problem(apps);
   if (problem === undefined) return undefined;
@@ -51,7 +51,7 @@ const troubles = {
   throttled: { is: 'wait', reason: 'Throttled' },
 } as const satisfies Readonly<Record<ReadProblem['why'], object>>;
 
-/** The condition `Throttled`: whether the service holds back requests, until when, and how many resources wait for that. */
+/** The condition `Throttled`: whether the service asked to slow down, until when, and how many resources wait for that. */
 function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   const condition = about('Throttled');
   const { throttledMs, slowedMs } = account;
@@ -64,7 +64,7 @@ function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   return condition.yes('Throttling', message);
 }
 
-/** The condition `TokenLimited`: the service refused the token a call that a resource needs. */
+/** The condition `TokenLimited`: the service refused a call that a resource needs, because the token lacks the permission. */
 function tokenLimited({ usage }: AccountPass): OwnCondition {
   const condition = about('TokenLimited');
   const { count = 0, first = [] } = usage?.().forbidden ?? {};
@@ -109,7 +109,7 @@ function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<HostingA
   ];
 }
 
-/** The decisions that both kinds of accounts share. */
+/** The decisions that HostingAccount and ClusterHostingAccount share. */
 export const accountDecisions = {
   needs: ({ credentialsRef, dangerousCredentialsRef }: HostingAccountSpec): Needs => ({
     secrets: Object.entries({ credentialsRef, dangerousCredentialsRef }).flatMap(([field, ref]) =>

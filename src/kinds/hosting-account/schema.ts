@@ -15,7 +15,7 @@ import {
   text,
 } from '../../engine/kind/schema/schema.ts';
 
-/** The fields of every account; `where` names the namespace of its Secrets, `adoption` is the default. */
+/** The spec fields of both kinds of accounts. `where` names the namespace of the Secrets; `adoption` is the default. */
 export function accountFields(where: string, adoption: 'ById' | 'Never') {
   return {
     credentialsRef: objectRef(
@@ -147,7 +147,7 @@ export const HostingAccountSpec = fields(
 );
 export type HostingAccountSpec = z.output<typeof HostingAccountSpec>;
 
-/** The columns that both kinds of accounts show. */
+/** The columns of `kubectl get` for both kinds of accounts. */
 const accountColumns = [
   { name: 'ACCOUNT', path: '.spec.externalId', description: 'The id of the account in the service.' },
   { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
@@ -159,7 +159,7 @@ const accountColumns = [
   },
 ] as const;
 
-/** The manifest and the page of HostingAccount. */
+/** What manifests, permissions and reference pages of HostingAccount are made from. */
 export const identity = {
   kind: 'HostingAccount',
   plural: 'hostingaccounts',

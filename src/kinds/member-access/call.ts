@@ -1,5 +1,6 @@
 /**
- * Sends the list of a member's environments: when it waits, what status records before the call, and what the answer means.
+ * Sends the list of environments that a member may reach: when to wait, what status records before the call, and what the
+ * answer means.
  *
  * Why: docs/design/member-access.md
  */
@@ -10,17 +11,17 @@ import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../
 import { factsWith, isEdited, readAccess, remembered, union, type AccessPass } from './view.ts';
 import type { MemberAccessFacts } from './schema.ts';
 
-/** A list to send. */
+/** A list of environments to send. */
 export interface Sending {
   /** The whole list to send. Never empty: an empty list means every environment. */
   readonly target: readonly string[];
-  /** Those of it that the spec names. */
+  /** The ids in the list that the spec names. */
   readonly ids: readonly string[];
-  /** True when the list is exactly what the spec names. */
+  /** True when the list has everything that the spec names. */
   readonly isWhole: boolean;
 }
 
-/** Restricts the member to a list. */
+/** Restricts the member to a list of environments. */
 export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): Step<MemberAccessFacts> {
   const { spec, memory, subject } = pass;
   const [first, ...others] = target;
@@ -47,7 +48,7 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
   return { is: 'call', call, remember: { facts: { ...memory.facts, askedAppEnvIds: [...union(asked, ids)] } } };
 }
 
-/** True if the resource or its account only observes. */
+/** True if managementPolicy of the resource or of its account is Observe. */
 export function isObserved({ spec, account }: AccessPass): boolean {
   return spec.lifecycle?.managementPolicy === 'Observe' || account.managementPolicy === 'Observe';
 }
@@ -57,7 +58,7 @@ export function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts>
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }
 
-/** Leaves drift as it is: it is only reported, or contested. */
+/** Leaves drift as it is, where the spec only wants it reported, or somebody else keeps changing the list. */
 export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const { spec, contested } = pass;
   if (isEdited(pass)) return undefined;
@@ -73,7 +74,7 @@ export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined
   return { is: 'stall', reason: 'Contested', message };
 }
 
-/** Read the list right before writing it, because the service adds to it by itself. */
+/** Reads the list right before it is written, because the service adds to it by itself. */
 function stale(pass: AccessPass): Step<MemberAccessFacts> | undefined {
   const read = readAccess(pass);
   const seen = pass.view.one(read, pass.spec.externalId);
@@ -98,7 +99,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
   };
 }
 
-/** The verdict after a refusal, or after a lost answer. */
+/** Decides what follows a refusal or a lost answer. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
   const words = `changing what ${pass.spec.externalId} may reach: ${message}`;
@@ -125,7 +126,7 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
   return is === 'conflict' ? { is: 'stall', reason: 'Rejected', message: words } : undefined;
 }
 
-/** Ids that the account does not show. */
+/** The ids that the account's list of environments does not show. */
 export function unseenIn({ view, account }: AccessPass, ids: readonly string[]): readonly string[] {
   const list = appEnvsOf(account.accountId);
   return ids.filter((id) => view.one(list, id)?.item === undefined);

@@ -1,10 +1,10 @@
 /**
- * Which environments a member may reach.
+ * Restricts which environments a member may reach.
  *
  * To the service an empty list means every environment. Guarantees: the empty list is sent only for `access: Full` and for
- * the chosen `GrantFullAccess`; without an edit of the spec no environment is taken from a list that the spec put there, and
- * none is added to it; while an environment is not resolved nothing is sent, except to close a restriction that the service
- * shows as lifted.
+ * `onDelete: GrantFullAccess`. Unless the spec is edited, the list gets no new environment, and none that the spec put there is
+ * taken out. While a reference does not resolve nothing is sent, except to restore a restriction that the service shows as
+ * lifted.
  */
 import { bind, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
@@ -51,13 +51,13 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
     };
   }
   if (memory.id !== membershipId || memory.journal !== undefined) {
-    // A lost call is settled by reading the list again before the next call.
+    // Settle a lost call by reading the list again before the next call.
     return bind(pass, membershipId, 'Adopted');
   }
   return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);
 }
 
-/** spec.access is Full: the only case in which the empty list is sent while the resource exists. */
+/** Gives full access, because spec.access is Full: the only case in which the empty list is sent while the resource exists. */
 function grant(pass: AccessPass, allowed: readonly string[]): Step<MemberAccessFacts> {
   if (allowed.length === 0) return settled(pass, []);
   return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.externalId} every environment`) };
@@ -87,8 +87,8 @@ function restrict(pass: AccessPass, allowed: readonly string[]): Step<MemberAcce
 }
 
 /**
- * A reference resolves to another environment than when the spec was applied. Stall: whoever edits the other resource must
- * not widen this access.
+ * Stalls when a reference resolves to another environment than when the spec was applied: an edit of another resource must not
+ * widen this access.
  */
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<MemberAccessFacts> {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
@@ -97,7 +97,7 @@ function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<M
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
-/** The service refused ids that the spec does not name. Leave them out once they are proved gone. */
+/** Leaves out ids that the service refused and the spec does not name, once they are proved gone. */
 function withoutGone(pass: AccessPass, target: readonly string[]): Step<MemberAccessFacts> | undefined {
   const { notes, account, view, spec } = pass;
   const { refusedAt } = notes;
@@ -112,8 +112,7 @@ function withoutGone(pass: AccessPass, target: readonly string[]): Step<MemberAc
 }
 
 /**
- * The service shows full access although the spec restricts it: restore the restriction with the environments that are
- * resolved.
+ * Restores the restriction when the service shows full access although the spec restricts it, with the references that resolve.
  */
 function close(pass: AccessPass): Step<MemberAccessFacts> {
   const { externalId: membershipId } = pass.spec;
@@ -122,7 +121,7 @@ function close(pass: AccessPass): Step<MemberAccessFacts> {
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
-  // A reference that changed is accepted here: one environment more is less than full access.
+  // Accept a reference that resolves to another environment now: one environment more is less than full access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
     const message = `${membershipId} has full access though the spec restricts it, and none of spec.environmentRefs exists any more: an empty list would mean full access, so nothing can be sent; name an environment that exists`;
@@ -146,7 +145,7 @@ function settled(pass: AccessPass, ids: readonly string[]): Step<MemberAccessFac
   return { is: 'again', remember: { applied: { generation: subject.generation, prints: {} }, facts } };
 }
 
-/** Deleting the resource leaves the restriction, unless giving full access was chosen. */
+/** Leaves the restriction in the service when the resource is deleted, unless the spec asks to give full access then. */
 function leave(pass: AccessPass): Step<MemberAccessFacts> {
   const { spec, memory, subject, notes } = pass;
   const { externalId: membershipId } = spec;
@@ -159,7 +158,7 @@ function leave(pass: AccessPass): Step<MemberAccessFacts> {
   const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
   if (isUnknown) {
     const hasAsked = remembered(pass).asked.length > 0;
-    // A refusal and a lost answer look the same here: neither proves that the restriction is ours to lift.
+    // Status does not tell a refusal from a lost answer, and neither proves that the restriction is ours to lift.
     const why = hasAsked
       ? 'what was asked for is not known to have been carried out'
       : 'this resource is not known to have restricted it';

@@ -63,7 +63,7 @@ export const MemberAccessFacts = facts({
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;
 
-/** The manifest and the page of MemberAccess. */
+/** What manifests, permissions and reference pages of MemberAccess are made from. */
 export const identity = {
   kind: 'MemberAccess',
   plural: 'memberaccesses',

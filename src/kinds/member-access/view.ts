@@ -8,7 +8,7 @@ import { MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
 
 export type AccessPass = Pass<MemberAccessSpec, MemberAccessFacts>;
 
-/** The read of this membership. */
+/** The read of the environments that this member may reach. */
 export function readAccess({ account, spec }: AccessPass): Read<MemberAccessItem> {
   return memberAccessOf(account.accountId, spec.externalId);
 }
@@ -28,7 +28,7 @@ export function wantedOf(pass: AccessPass): {
   return { ids: [...ids].toSorted(), unresolved };
 }
 
-/** The list as the service shows it, our own newer write included; undefined before it was read. */
+/** The list that the service shows. A newer write of ours replaces what an older read shows. Undefined before the first read. */
 export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
   if (seen?.item === undefined) return undefined;
@@ -37,12 +37,12 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
-/** True if the spec changed since it was last applied: only then may the list change by what the spec names. */
+/** True if the spec changed since it was last applied. Only then may environments be added or removed because of the spec. */
 export function isEdited({ memory, subject }: AccessPass): boolean {
   return memory.applied?.generation !== subject.generation;
 }
 
-/** The ids that were set for the spec as last applied, and the others that this resource, or one before it, has asked for. */
+/** The ids that the last applied spec set (`set`), and others that this or an earlier resource asked for (`asked`). */
 export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
   readonly set: readonly string[];
   readonly asked: readonly string[];
@@ -50,7 +50,7 @@ export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
   return { set: memory.facts.setAppEnvIds ?? [], asked: memory.facts.askedAppEnvIds ?? [] };
 }
 
-/** The status fields once the list has all that the spec names. */
+/** The status fields once the list in the service has all that the spec names. */
 export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAccessFacts {
   const { set, asked } = remembered(pass);
   const kept = isEdited(pass) ? ids : union(set, ids);
@@ -58,7 +58,7 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
   return { ...pass.memory.facts, setAppEnvIds: stated(kept), askedAppEnvIds: stated(others) };
 }
 
-/** The ids that another resource of this namespace asked for in the same membership, in case this one replaces it. */
+/** Takes over the ids that another resource of this namespace asked for in the same membership, in case this one replaces it. */
 export function inherited(pass: AccessPass, owner: string | undefined): MemberAccessFacts | undefined {
   const { facts } = pass.memory;
   const before = pass
@@ -71,7 +71,7 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
   return sameIds(asked, facts.askedAppEnvIds ?? []) ? undefined : { ...facts, askedAppEnvIds: [...asked] };
 }
 
-/** The list to send: the environments of the spec, and those that others added if these are kept. */
+/** The list to send: the environments of the spec, and those that others added if the spec keeps them. */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
   const { set, asked } = remembered(pass);
   const stays = (id: string) =>
@@ -80,7 +80,7 @@ export function targetOf(pass: AccessPass, ids: readonly string[], allowed: read
   return union(ids, allowed.filter(stays));
 }
 
-/** Two lists as one, sorted, each id once. */
+/** Merges two lists into one that is sorted and has each id once. */
 export function union(a: readonly string[], b: readonly string[]): readonly string[] {
   return [...new Set([...a, ...b])].toSorted();
 }
@@ -129,7 +129,7 @@ function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readon
   return allowed.filter((id) => !ours.has(id)).toSorted();
 }
 
-/** A warning for each environment that is kept beyond the spec, once. */
+/** Warns once of each environment that stays in the list although the spec does not name it. */
 function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): readonly Notice[] {
   const told = memory.facts.serviceAddedEnvironmentIds ?? [];
   const news = kept.filter((id) => !told.includes(id));

@@ -36,10 +36,10 @@ function onWire(words: Words, choice: string): string {
   return words[choice] ?? choice;
 }
 
-/** Our mark is the last one in the text: the user's description may contain a copied one. */
+/** Matches our mark at the end of a description: the user's text before it may contain a copied mark. */
 const markerForm = /apphosting:[a-z2-7]{16}$/;
 
-/** Look for a lost call in the environment it was sent to, even if the reference resolves to another one now. */
+/** The id of the alert's environment. After a lost call it is the one that the call was sent to, whatever the reference says. */
 function environmentOf(pass: AlertPass): string {
   const { spec, memory } = pass;
   const { create } = memory.journal ?? {};
@@ -66,7 +66,7 @@ function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined 
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
 }
 
-/** Creates an alert only on an environment of the account; naming the environment by id needs the right to adopt. */
+/** Checks an environment that the spec names by id: adoption must be allowed, and the account must show the environment. */
 function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   const { spec, memory, account, view } = pass;
   const appEnvId = spec.environmentRef.externalId;
@@ -86,7 +86,7 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 
-/** Refuses an ingress metric for a database before any call, where the preset is known. */
+/** Stalls on an ingress metric for a database before any call, where the preset is known. */
 function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
   const preset = presetOfEnvironment(pass, environmentOf(pass));
@@ -133,7 +133,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     enabled: item.enabled,
     environmentRef: item.appEnvId ?? environmentOf(pass),
   }),
-  // An adopted alert keeps its description unless the spec has one: the interface cannot clear it.
+  // An adopted alert keeps its description if the spec has none: the interface cannot clear it.
   kept: (field) => field === 'description',
   fixed: ['environmentRef'],
   afterCreation: ['enabled'],
@@ -153,7 +153,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     },
     remove: deleteAlert,
   },
-  // Keep the environment's id, to find the alert again when the reference is gone.
+  // Keep the environment's id in status, to find the alert again when the reference is gone.
   factsOfNext: ({ environmentId }) => ({ environmentId }),
   facts: (pass, { item }) => ({
     environmentId: item?.appEnvId ?? environmentOf(pass),
@@ -164,7 +164,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   conditions: (pass, { item }, facts) => [firing(pass, item, facts)],
 };
 
-/** The fields that creation and change share, with their types back. */
+/** The body fields that creation and change share, with their types. */
 function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'appEnvId' | 'envName'> {
   const ids = fields['contactPointRefs'];
   return {
@@ -180,7 +180,7 @@ function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'ap
   };
 }
 
-/** An alert on one metric of one environment. */
+/** An alert on one metric of an environment. */
 export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
   ...identity,
   needs: ({ environmentRef, contactPointRefs }) => ({
@@ -193,7 +193,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
     noun: 'alert',
     collection: 'alerts',
     read: (item) => {
-      // The cast is safe: one function builds all lists of alerts.
+      // The cast is safe: every list of alerts holds items of this type.
       const alert = item as AlertItem;
       return { mark: plan.markerOf?.(alert), name: alert.name };
     },

@@ -15,7 +15,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { environmentRef, objectLifecycle, ofOneEnvironment } from '../shared/schema.ts';
 
-/** The metrics of the interface, each with the threshold that it suggests. */
+/** The metrics that the interface knows, each with the threshold that it suggests. */
 export const thresholds = {
   cpu_percent: 80,
   memory_percent: 80,
@@ -35,15 +35,15 @@ export const thresholds = {
 } as const;
 
 type Metric = keyof typeof thresholds;
-// The keys of an object are text to the compiler.
+// TypeScript types the keys of an object only as strings.
 const metrics = Object.keys(thresholds) as [Metric, ...Metric[]];
 
-/** The service's words for the choices of the spec. */
+/** The operators of a spec, with the service's words for them. */
 export const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
 export const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
 export type Words = Readonly<Record<string, string>>;
 
-/** A word of the service as the spec has it; one that the spec does not know stays as it is. */
+/** The word of the spec for a word of the service; an unknown word stays as it is. */
 export function inSpec(words: Words, shown: string | undefined): string | undefined {
   return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
 }
@@ -118,7 +118,7 @@ export const MetricAlertFacts = facts({
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;
 
-/** The manifest and the page of MetricAlert. */
+/** What manifests, permissions and reference pages of MetricAlert are made from. */
 export const identity = {
   kind: 'MetricAlert',
   plural: 'metricalerts',

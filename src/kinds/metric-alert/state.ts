@@ -11,7 +11,7 @@ type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFac
 
 const fires = about('Firing');
 
-/** The states that the interface describes, and what each means. Any other is shown without an interpretation. */
+/** The states that the interface describes, and the condition that each gives. An unknown state gives no meaning. */
 const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Firing', fires.yes('Firing', 'the condition of the alert is met and notifications were sent')],
   ['Normal', fires.no('Normal', 'the condition of the alert is not met')],
@@ -20,7 +20,7 @@ const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Error', fires.unknown('EvaluationError', 'the service cannot evaluate the condition of the alert')],
 ]);
 
-/** One evaluation by the service, as a list or a refresh shows it. */
+/** The state that one evaluation by the service gave, as a list or a refresh shows it. */
 interface Look {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
@@ -29,10 +29,10 @@ interface Look {
 
 type LiveState = Pick<MetricAlertFacts, 'state' | 'previousState' | 'stateChangeTime' | 'stateObservedTime'>;
 
-/** A state that nothing has shown for so long is stale, or for three refreshes where these are rarer. */
+/** A state is stale when nothing has confirmed it for this long, or for three refreshes if they take longer. */
 const staleMs = 3_600_000;
 
-/** True if the state is asked for again and again: that is a call of its own, and whoever only observes makes none. */
+/** True if the operator asks the service to refresh the state: a call, which a resource that only observes never makes. */
 function isRefreshed({ spec, account, memory }: AlertPass): boolean {
   const { refreshSeconds, enabled = true, lifecycle } = spec;
   const observes = account.managementPolicy === 'Observe' || lifecycle?.managementPolicy === 'Observe';
@@ -43,7 +43,7 @@ function refreshMs({ spec }: AlertPass): number {
   return (spec.refreshSeconds ?? 120) * 1_000;
 }
 
-/** The state as the newest look of the service found it: the last refresh, or the list where that shows a later one. */
+/** The newest state: from the last refresh, or from the list if it shows a later evaluation. */
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState {
   const { id = '', facts } = pass.memory;
   const { state: known, previousState: before, stateChangeTime, stateObservedTime } = facts;
@@ -59,11 +59,11 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   const observed = Number.isNaN(seenMs) ? undefined : isoSeconds(seenMs);
   const { state, previousState = known } = newest;
   if (state === known) {
-    // Each write of a time costs a request: it is moved when it is missing, or would count as stale.
+    // Each write of status costs a request, so update the time only if it is missing or would count as stale.
     const moves = stateObservedTime === undefined || (isStale(pass, shown) && seenMs > Date.parse(stateObservedTime));
     return moves ? { ...shown, stateObservedTime: observed } : shown;
   }
-  // Whoever else had it looked at last made the state of now the one before.
+  // If another client refreshed the state first, the service shows the current state as the previous one too.
   return {
     state,
     previousState: previousState === state ? known : previousState,
@@ -72,25 +72,25 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   };
 }
 
-/** True if the list shows a later evaluation than the last refresh; both times are by the clock of the service. */
+/** True if the list shows a later evaluation than the last refresh. Both times are by the service's clock. */
 function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean {
   const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
 
-/** When the state held for sure: a list may not say when it was looked at. */
+/** When the state was last known to hold: when it was observed or, without that time, when it changed. */
 function heldAt({ stateObservedTime, stateChangeTime = '' }: LiveState): string {
   return stateObservedTime ?? stateChangeTime;
 }
 
-/** True if nothing has shown the state for long. */
+/** True if nothing has confirmed the state for too long. */
 function isStale(pass: AlertPass, live: LiveState): boolean {
   const { inEffect } = pass.account;
   const everyMs = isRefreshed(pass) ? Math.max(refreshMs(pass), inEffect.rateLimitedMs ?? 0) : inEffect.pollMs;
   return pass.wallMs - Date.parse(heldAt(live)) > Math.max(staleMs, 3 * everyMs);
 }
 
-/** A change of state is told once; the first sight of an alert that is calm is none. */
+/** Reports each change of state once, as an event. The first sight of an alert in state Normal is not a change. */
 export function notices(pass: AlertPass, name: string, { state: now }: LiveState): Notices {
   const before = pass.memory.facts.state;
   if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal')) return [];
@@ -98,7 +98,7 @@ export function notices(pass: AlertPass, name: string, { state: now }: LiveState
   return [{ type, reason: `Alert${now}`, note: `alert "${name}" went from ${before ?? 'unknown'} to ${now}` }];
 }
 
-/** The condition `Firing`. */
+/** The condition `Firing`: whether the condition of the alert is met. */
 export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveState): OwnCondition {
   if (!(item?.enabled ?? pass.spec.enabled ?? true)) {
     return fires.unknown('AlertPaused', 'the alert is not enabled, so it is not evaluated');

@@ -9,20 +9,20 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 /** A pass over an activation. */
 export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFacts>;
 
-/** Everything of the service that an activation depends on. */
+/** What an activation must see of the service: its configuration, source and recovery point. */
 export interface SeenProtection extends SeenConfiguration {
   readonly source: SourceItem | undefined;
   readonly point: PointItem | undefined;
   readonly pointsGeneration: number | undefined;
 }
 
-/** The names as they are sent: trimmed, as the service does it. */
+/** The names for the recovered environment, trimmed as the service does it. */
 export function namesOf({ target }: RecoveryActivationSpec): Activation['target'] {
   const { environmentName, appName, createNewApp = false } = target;
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
 }
 
-/** What is asked for, as the service names it. */
+/** What the spec asks for, by the names of the interface. */
 function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): Omit<Activation, 'requestId'> {
   const { recoveryPoint } = spec;
   return {
@@ -37,20 +37,20 @@ function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>):
   };
 }
 
-/** The id of this activation; it follows from what is asked for alone. */
+/** The request id of this activation: asking for the same again gives the same id. */
 export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
   const { target, ...content } = contentOf({ spec, account });
   const { endpoint } = account;
   return requestIdOf('activate/v1', { endpoint, ...content, target: { ...target }, attempt: spec.attempt ?? 1 });
 }
 
-/** The body that is sent. An id that stands in status goes before one that is computed anew. */
+/** The body of the request. An id in the journal or in status takes precedence over a computed one. */
 export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
   const requestId = memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account });
   return { ...contentOf({ spec, account }), requestId };
 }
 
-/** The operation that this very request began, as far as the protection knows. */
+/** The id of the operation that this request began, as far as the protection knows. */
 export function ownOperationId(pass: ActivationPass): string | undefined {
   const { requestId } = bodyOf(pass);
   return protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId)?.operationId;
@@ -60,7 +60,7 @@ export function ownOperationId(pass: ActivationPass): string | undefined {
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);
   if (found === undefined) return undefined;
-  // The kind of the referred object fixes the type of its facts, which its own schema has checked.
+  // The cast is safe: a DisasterProtection was named, and its own schema has checked its status fields.
   const facts = found.facts as ProtectionFacts;
   return { id: found.id, appEnvId: facts.environmentId, source: facts.source, operations: facts.operations ?? [] };
 }

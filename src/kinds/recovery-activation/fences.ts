@@ -1,6 +1,6 @@
 /**
- * What must hold before an activation is sent, and before it is sent again. All of it is read live; what is not shown does not
- * hold, and the first thing that does not hold is the end of the request.
+ * Checks, on fresh reads, what must hold before an activation is sent and before it is sent again. The first check that fails
+ * ends the request or makes it wait.
  *
  * Why: docs/design/recovery-requests.md#an-activation-names-what-it-comes-after
  */
@@ -44,10 +44,10 @@ export function fence(pass: ActivationPass, seen: SeenProtection): Step<Recovery
   );
 }
 
-/** The protection and the service must both still have what is pinned. */
+/** Requires that the protection and the service still have what the spec pins. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint } = pass.spec;
-  // Check this before anything final: without the protection an existing operation might be our own.
+  // Check the reference before anything final: without the protection an existing operation might be our own.
   const lacking = unreferred(pass, protectionNeed(pass.spec), pass.spec.validUntil);
   if (lacking !== undefined) return lacking;
   const known = protectionOf(pass)?.id;
@@ -77,7 +77,7 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
   return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
 }
 
-/** True when the protection records that this very request began the operation named in spec.afterOperationId. */
+/** Stalls when the protection records that this same request began the operation named in spec.afterOperationId. */
 function repeated(pass: ActivationPass): Fence | undefined {
   const { afterOperationId } = pass.spec;
   return afterOperationId !== undefined && ownOperationId(pass) === afterOperationId
@@ -85,7 +85,7 @@ function repeated(pass: ActivationPass): Fence | undefined {
     : undefined;
 }
 
-/** Says that the service answered with the operation that the spec comes after, so that nothing new was begun. */
+/** Says that the service answered with the operation in spec.afterOperationId, so that nothing new was begun. */
 export function sameRequest(operationId: string): string {
   return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
 }
@@ -93,8 +93,8 @@ export function sameRequest(operationId: string): string {
 const hint = 'if another activation is meant, name it in spec.afterOperationId';
 
 /**
- * An activation that succeeded or still may blocks this one, unless the spec names it in afterOperationId. Activations that
- * ended before the named one began do not block.
+ * Stalls when another activation succeeded or still may, unless spec.afterOperationId names it. An activation that ended before
+ * the named one began does not block.
  */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { afterOperationId } = pass.spec;
@@ -130,8 +130,9 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): Fenc
 const anew = 'begin anew with a DisasterReset and a raised enrollment';
 
 /**
- * Checks history entries without an id. The named activation's result covers those before it, because the service begins
- * none while another is in progress. Otherwise as many are covered as this cluster knows to be the named one or earlier.
+ * Stalls on history entries without an id that may be other activations. If the named activation has the result, entries before
+ * it do not block, since the service begins none while another is in progress. Else an entry blocks unless this cluster knows
+ * an activation that explains it.
  */
 function withoutName(pass: ActivationPass, { activities, activationResult }: ConfigurationItem): Fence | undefined {
   const { afterOperationId, configurationId } = pass.spec;
@@ -149,7 +150,7 @@ function withoutName(pass: ActivationPass, { activities, activationResult }: Con
   return never('AlreadyActivated', `${what}; ${instead}`);
 }
 
-/** The first entry whose cutoff appears more often than this cluster can explain. */
+/** The first entry that no known cutoff explains; each known cutoff explains one entry. */
 function beyond(entries: readonly DrOperation[], known: readonly (string | undefined)[]): DrOperation | undefined {
   return entries.find(({ cutoffAt }, index) => {
     const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
@@ -157,7 +158,7 @@ function beyond(entries: readonly DrOperation[], known: readonly (string | undef
   });
 }
 
-/** The cutoffs of the activation named in afterOperationId and of earlier ones that this cluster knows. */
+/** The cutoffs of the activation in spec.afterOperationId and of earlier activations that this cluster knows. */
 function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
   const { afterOperationId, configurationId } = pass.spec;
   if (afterOperationId === undefined) return [];
@@ -171,9 +172,7 @@ function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
     .map(({ cutoffTime }) => cutoffTime);
 }
 
-/**
- * Another RecoveryActivation of this cluster that was accepted and has not ended, even if the service does not show it yet.
- */
+/** Stalls while another RecoveryActivation of this cluster was accepted and has not ended, even if no list shows it yet. */
 function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, afterOperationId } = spec;
   const all = related?.('RecoveryActivation', configurationId) ?? [];
@@ -196,12 +195,12 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
   );
 }
 
-/** Accepted before the other one, so it has ended: the service begins none beside another. */
+/** True if `one` was accepted before `later`: it has then ended, since the service begins no activation beside another. */
 function isBehind(one: Related, later: Related | undefined): boolean {
   return Date.parse(String(one.facts['acceptedTime'])) < Date.parse(String(later?.facts['acceptedTime']));
 }
 
-/** Any active operation blocks, except a settled standby's receiver. */
+/** Stalls while the service works on an operation, unless it is a settled standby. */
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   if (active === undefined || isSettledStandby(configuration)) return undefined;
@@ -221,7 +220,7 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
     );
   }
   const { envName, appName, createNewApp } = namesOf(spec);
-  // A database always gets a new app, whether the spec says so or only names it.
+  // A database always gets a new app, even if the spec only gives its name and leaves createNewApp out.
   const mayBeNew = createNewApp || (appName !== undefined && spec.target.createNewApp === undefined);
   const same =
     warmDestination.envName === envName &&
@@ -229,7 +228,7 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
   return same ? undefined : never('DestinationMismatch', `spec.target must be ${inWords(warmDestination)}`);
 }
 
-/** Its name is shown only where a new one was made. */
+/** True if the destination is a new app. Without createNewApp its name tells: only a new app's name is shown. */
 function isNewApp({ appName, createNewApp }: DestinationNames): boolean {
   return createNewApp ?? appName !== undefined;
 }
@@ -240,7 +239,7 @@ function inWords(destination: DestinationNames): string {
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
 }
 
-/** The point must be listed now, and its moment be written exactly as it is pinned. */
+/** Requires that the service lists the recovery point now, with exactly the cutoff that the spec pins. */
 function point({ spec }: ActivationPass, { point: live, pointsGeneration }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);

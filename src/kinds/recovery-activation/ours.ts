@@ -1,5 +1,5 @@
 /**
- * Recognises our own activation: by its id, its result, or as the effect of a lost call.
+ * Recognises our own activation: by its id, by its result, or as the effect of a lost call.
  *
  * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
@@ -13,7 +13,7 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 /** The result of an activation. */
 export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
-/** Our own activation, when it is there although this resource does not know it: by its id, its result, or a lost answer. */
+/** Finds an activation of ours that this resource does not know yet: by its id or result, or as the effect of a lost call. */
 export function trace(
   pass: ActivationPass,
   { configuration, source }: SeenProtection,
@@ -35,7 +35,7 @@ export function trace(
   return fresh === undefined ? undefined : adopted(pass, fresh, 'Presumed');
 }
 
-/** Without a receipt an operation is only presumed to be ours: its result must still have our point and names. */
+/** Records an operation as ours. Without a receipt it is only presumed, so its result must still show our point and names. */
 export function adopted(
   pass: ActivationPass,
   id: string,
@@ -44,12 +44,12 @@ export function adopted(
   return { id, ownership, journal: undefined, facts: accepted(pass) };
 }
 
-/** A result is ours when point, cutoff and all names match and it is not an earlier one. */
+/** True for a result with our point, cutoff and names that no earlier activation is known to have. */
 function isOurs(pass: ActivationPass, result: Result, source: SeenProtection['source']): boolean {
   return isOfPoint(pass, result) && namesMatch(pass.spec, result, source) === true;
 }
 
-/** True for a result of our point and cutoff. An earlier result does not count where the spec asks for a repetition. */
+/** True for a result with our point and cutoff that no earlier activation is known to have. */
 export function isOfPoint({ spec, memory }: ActivationPass, { operationId, pointId, cutoffAt }: Result): boolean {
   const { recoveryPoint, afterOperationId, attempt = 1 } = spec;
   const before = attempt > 1 ? (memory.journal?.create?.excluded ?? []) : [];
@@ -58,8 +58,8 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
 }
 
 /**
- * True if the recovered environment has the names of the spec; undefined where they are not shown. Without createNewApp it
- * belongs to the source's app, except for a database, which always gets a new app.
+ * True if the recovered environment has the names of the spec; undefined where the service does not show them. Without
+ * createNewApp the environment belongs to the source's app, except for a database, which always gets a new app.
  */
 export function namesMatch(
   spec: RecoveryActivationSpec,
@@ -77,9 +77,7 @@ export function namesMatch(
   return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
 }
 
-/**
- * The id of an activation with exactly our cutoff that began after the entry was written and that no other resource claims.
- */
+/** The id of an activation with our cutoff that is newer than the journal entry and that no other resource claims. */
 export function newOperationId(
   pass: ActivationPass,
   configuration: ConfigurationItem,
@@ -101,7 +99,7 @@ export function newOperationId(
   )?.operationId;
 }
 
-/** True for an operation that may be ours, by all but its id, and may have brought something to life. */
+/** True for an operation that may be ours and may have brought an environment to life. */
 export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperation): boolean {
   const { operationId, kind, cutoffAt } = operation;
   if (endedInVain(operation) || (kind !== undefined && !isActivation(operation))) return false;
@@ -111,8 +109,8 @@ export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperati
 }
 
 /**
- * Text for people: what to look for in the service when a listed operation or result may come from our lost call; undefined
- * when none may.
+ * Tells people what to look for in the service when an operation or a result may come from our lost call; undefined if none
+ * may.
  */
 export function untold(pass: ActivationPass, { configuration, source }: SeenProtection): string | undefined {
   const { spec, memory } = pass;
@@ -129,7 +127,7 @@ export function untold(pass: ActivationPass, { configuration, source }: SeenProt
   return mayBeOurResult(spec, activationResult, source) ? live : undefined;
 }
 
-/** True when nothing that a result shows differs from what ours would show. */
+/** True when a result shows nothing that contradicts our point, cutoff and names. */
 function mayBeOurResult(spec: RecoveryActivationSpec, result: Result, source: SeenProtection['source']): boolean {
   const { pointId, cutoffTime } = spec.recoveryPoint;
   const isOfOther =

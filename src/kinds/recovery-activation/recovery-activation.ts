@@ -37,7 +37,7 @@ import { fence, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
-/** Reads the configuration, its source and the pinned point; the point only while something may still be sent. */
+/** Reads the configuration and its source, and the pinned point while a request may still be sent. */
 function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts> | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;
   const { accountId } = pass.account;
@@ -89,10 +89,10 @@ function follow(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActiva
   return vanished(pass, seen);
 }
 
-/** After so many failed steps in a row an activation may be discarded. */
+/** After this many failed steps in a row, a discard of the activation may be possible. */
 const discardAfterSteps = 6;
 
-/** Says what the service does, and how to end an operation that keeps failing. */
+/** Says what the service works on, and how to end an operation that keeps failing. */
 function working(configuration: ConfigurationItem, id: string): string {
   const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
   const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
@@ -104,7 +104,7 @@ function working(configuration: ConfigurationItem, id: string): string {
     : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
 }
 
-/** True while lists may be too old to show an accepted operation. */
+/** Waits while lists may be too old to show an accepted operation. */
 function unseenYet(
   pass: ActivationPass,
   { snapshot }: SeenProtection,
@@ -118,7 +118,7 @@ function unseenYet(
   return { ...notShownYet(pass, 'activation'), note: { ...notes, followedSince } };
 }
 
-/** Without an operation id in the receipt, takes a new operation, or one with a result like ours. */
+/** Looks for our operation when the receipt named none: a new operation, or a result like ours. */
 function identify(
   pass: ActivationPass,
   seen: SeenProtection,
@@ -148,7 +148,7 @@ function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): bo
   return configuration.activities.length === 0 || (!wasShown(pass) && likeOurs(pass, configuration).length > 0);
 }
 
-/** True when the service has listed our operation by its id before. Such an operation has ended once it is not listed any more. */
+/** True when the service has listed our operation by its id before. The operation has then ended once no list shows it. */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
   if (id === undefined) return false;
@@ -157,14 +157,14 @@ function wasShown(pass: ActivationPass): boolean {
   );
 }
 
-/** Entries without an id that may be our operation. */
+/** History entries without an id that may be our operation. */
 function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): readonly DrOperation[] {
   return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
 }
 
 /**
- * Checks a result that is only presumed to be ours: a different point or name ends the request; names that are not shown
- * make it wait.
+ * Checks a result that is only presumed to be ours. Another point or name ends the request, and names that are not shown make
+ * it wait.
  */
 function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> | undefined {
   const { spec } = pass;
@@ -176,7 +176,7 @@ function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step
   return isSame === true ? undefined : unnamed(pass, seen, result);
 }
 
-/** The names of a result are not shown with it, or were read before it. */
+/** Waits for the names of a result: the list of sources does not show them, or is older than the result. */
 function unnamed(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> {
   const sources = drSourcesOf(pass.account.accountId);
   const listed = pass.view.all(sources);
@@ -195,7 +195,7 @@ function promoted(pass: ActivationPass, result: Result): Step<RecoveryActivation
   return { ...end, conditions: [...(end.conditions ?? []), promotion.yes('Promoted', message)] };
 }
 
-/** Accepted, and neither active nor a result: over only when two lists agree, late enough for a list that lags. */
+/** Ends an accepted activation that is neither active nor has a result, once two lists agree and are late enough. */
 function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> {
   const { id } = pass.memory;
   const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
@@ -263,7 +263,7 @@ const plan: OncePlan<{
 const promotion = about('Promoted');
 const notTold = promotion.unknown('NotDisclosed', 'the service does not show what came of it');
 
-/** Sets Promoted to Unknown where the request ends without anybody knowing how. */
+/** Sets Promoted to Unknown when the request ends and nobody knows how. */
 function unlessUntold(step: Step<RecoveryActivationFacts>): Step<RecoveryActivationFacts> {
   if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
   return { ...step, conditions: [...(step.conditions ?? []), notTold] };
@@ -276,7 +276,7 @@ function promotedCondition(pass: ActivationPass, configuration: ConfigurationIte
   return promotion.no('NotPromoted', 'no result of this activation is shown');
 }
 
-/** The take-over of a protected environment from one recovery point, once. */
+/** Recovers a protected environment once, from one recovery point, and makes the result live. */
 export const recoveryActivation = defineRequest(plan, {
   ...identity,
   claims: ({ configurationId }) => [configurationId],

@@ -15,7 +15,7 @@ const RecoveryPoint = fields('The recovery point to activate, copied from status
   ),
 });
 
-/** The take-over of a protected environment from one recovery point, once. */
+/** Recovers a protected environment once, from one recovery point, and makes the result live. */
 export const RecoveryActivationSpec = recovery.once(
   specInAccount('What to activate, pinned in every part, and until when.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
@@ -49,14 +49,14 @@ export const RecoveryActivationSpec = recovery.once(
 );
 export type RecoveryActivationSpec = z.output<typeof RecoveryActivationSpec>;
 
-/** The status of an activation. */
+/** The status fields of an activation. */
 export const RecoveryActivationFacts = facts({
   ...recovery.requestFacts,
   result: recovery.activationResult('What it brought.'),
 });
 export type RecoveryActivationFacts = z.output<typeof RecoveryActivationFacts>;
 
-/** The manifest and the page of RecoveryActivation. */
+/** What manifests, permissions and reference pages of RecoveryActivation are made from. */
 export const identity = {
   kind: 'RecoveryActivation',
   plural: 'recoveryactivations',

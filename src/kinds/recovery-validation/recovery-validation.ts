@@ -45,10 +45,10 @@ import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } f
 /** A pass over a validation. */
 type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
 
-/** The service's clock may differ from ours by this much when an operation is recognised by its beginning. */
+/** How far the start of an operation may be from the time when we saw it accepted: the two come from different clocks. */
 const apartMs = 60_000;
 
-/** The operation of a validation, by its id, or as the validation without an id that a history shows in its place. */
+/** The operation of this validation: by its id, or else the only history entry without an id that fits. */
 function ownOperation({ memory }: ValidationPass, configuration: ConfigurationItem): DrOperation | undefined {
   const { id, facts } = memory;
   const named = operationIn(configuration, id);
@@ -64,15 +64,15 @@ function ownOperation({ memory }: ValidationPass, configuration: ConfigurationIt
   return { ...filledFrom(named ?? nameless, nameless), operationId: id };
 }
 
-/** True for a validation, by the kind that the service shows. */
+/** True for an operation that the service shows as a validation. */
 function isValidation({ kind }: DrOperation): boolean {
   return kind !== undefined && /validat/i.test(kind);
 }
 
-/** A validation without any change for this long is given up. */
+/** A validation that does not change for this long ends with an unknown outcome. */
 const patienceMs = 3_600_000;
 
-/** Waits for the end of a listed validation; after too long without any change the outcome is unknown. */
+/** Waits for the end of a listed validation. The outcome is unknown once nothing has changed for too long. */
 function untilUnknown(
   pass: ValidationPass,
   configuration: ConfigurationItem,
@@ -94,28 +94,28 @@ function untilUnknown(
   return ended(pass, never('UnknownState', silent));
 }
 
-/** True when the active operation is this one, or may be this one. */
+/** True when the active operation is this validation, or may be. */
 function mayBeActive(configuration: ConfigurationItem, id: string | undefined): boolean {
   const activeId = activeIdOf(configuration);
   return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
 }
 
-/** True when another operation began later. Operations run side by side only beside a standby. */
+/** True when another operation is active or began later, so that this one must be over. Beside a standby that proves nothing. */
 function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
   if (isWarm(configuration)) return false;
   const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');
   return activeOf(configuration) !== undefined || configuration.activities.some(isLater);
 }
 
-/** Clock tolerance: an operation may say that it began this much before the journal entry and still be ours. */
+/** An operation may show a start this much before the journal entry and still be ours, since clocks differ. */
 const slackMs = 5_000;
 
-/** The configuration of the protection when the request was written down, or now. */
+/** The id of the configuration to validate: as recorded in status, or as the protection has it now. */
 function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
   return memory.facts.configurationId ?? referred('DisasterProtection', spec.protectionRef.name)?.id ?? '';
 }
 
-/** The body that is sent. Its generation is that of the first one that was written down. */
+/** The body of the request, with the generation of the body in the journal if there is one. */
 function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Validation {
   const { endpoint, accountId } = pass.account;
   const { journal } = pass.memory;
@@ -138,7 +138,7 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): Step<RecoveryVali
   return busy(pass, configuration);
 }
 
-/** A validation has no validUntil: in doubt and without its protection it ends when none of its calls can arrive any more. */
+/** Ends a request in doubt whose protection is gone; a request that was never sent starts over. */
 function leftAlone({ spec, memory, notes, referred }: ValidationPass): Step<RecoveryValidationFacts> | undefined {
   const { name } = spec.protectionRef;
   if (memory.journal === undefined || referred('DisasterProtection', name) !== undefined) return undefined;
@@ -146,7 +146,7 @@ function leftAlone({ spec, memory, notes, referred }: ValidationPass): Step<Reco
   return never('Superseded', `the answer was lost, and DisasterProtection ${name} is gone`);
 }
 
-/** Another operation must end first; a settled standby permits a check beside it, and an operation of ours is answered again. */
+/** Waits for the end of any operation that is neither a settled standby nor possibly our own. */
 function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   const activeId = active && activeIdOf(configuration);
@@ -184,7 +184,7 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   return unsure ?? ended(pass, never('UnknownState', message));
 }
 
-/** Judges the end of a validation. An unknown outcome is neither success nor failure. */
+/** Judges how a validation ended. An unknown outcome is neither success nor failure. */
 function endOf(operation: DrOperation): End {
   const { outcome } = operation;
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
@@ -209,7 +209,7 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
   return atStage({ ...facts, startedTime: startedAt, failedSteps, validationCleanup }, phase, pass.wallMs);
 }
 
-/** A validation that began after the entry was written and belongs to no other resource: it is presumed to be this one. */
+/** Finds a validation that is newer than the journal entry and that no other resource claims: it is presumed to be ours. */
 function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { configuration } = seen;
   const { journal } = pass.memory;
@@ -232,7 +232,7 @@ function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<Re
   return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, body) };
 }
 
-/** The facts of a validation that the service accepted with this body. */
+/** The status fields after the service accepted a validation with this body. */
 function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): RecoveryValidationFacts {
   const { requestId, expectedGeneration: configurationGeneration } = body;
   return { ...accepted(pass, phase), requestId, configurationGeneration };
@@ -240,7 +240,7 @@ function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): Rec
 
 const scheduled = about('Scheduled');
 
-/** The condition Scheduled: says before a validation is sent whether validations also run by schedule. */
+/** The condition `Scheduled`: whether the service also runs validations by schedule. */
 function scheduledBy({ validationScheduleEstablished: isEstablished }: ConfigurationItem): OwnCondition {
   if (isEstablished === undefined) {
     return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
@@ -284,10 +284,10 @@ const plan: OncePlan<{
   },
 };
 
-/** One trial of a recovery, in isolation. */
+/** Tries a recovery out once, in isolation. */
 export const recoveryValidation = defineRequest(plan, {
   ...identity,
-  // The protection waits for validations in doubt, because an edit would end them.
+  // Let the protection find a validation in doubt and wait for it, because new settings would end the validation.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Scheduled'],
   moving: ['observedTime'],

@@ -4,7 +4,7 @@ import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { facts, objectRef, ownName, time } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
-/** One trial of a recovery, in isolation. */
+/** Tries a recovery out once, in isolation. */
 export const RecoveryValidationSpec = recovery.once(
   specInAccount('Which protection to try.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
@@ -13,7 +13,7 @@ export const RecoveryValidationSpec = recovery.once(
 );
 export type RecoveryValidationSpec = z.output<typeof RecoveryValidationSpec>;
 
-/** The status of a validation. */
+/** The status fields of a validation. */
 export const RecoveryValidationFacts = facts({
   ...recovery.requestFacts,
   startedTime: time(
@@ -23,7 +23,7 @@ export const RecoveryValidationFacts = facts({
 });
 export type RecoveryValidationFacts = z.output<typeof RecoveryValidationFacts>;
 
-/** The manifest and the page of RecoveryValidation. */
+/** What manifests, permissions and reference pages of RecoveryValidation are made from. */
 export const identity = {
   kind: 'RecoveryValidation',
   plural: 'recoveryvalidations',

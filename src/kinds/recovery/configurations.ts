@@ -1,4 +1,4 @@
-/** Reads one configuration as the service lists it, for the requests that are about it. */
+/** Reads one configuration from the service's list, for requests about it. */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
@@ -14,13 +14,13 @@ import {
 import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
 
-/** A configuration as one complete list shows it. */
+/** One configuration, with the complete list that shows or misses it. */
 export interface SeenConfiguration {
   readonly snapshot: Snapshot;
   readonly configuration: ConfigurationItem | undefined;
 }
 
-/** Looks for a configuration in a list begun at or after `since`. */
+/** Looks for a configuration in a list that was begun at or after `since`. */
 export function lookAt(pass: Pass, configurationId: string, since: number) {
   const read = drConfigurationsOf(pass.account.accountId);
   const found = pass.view.one(read, configurationId);
@@ -33,7 +33,7 @@ export function shownConfiguration({ view, account }: Pass, configurationId: str
   return view.one(drConfigurationsOf(account.accountId), configurationId)?.item;
 }
 
-/** True for a configuration of this environment: by its source, or where that is not shown by the id in the list of sources. */
+/** Tests if a configuration is of this environment: by the id that it shows, else by the list of sources. */
 export function isOf(appEnvId: string, source: SourceItem | undefined) {
   return ({ sourceAppEnvId, configurationId }: ConfigurationItem): boolean =>
     sourceAppEnvId === undefined ? configurationId === source?.configurationId : sourceAppEnvId === appEnvId;
@@ -46,7 +46,7 @@ export function isWarm({ settings, warmDestination, standby, warmRecoveryOperati
   return warmDestination !== undefined || standby !== undefined || warmRecoveryOperationId !== undefined;
 }
 
-/** An operation by its id, as the active one or in the history. */
+/** Finds an operation by its id, as the active one or in the history. */
 export function operationIn(
   { activeOperation, activities }: ConfigurationItem,
   operationId: string | undefined,
@@ -56,7 +56,7 @@ export function operationIn(
   return activeOperation?.operationId === operationId ? filledFrom(activeOperation, recorded) : recorded;
 }
 
-/** An operation, with what another entry of it shows where it shows nothing itself. */
+/** Fills what an operation does not show from another entry of the same operation. */
 export function filledFrom(operation: DrOperation, entry: DrOperation | undefined): DrOperation {
   return { ...operation, ...definedIn(entry ?? {}), ...definedIn(operation) };
 }
@@ -66,12 +66,12 @@ export function activeIdOf({ activeOperationId, activeOperation }: Configuration
   return activeOperationId ?? activeOperation?.operationId;
 }
 
-/** The operation that the service works on, if any, as far as it shows it; it may show no id. */
+/** The operation that the service works on, if any. The service may show no id of it. */
 export function activeOf(configuration: ConfigurationItem): DrOperation | undefined {
   return operationIn(configuration, activeIdOf(configuration)) ?? configuration.activeOperation;
 }
 
-/** An operation in messages. */
+/** Names an operation in messages. */
 export function nameOf({ operationId }: Pick<DrOperation, 'operationId'>): string {
   return `operation ${operationId ?? '(its id is not shown)'}`;
 }
@@ -85,13 +85,13 @@ export function activationUnderWay(configuration: ConfigurationItem): DrOperatio
   return isStandby ? undefined : active;
 }
 
-/** True when the active operation is the settled standby of a warm configuration, which may be taken over. */
+/** True when the active operation is the settled standby of a warm configuration, which an activation may take over. */
 export function isSettledStandby(configuration: ConfigurationItem): boolean {
   const { warmRecoveryOperationId } = configuration;
   return warmRecoveryOperationId !== undefined && activeIdOf(configuration) === warmRecoveryOperationId;
 }
 
-/** Every operation that is shown by its id. */
+/** The ids of all operations that the configuration shows. */
 export function operationIdsOf(configuration: ConfigurationItem): readonly string[] {
   const { activities, activationResult, warmRecoveryOperationId } = configuration;
   const ids = [
@@ -103,7 +103,7 @@ export function operationIdsOf(configuration: ConfigurationItem): readonly strin
   return [...new Set(ids.filter((id) => id !== undefined))].slice(0, 1_000);
 }
 
-/** True when an operation is listed anywhere in the configuration. */
+/** True when the configuration lists the operation anywhere. */
 export function shows(configuration: ConfigurationItem | undefined, operationId: string | undefined): boolean {
   return (
     operationId !== undefined && configuration !== undefined && operationIdsOf(configuration).includes(operationId)
@@ -121,8 +121,8 @@ export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
 }
 
 /**
- * Whether an activation was over before another one began: its end is shown, or it began earlier, since the service begins none while
- * another one is in progress.
+ * True if an activation was over before `later` began. Its end shows that, or its earlier start, since the service begins none
+ * while another is in progress.
  */
 export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
   if (later === undefined || !isActivation(later)) return false;
@@ -130,44 +130,44 @@ export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOper
   return Date.parse(endedAt ?? '') <= began || Date.parse(startedAt ?? '') < began;
 }
 
-/** The clean-up after a validation for status. */
+/** The clean-up after a validation, by the field names of status. */
 export function cleanupFacts({ validationCleanup: shown }: DrOperation): ValidationCleanup | undefined {
   const { observedAt: observedTime, ...rest } = shown ?? {};
   return shown && { observedTime, ...rest };
 }
 
-/** Clean-up that is under way, and not only a disk that is kept for its time. */
+/** True while the service cleans up, and does not only keep disks for their retention. */
 export function cleansUp(cleanup: PendingCleanup | undefined): boolean {
   return (cleanup?.pendingCount ?? 0) > (cleanup?.retainedDiskCount ?? 0);
 }
 
-/** True for the same moment, however each is written. */
+/** True for the same moment, whichever way the two times are written. */
 export function sameMoment(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return false;
   return a === b || Date.parse(a) === Date.parse(b);
 }
 
-/** Two lists must be this far apart to prove that something is gone. */
+/** Two lists that prove that something is gone must be at least this far apart. */
 const provenApartMs = 10_000;
 
-/** Undefined once two complete lists, far enough apart, agree; otherwise what to do until they do. */
+/** The next step until two complete lists, far enough apart, prove that something is gone; then undefined. */
 export function provenTwice(pass: Pass, { begunAt }: Snapshot, reason: Reason, message: string) {
   const read = drConfigurationsOf(pass.account.accountId);
   return missedTwice(pass, { read, begunAt, apartMs: provenApartMs }, { reason, message });
 }
 
-/** Undefined once it is proved that a configuration which does not show is gone; otherwise what to do until it is. */
+/** The next step until a configuration that the list misses is proved gone; then undefined. */
 export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
   return sightLost(pass) ?? provenTwice(pass, snapshot, reason, message);
 }
 
-/** The end of a request whose configuration is gone, once that is proved. */
+/** Ends a request whose configuration is gone, once that is proved. */
 export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
   const message = `the service shows no configuration ${configurationId}`;
   return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
 }
 
-/** The generation must be the pinned one; an older one is a list that lags. */
+/** Requires the pinned generation. A newer generation ends the request; an older one may come from a list that lags. */
 export function movedOn(shown: number, pinned: number): Fence | undefined {
   if (shown === pinned) return undefined;
   const message = `the configuration has generation ${shown}, and the spec pins ${pinned}`;

@@ -1,8 +1,8 @@
 /**
- * A request that is made once: the order that validation, activation, discard and reset share.
+ * Sends a request once: the order of steps that validation, activation, discard and reset share.
  *
- * Guarantees: what is sent stands in status before anything is read for the last time; the fences are asked before every send
- * and resend; after a doubt the same bytes are sent or none; an end is for good.
+ * Guarantees: status records what will be sent before the last reads. All checks are made again before every send and resend.
+ * In doubt, the same bytes are sent again or none. The end of a request is final.
  *
  * Why: docs/design/recovery-requests.md
  */
@@ -35,11 +35,11 @@ import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, interfaceWords } from './words.ts';
 
-/** The types of one kind of request. */
+/** The types that describe one kind of request. */
 interface Asked {
   readonly spec: object;
   readonly facts: RequestFacts;
-  /** What the service shows of the subject of the request. */
+  /** What the service shows of the object that the request is about. */
   readonly seen: { readonly snapshot: Snapshot; readonly configuration?: ConfigurationItem | undefined };
   readonly body: { readonly accountId: string; readonly requestId?: string };
 }
@@ -49,32 +49,32 @@ type StepOf<Kind extends Asked> = Step<Kind['facts']>;
 
 /** The decisions that differ between the kinds of request. */
 export interface OncePlan<Kind extends Asked> {
-  /** In lower case: `activation`. */
+  /** The request in messages, in lower case: `activation`. */
   readonly noun: string;
-  /** As a verb: `activate`. */
+  /** The operation in the journal, as a verb: `activate`. */
   readonly operation: string;
-  /** The flag that the operator needs to send it; without this function none is needed. */
+  /** What a flag of the operator must allow before the request is sent; without this function no flag is needed. */
   readonly power?: (spec: Kind['spec']) => 'activation' | 'accountReset';
-  /** The object that must exist until the request is sent; afterwards it may go. */
+  /** The object that must exist until the request is sent. */
   readonly refersTo: (spec: Kind['spec']) => ReferenceNeed | undefined;
-  /** The end of the approval (`validUntil`); without this function there is none. */
+  /** Until when the request is approved (`validUntil`); without this function there is no limit. */
   readonly validUntil?: (spec: Kind['spec']) => string;
-  /** Status fields that are known before anything is read. */
+  /** The status fields that are known before anything is read. */
   readonly facts: (pass: PassOf<Kind>) => Partial<Kind['facts']>;
-  /** Looks at the service with reads that began at or after `since` (monotonic). */
+  /** Looks at the service, with reads that began at or after `since` (monotonic). */
   readonly look: (pass: PassOf<Kind>, since: number) => StepOf<Kind> | Kind['seen'];
-  /** Finds an operation of ours that exists already, and says what to remember of it. */
+  /** Finds an operation that this request has already begun, and says what to remember of it. */
   readonly trace: (pass: PassOf<Kind>, seen: Kind['seen']) => Partial<Memory<Kind['facts']>> | undefined;
-  /** The first reason not to send it now: a stall is final. */
+  /** The first reason not to send the request now; a stall is final. */
   readonly fence: (pass: PassOf<Kind>, seen: Kind['seen']) => StepOf<Kind> | undefined;
-  /** The step in the place of the end when `validUntil` has passed and the service shows that it works on the request. */
+  /** Replaces the end of the request when `validUntil` has passed and the service shows that it works on the request. */
   readonly outlasts?: (pass: PassOf<Kind>, seen: Kind['seen'], late: Fence) => StepOf<Kind> | undefined;
   readonly body: (pass: PassOf<Kind>, seen: Kind['seen']) => Kind['body'];
-  /** The id of its subject: one request of this kind is under way for it at a time. */
+  /** The id of what the request is about: only one request of this kind is under way for it. */
   readonly subject: (body: Kind['body']) => string;
   readonly request: (body: Kind['body']) => Request;
   readonly words: (pass: PassOf<Kind>) => string;
-  /** What to remember of a success; undefined when the answer cannot be read. */
+  /** What to remember after a successful answer; undefined when the answer cannot be read. */
   readonly committed: (
     pass: PassOf<Kind>,
     answer: unknown,
@@ -82,27 +82,27 @@ export interface OncePlan<Kind extends Asked> {
   ) => Partial<Memory<Kind['facts']>> | undefined;
   /** Interprets a refusal; without this function a refusal is final. */
   readonly refused?: (pass: PassOf<Kind>, seen: Kind['seen'], no: No) => StepOf<Kind> | undefined;
-  /** Text for people: what to look for in the service when reads do not show whether a call took effect. */
+  /** Tells people what to look for in the service when reads do not show whether a call took effect. */
   readonly untold?: (pass: PassOf<Kind>, seen: Kind['seen']) => string | undefined;
-  /** True when the request has no requestId: a lost one must be settled before it is repeated. */
+  /** Set for a request without a requestId: a lost call must be settled before the next is sent. */
   readonly unidentified?: true;
   readonly follow: (pass: PassOf<Kind>, seen: Kind['seen']) => StepOf<Kind>;
-  /** What status shows of it. */
+  /** The status fields to show. */
   readonly shown: (pass: PassOf<Kind>) => Kind['facts'];
   /** Conditions besides Accepted and Succeeded. */
   readonly conditions?: (pass: PassOf<Kind>) => readonly OwnCondition[];
 }
 
-/** A refusal, and the time from which an earlier call can no longer arrive. */
+/** A refusal, and when an earlier call can no longer arrive. */
 export interface No {
   readonly words: string;
   /** True when no earlier call can arrive any more, or nothing more may be sent. */
   readonly isOver: boolean;
-  /** Its name in messages. */
+  /** That time, in words for messages. */
   readonly until: string;
 }
 
-/** What a kind of request is by itself, and where it decides otherwise. */
+/** The names and schemas of one kind of request, and where its definition differs from the common one. */
 type Own<Kind extends Asked> = KindIdentity &
   Omit<Partial<KindDefinition<Kind['spec'], Kind['facts']>>, keyof KindIdentity>;
 
@@ -130,7 +130,7 @@ export function defineRequest<Kind extends Asked>(plan: OncePlan<Kind>, own: Own
   });
 }
 
-/** The protection that a request is about. */
+/** The reference to the protection that a request is about. */
 export function protectionNeed({
   protectionRef,
 }: {
@@ -139,15 +139,15 @@ export function protectionNeed({
   return { kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef', optional: true };
 }
 
-/** A call is decided on reads that are no older than this. */
+/** A call is only decided on reads that are at most this old. */
 const freshMs = 15_000;
 /** The pause before the same request is sent again after a lost answer. */
 const resendMs = 15_000;
 const watchMs = 5_000;
-/** The service is asked this often while a request is under way, so that a phase of five seconds is seen. */
+/** How often to ask the service while a request is under way, so that a phase of five seconds is seen. */
 const lookMs = 4_000;
 
-/** The next step for a request. */
+/** Decides the next step of a request. */
 export function stepOnce<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): StepOf<Kind> {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
@@ -165,8 +165,8 @@ export function stepOnce<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<
 }
 
 /**
- * When this process last got or lost an answer to the request: an older list does not show its effect. Passed to the next
- * step by `note`.
+ * When this process last got or lost an answer to the request: an older list does not show its effect. A note passes the time
+ * on to the next step.
  */
 function answeredAt({ memory, notes, wrote, askedAt }: Pass<unknown, RequestFacts>): number {
   const { journal, facts } = memory;
@@ -175,7 +175,7 @@ function answeredAt({ memory, notes, wrote, askedAt }: Pass<unknown, RequestFact
   return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
 }
 
-/** The same step, so that what follows knows what `answeredAt` found. */
+/** Passes on to the next step when the request was last answered, or its answer lost. */
 function notingAnswer<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
   const at = answeredAt(pass);
   const isOpen = pass.memory.facts.acceptedTime === undefined && at > Number.NEGATIVE_INFINITY;
@@ -184,12 +184,12 @@ function notingAnswer<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, st
 }
 
 /**
- * Reasons of waiting that may end at any moment, so the service is read again soon. For all others the usual polls are
+ * Reasons for waiting that may end at any moment, so the service is read again soon. For other reasons the usual polls are
  * enough.
  */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
-/** Adds a read to a wait, as soon as the newest list is old or from before the answer. */
+/** Makes a wait read the list again once the newest list is old, or at once if it is older than the answer. */
 export function lookingAgain<Facts>(
   pass: Pass<unknown, RequestFacts>,
   wait: Extract<Step<Facts>, { is: 'wait' }>,
@@ -202,7 +202,7 @@ export function lookingAgain<Facts>(
   return { ...wait, retryInMs: Math.min(wait.retryInMs ?? dueMs, Math.ceil(dueMs)) };
 }
 
-/** Follows a request that is under way with frequent reads. */
+/** Reads the service often while a request is under way. */
 function lookingSoon<Facts extends RequestFacts>(
   pass: Pass<unknown, Facts>,
   { snapshot }: Asked['seen'],
@@ -214,13 +214,13 @@ function lookingSoon<Facts extends RequestFacts>(
   return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot.begunAt);
 }
 
-/** Only two misses in a row prove that something is gone: a step that does not keep the note of a miss forgets it. */
+/** Forgets that a list missed something unless the step keeps the note: only two misses in a row prove that it is gone. */
 function takingBack<Facts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
   if (step.is === 'release' || step.note !== undefined) return step;
   return { ...step, note: withoutMisses(pass.notes) };
 }
 
-/** Decides the next step by what the service shows. */
+/** Decides the next step from what the service shows. */
 function decide<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): StepOf<Kind> {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
@@ -232,26 +232,26 @@ function decide<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, se
   return journal === undefined ? first(plan, pass, seen) : resolveDoubt(plan, pass, seen, journal);
 }
 
-/** Reports the acceptance, and nothing from a list that is older than the answer. */
+/** Waits while every list is older than the answer by which the service accepted the request. */
 export function notShownYet({ memory, notes }: Pass, noun: string): Fence {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   const message = `the service accepted the ${noun}${which}, and does not show it yet`;
   return { is: 'wait', reason: 'InProgress', message, note: notes };
 }
 
-/** The facts of a request that the service has accepted. */
+/** The status fields of a request once the service has accepted it. */
 export function accepted<Facts extends RequestFacts>({ memory, wallMs }: Pass<unknown, Facts>, phase?: string): Facts {
   return atStage({ ...memory.facts, acceptedTime: isoSeconds(wallMs) }, phase, wallMs);
 }
 
-/** True when the call of the journal entry was answered. The entry then only keeps other requests waiting; nothing is in doubt. */
+/** True when the service answered the call in the journal. The entry then only makes other requests wait; nothing is in doubt. */
 function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
   return facts.acceptedTime !== undefined && id !== undefined;
 }
 
 /**
- * Stop holding others once a list shows the operation, because the service then refuses them itself, or after so long that
- * it may never show it.
+ * Stops making other requests wait: once a list shows the operation, since the service then refuses them itself, or after so
+ * long that no list may ever show it.
  */
 function letGo<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, seen: Asked['seen']): Step<Facts> | undefined {
   const { journal, id } = pass.memory;
@@ -299,7 +299,7 @@ function takeUp<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): S
   return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
-/** No journal entry yet: check every fence, then write the entry. */
+/** Makes every check, then writes the journal entry. */
 function first<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): StepOf<Kind> {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
@@ -309,7 +309,7 @@ function first<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, see
   return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
 }
 
-/** The journal entry, with what is needed to find the operation again when the answer is lost. */
+/** The journal entry, with what helps to find the operation again when the answer is lost. */
 function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): Intent {
   const { snapshot, configuration } = seen;
   const body = plan.body(pass, seen);
@@ -328,12 +328,12 @@ function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, 
   };
 }
 
-/** Holds a request back while the account is frozen, or after a take-over. */
+/** Waits while the account is frozen, or while calls of a previous leader may still arrive. */
 function sightLostOrTakingOver(pass: Pass): Fence | undefined {
   return sightLost(pass) ?? takingOver(pass, 'nothing is sent');
 }
 
-/** Holds a request back while another one is under way. */
+/** Waits while another request about the same object is under way. */
 function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefined {
   const other = create && creating(create.collection, create.name);
   if (other === undefined) return undefined;
@@ -341,7 +341,7 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
 }
 
-/** For a request without a requestId: waits while its effect still shows, or while a lost call of it may still arrive. */
+/** Delays the end of a request without a requestId until no lost call of it can arrive any more. */
 function later<Kind extends Asked>(
   plan: OncePlan<Kind>,
   pass: PassOf<Kind>,
@@ -354,7 +354,7 @@ function later<Kind extends Asked>(
   return sightLost(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
 }
 
-/** Resolves an open journal entry: never sent, answer lost, or refused. */
+/** Settles an open journal entry: its call was never sent, was refused, or its answer was lost. */
 function resolveDoubt<Kind extends Asked>(
   plan: OncePlan<Kind>,
   pass: PassOf<Kind>,
@@ -381,10 +381,10 @@ function resolveDoubt<Kind extends Asked>(
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   const mustWait = plan.unidentified === true ? !limbo.settled : monotonicMs - sentAt < resendMs;
-  // After a restart nobody knows whether the bytes went out.
+  // After a restart nobody knows whether the call was sent.
   const why = notes['sentAt'] === undefined ? 'it may have been sent before' : 'the answer was lost';
   if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
-  // The fences have checked that the journal entry fits the spec.
+  // The checks above have made sure that the journal entry fits the spec.
   const body = writtenBody(journal) as Kind['body'];
   const isDangerous = plan.power !== undefined;
   return {
@@ -403,12 +403,12 @@ function resolveDoubt<Kind extends Asked>(
   };
 }
 
-/** True when a call of the journal entry may have gone out. After a restart nobody knows that it did not. */
+/** True when the call in the journal may have been sent. After a restart nobody knows that it was not. */
 export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['unsent'] === undefined;
 }
 
-/** Ends a request in doubt. A fence stops further calls but does not settle an earlier one. */
+/** Decides how a request in doubt ends: as unknown if an earlier call may have had an effect, else with the given reason. */
 function inTheEnd<Kind extends Asked>(
   plan: OncePlan<Kind>,
   pass: PassOf<Kind>,
@@ -421,7 +421,7 @@ function inTheEnd<Kind extends Asked>(
   return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
 }
 
-/** Says until when a call of the journal entry may still arrive. */
+/** Says until when the call in the journal may still arrive. */
 function limboOf(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
   journal: JournalEntry,
@@ -445,26 +445,26 @@ function inWords(wallMs: number): string {
   return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
 }
 
-/** How a request ends. */
+/** How a request ends, and why. */
 export interface End {
   readonly is: 'ready' | 'stall';
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** A stall ends the request; any other step stays. */
+/** Ends the request on a stall; any other step stays as it is. */
 function finalIfStalled<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
   return step.is === 'stall' ? ended(pass, step) : step;
 }
 
-/** The end of a request, for good. */
+/** Ends a request for good. */
 export function ended<Facts extends RequestFacts>(
   pass: Pass<unknown, Facts>,
   { is, reason, message }: End,
   more: Partial<Memory<Facts>> = {},
 ): Verdict<Facts> {
   const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedTime: isoSeconds(pass.wallMs) };
-  // An unknown outcome gives conditions with status Unknown.
+  // An unknown outcome sets the conditions to Unknown.
   const isAccepted = is === 'ready' || pass.memory.facts.acceptedTime !== undefined;
   const said = is === 'ready' ? 'yes' : reason === 'UnknownState' ? 'unknown' : 'no';
   const conditions = [
@@ -478,7 +478,7 @@ export function ended<Facts extends RequestFacts>(
 const succeeded = about('Succeeded');
 const acceptance = about('Accepted').yes('Accepted', 'the service accepted the request');
 
-/** Accepted and Succeeded while a request is under way. */
+/** The conditions Accepted and Succeeded while a request is under way. */
 function underWay({ memory }: Pass<unknown, RequestFacts>): readonly OwnCondition[] {
   const unfinished = 'the service has not reported a result yet';
   if (memory.facts.acceptedTime !== undefined) return [acceptance, succeeded.unknown('InProgress', unfinished)];

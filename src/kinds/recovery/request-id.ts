@@ -1,9 +1,9 @@
 /**
- * The id under which the service knows a request, made from what is asked for and nothing else.
+ * Makes the id under which the service knows a request, from what the request asks for and nothing else.
  *
- * No name, namespace, cluster, uid or time is in it: the same content gives the same id from any operator, however often it is
- * applied, and the service answers a repeated id with the operation that it began. The bytes are published as test vectors
- * in docs/kinds/recovery-activation.md; they never change within a version of a purpose.
+ * No name, namespace, cluster, uid or time is in the id: the same content gives the same id from any operator, however often it
+ * is applied. The service answers a repeated id with the operation that it began. Test vectors in
+ * docs/kinds/recovery-activation.md publish the bytes, which never change within a version of a purpose.
  */
 import { canonicalJson } from '../../base/json.ts';
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** Parts of the disaster-readiness kinds. */
+/** Parts of schemas that the disaster-readiness kinds share. */
 import type { z } from 'zod';
 import {
   immutable,
@@ -18,10 +18,10 @@ import {
 /** Status lists at most this many stages. */
 export const mostStages = 20;
 
-/** The largest number that JSON can say exactly. */
+/** The largest whole number that JSON holds exactly. */
 const largest = 9_007_199_254_740_991;
 
-/** Names for what is recovered. */
+/** The names for the recovered environment and its app. */
 export function target(description: string) {
   return withRule(
     fields(description, {
@@ -41,7 +41,7 @@ export function target(description: string) {
   );
 }
 
-/** The risks that somebody accepts, each by its name; `required` must be among them. */
+/** The risks that a user accepts, each by its name. */
 export function acknowledgements<const Risks extends readonly [string, ...string[]]>(
   description: string,
   risks: Risks,
@@ -54,17 +54,17 @@ export function generation(description: string) {
   return integer(description, { min: 0, max: largest });
 }
 
-/** Makes a spec immutable: a request is made once. */
+/** Makes a spec immutable, because a request is made once. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
 }
 
-/** A number of things, where the service shows it. */
+/** A number of things, absent if the service does not show it. */
 export const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
-/** A time, where the service shows it. */
+/** A time, absent if the service does not show it. */
 export const time = (description: string) => timeShown(description).optional();
 
-/** The clean-up that the service has not finished. */
+/** What the service still has to clean up. */
 export const pendingCleanup = shown('What the service still has to clean up.', {
   pendingCount: count('How many things.'),
   retainedDiskCount: count('How many disks are kept for their retention.'),
@@ -81,7 +81,7 @@ export const validationCleanup = shown('How far the clean-up after a validation 
 
 export type ValidationCleanup = NonNullable<z.output<typeof validationCleanup>>;
 
-/** Names of a destination as the service shows them. */
+/** The names of a destination, as the service shows them. */
 export function destination(description: string) {
   return shown(description, {
     environmentName: text('The name of the environment (interface: envName).', { max: 256 }).optional(),
@@ -107,7 +107,7 @@ export function activationResult(description: string) {
 
 const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
 
-/** The size of what a recovery point would need; a preview only. */
+/** The resources that a recovery point would need; a preview only. */
 export const sizing = shown('The size of what was protected; a preview only, never sent (interface: retainedSizing).', {
   replicas: count('Replicas.'),
   zClouds: size('Standard units per replica.'),
@@ -136,7 +136,7 @@ export function operation(description: string) {
   });
 }
 
-/** The stage of a request, and the stages before it. */
+/** The current stage of a request, and the stages before it. */
 export const stageFacts = {
   stage: text('How far the operation is, in the words of the service (interface: phase).', { max: 64 }).optional(),
   stageChangeTime: time('Since when the service shows this stage.'),
@@ -165,16 +165,16 @@ export const requestFacts = {
 
 export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
 
-/** What all requests are. */
+/** What all kinds of request have in common. */
 export const request = { scope: 'Namespaced', life: 'request', holds: false } as const;
 
-/** The columns of the protection of a request, of how far the request is, and for how long it has been there. */
+/** The columns of `kubectl get` for a request: its protection, its stage, and since when it has this stage. */
 export const requestColumns = [
   { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
   ...stageColumns('The stage of the request, in the words of the service.'),
 ] as const;
 
-/** The columns of how far a request is, and for how long it has been there. */
+/** The columns of `kubectl get` for the stage of a request, and since when it has this stage. */
 export function stageColumns(description: string) {
   return [
     { name: 'STAGE', path: '.status.stage', description },

@@ -1,11 +1,11 @@
-/** Keeps the stages of an operation in status, in order, each with the time of its first appearance. */
+/** Keeps the stages of an operation in status: in order, each with the time when it first showed. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 import type { Receipt } from '../../hosting/requests.ts';
 import { nameOf } from './configurations.ts';
 import { mostStages, type RequestFacts } from './schema.ts';
 
-/** Adds the current stage to the facts; a known stage keeps its time. */
+/** Adds the current stage to the status fields, unless it is already the current one there. */
 export function atStage<Facts extends RequestFacts>(facts: Facts, stage: string | undefined, wallMs: number): Facts {
   if (stage === undefined || stage === facts.stage) return facts;
   const observedTime = isoSeconds(wallMs);
@@ -13,7 +13,7 @@ export function atStage<Facts extends RequestFacts>(facts: Facts, stage: string 
   return { ...facts, stage, stageChangeTime: observedTime, stages };
 }
 
-/** Makes an event of each new stage, and of each step that failed. */
+/** Makes an event of each new stage, and of each rise in the number of failed steps. */
 export function stageNotices(
   before: RequestFacts,
   { stage, failedSteps = 0 }: RequestFacts,
@@ -28,7 +28,7 @@ export function stageNotices(
   return notices;
 }
 
-/** The event of the stage that an answer names. */
+/** Makes an event of the stage that an answer names. */
 export function stageOfReceipt(receipt: Receipt | undefined): Told | undefined {
   return receipt?.phase === undefined ? undefined : stageTold(nameOf(receipt), receipt.phase);
 }

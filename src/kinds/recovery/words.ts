@@ -1,6 +1,6 @@
-/** Translates the service's field names to the paths of the spec, and its codes to words. */
+/** Translates the interface's field names to paths of the spec, and the service's codes to words. */
 
-/** The fields of the interface, and where they stand in a spec. */
+/** Paths in the spec, by the field names of the interface. */
 const fields: Readonly<Record<string, string>> = {
   'target.envName': 'target.environmentName',
   'target.appName': 'target.appName',
@@ -19,12 +19,12 @@ const fields: Readonly<Record<string, string>> = {
   envName: 'target.environmentName',
 };
 
-/** The same for every kind of disaster readiness. */
+/** The interface's field names and their paths in the spec, the same for every kind of disaster readiness. */
 export function interfaceWords(): Readonly<Record<string, string>> {
   return fields;
 }
 
-/** The codes for why an environment cannot be protected, or why a protection needs attention, in words. */
+/** Explains the service's codes for why an environment cannot be protected, or why a protection needs attention. */
 const codes: Readonly<Record<string, string>> = {
   presetUnsupported: 'disaster readiness does not support the preset of its app',
   noPersistentVolume:
@@ -41,13 +41,13 @@ const codes: Readonly<Record<string, string>> = {
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };
 
-/** A code of the service in words, with the code; one that is not known is quoted. */
+/** A code of the service, explained where it is known and quoted where it is not. */
 export function codeInWords(code: string): string {
   const words = Object.hasOwn(codes, code) ? codes[code] : undefined;
   return words === undefined ? `"${code}"` : `${words} (${code})`;
 }
 
-/** A sentence of the service with paths of the spec in the place of the fields of the interface, and words in that of codes. */
+/** Translates a sentence of the service: field names become paths of the spec, and codes become words. */
 export function inSpecWords(sentence: string): string {
   const names = [...Object.keys(fields), ...Object.keys(codes)].map((wire) => wire.replaceAll('.', String.raw`\.`));
   const pattern = new RegExp(String.raw`(?<![\w.])(?:items\[\d+\]\.)?(${names.join('|')})(?!\w)`, 'gu');

@@ -1,4 +1,4 @@
-/** The word that takes the fewest changes of a letter to become this one; undefined where none is near. */
+/** Finds the word that is the fewest letters away from a misspelt one; undefined where none is near. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
   let best: { readonly word: string; readonly distance: number } | undefined;
   for (const candidate of words) {
@@ -8,7 +8,7 @@ export function nearest(word: string, words: Iterable<string>): string | undefin
   return best !== undefined && best.distance <= Math.max(2, word.length / 2) ? best.word : undefined;
 }
 
-/** The fewest insertions, deletions and replacements that make one word of another. */
+/** Counts the insertions, deletions and replacements of letters that turn one word into another. */
 function distanceBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [index, letter] of Array.from(from).entries()) {

@@ -1,12 +1,12 @@
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
-/** The longest that another resource takes to find out how its call ended. */
+/** The longest time that another resource needs to find out how its call ended. */
 const longestLookMs = 30_000;
 
 /**
- * Waits while another resource has a call in doubt that may still arrive. It waits for that deadline only, not until the
- * other resource has settled it; a new call has a new deadline. `held` names what waits.
+ * Waits while another resource has a call in doubt that may still arrive. The wait ends when that call can no longer arrive,
+ * even if it is not settled; a new call begins a new wait. `held` says what waits.
  */
 export function awaitDoubts(
   { notes, monotonicMs, callMs, horizonMs }: Pass,

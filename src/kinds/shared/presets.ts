@@ -1,4 +1,4 @@
-/** What is known of an app by its preset: the interface treats databases and jobs apart. */
+/** Tells from its preset whether an app is a database, which the interface treats differently. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { appEnvsOf, appsOf, databasePresetsOf } from '../../hosting/requests.ts';
 

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { adoption, drift, lifecycle, managementPolicy, onDelete, onMissing } from '../../engine/kind/schema/parts.ts';
 import { exactlyOne, fields, immutableFields, objectOrIdRef, valueOrSource } from '../../engine/kind/schema/schema.ts';
 
-/** `spec.lifecycle` of an object that is created, changed and deleted. */
+/** The `spec.lifecycle` of a kind whose object in the service is created, changed and deleted. */
 export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string) {
   return lifecycle({
     managementPolicy,
@@ -14,7 +14,7 @@ export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string)
   });
 }
 
-/** A name with a value, given in the open or from elsewhere. */
+/** A name with a value, which is written out or taken from a Secret or ConfigMap. */
 export function namedValue(description: string, name: z.ZodString) {
   return exactlyOne(fields(description, { name, ...valueOrSource() }), ['value', 'valueFrom']);
 }
@@ -24,7 +24,7 @@ export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId')
   return objectOrIdRef('The AppEnvironment in this namespace, or an environment by its id', word);
 }
 
-/** The same spec, which names its environment for good. */
+/** The same spec with an immutable environmentRef. */
 export function ofOneEnvironment<Schema extends z.ZodObject<{ environmentRef: z.ZodType }>>(
   schema: Schema,
   message: string,

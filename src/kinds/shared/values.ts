@@ -7,7 +7,7 @@ interface KeyRef {
   readonly key: string;
 }
 
-/** A value of a spec: given in the open, or where it comes from. */
+/** A value in a spec: written out, or taken from a Secret or ConfigMap. */
 export interface Valued {
   readonly value?: string | undefined;
   readonly valueFrom?:
@@ -15,7 +15,7 @@ export interface Valued {
     | undefined;
 }
 
-/** The current value; undefined while it cannot be looked up. */
+/** The current value, also of a Secret or ConfigMap; undefined while it cannot be looked up. */
 export function valueOf(
   { value, valueFrom }: Valued,
   { secret, configMap }: Pick<Pass, 'secret' | 'configMap'>,
@@ -26,7 +26,7 @@ export function valueOf(
   return configMapKeyRef && configMap(configMapKeyRef.name, configMapKeyRef.key);
 }
 
-/** The Secrets and ConfigMaps that values come from; `field` says where in the spec each stands. */
+/** The Secrets and ConfigMaps from which values come; `field` is the path of each in the spec. */
 export function needsOf(values: readonly (readonly [field: string, valued: Valued])[]): {
   readonly secrets: readonly MaterialNeed[];
   readonly configMaps: readonly MaterialNeed[];
@@ -39,7 +39,7 @@ export function needsOf(values: readonly (readonly [field: string, valued: Value
   return { secrets: from('secretKeyRef'), configMaps: from('configMapKeyRef') };
 }
 
-/** A text as a JSON value: digits become a number, true and false a boolean. */
+/** Turns text into a JSON value: digits become a number, true and false a boolean. */
 export function typed(text: string): string | number | boolean {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   if (text === 'true' || text === 'false') return text === 'true';

@@ -1,5 +1,5 @@
 /**
- * Installing a solution: the calls that must not happen twice unseen, and what becomes of one when its answer is lost.
+ * Installs a solution: sends the calls that must not happen twice unseen, and decides what follows when an answer is lost.
  *
  * Why: docs/design/deployments.md#solutions
  */
@@ -30,12 +30,12 @@ import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
 const collection = 'solutions';
-/** The one input that may change later, by its place in the spec. */
+/** The spec path of the only input that may change later. */
 export const agentImage = 'inputs.agentImage';
 
 type Inputs = Readonly<Record<string, Json>>;
 
-/** The inputs as they are now, those from Secrets looked up. */
+/** The current inputs, with values from Secrets and ConfigMaps. */
 export function inputsOf(pass: SolutionPass): Inputs {
   const rows = (pass.spec.inputs ?? []).map((input) => [input.name, valueOf(input, pass)] as const);
   return definedIn(Object.fromEntries(rows));
@@ -53,7 +53,7 @@ export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(wantedOf(pass)).map(([field, value]) => [field, pass.print(value)]));
 }
 
-/** The first call: it is written down, since a second one would install everything again. */
+/** Sends the first call, with a journal entry, since a second one would install everything again. */
 export function create(pass: SolutionPass, attempt: number): Step<SolutionInstallationFacts> {
   const { spec, account } = pass;
   const apps = appsOf(account.accountId);
@@ -94,7 +94,7 @@ export function takeOver(pass: SolutionPass): Step<SolutionInstallationFacts> | 
   return takingOver(pass, 'nothing is installed');
 }
 
-/** The one request for everything: a new installation, the rest of one, and another agent image. */
+/** Builds the request that installs a solution, completes an installation, or upgrades its agent image. */
 export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<SolutionInstallationFacts> {
   const { spec, account, memory } = pass;
   const { solution, appName, region } = spec;
@@ -123,7 +123,7 @@ export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)):
   };
 }
 
-/** Reads a successful answer; undefined if it cannot be read. */
+/** Reads a successful answer and says what to remember; undefined if it cannot be read. */
 function installed(
   pass: SolutionPass,
   body: unknown,
@@ -148,7 +148,7 @@ function installed(
   };
 }
 
-/** A failure that names the installation made some components: the same id completes it. */
+/** Waits after a failure that names the installation: some components exist, and a request with the same id completes it. */
 function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstallationFacts> | undefined {
   const { memory, notes } = pass;
   const id = 'body' in refusal ? installationIdOf(refusal.body) : undefined;
@@ -170,7 +170,7 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
   };
 }
 
-/** Fingerprints of a partial installation: the image that its components were first made with. */
+/** Fingerprints of a partial installation. They keep the image with which its components were first made. */
 function appliedPartly(pass: SolutionPass): Memory<SolutionInstallationFacts>['applied'] {
   const { applied } = pass.memory;
   const image = printsOf(pass)[agentImage];
@@ -178,14 +178,14 @@ function appliedPartly(pass: SolutionPass): Memory<SolutionInstallationFacts>['a
   return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
 }
 
-/** A refusal of a request with an installation id: nothing new was made, but an upgrade may have been carried out. */
+/** Stalls when the service refuses a request with an installation id as not found or in conflict. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
   return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
 }
 
-/** When a call that was written down can no longer arrive. */
+/** When the call in the journal can no longer arrive. */
 export function overAt(
   { journalSeen, horizonMs }: SolutionPass,
   { deadlineSeconds }: JournalEntry,
@@ -194,7 +194,7 @@ export function overAt(
   return { monotonic: journalSeen.monotonic + ms, inWords: new Date(journalSeen.wall + ms).toISOString() };
 }
 
-/** After a lost first call, sends another only when nothing in the service looks like its effect. */
+/** Settles a lost first call. Sends another only when nothing in the service looks like the effect of the lost one. */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
   const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);
@@ -231,12 +231,12 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<Solu
     const message = `${lost}; if no component shows by ${inWords}, "${spec.appName}" is installed`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
-  // Under another name it is another installation, which begins anew.
+  // The spec names another installation by now, so begin anew.
   if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
   return create(pass, entry.attempt + 1);
 }
 
-/** What is remembered of an installation that nobody answered for and that shows whole. */
+/** What to remember of an installation whose answer was lost and whose components all show. */
 function takenFor(
   pass: SolutionPass,
   components: SolutionInstallationFacts['components'],
@@ -245,7 +245,7 @@ function takenFor(
   return { journal: undefined, ownership: 'Presumed', applied, facts: { complete: true, components } };
 }
 
-/** Names what stays in the service when the resource goes. */
+/** Names what stays in the service when the resource is deleted. */
 export function leftBehind({ id, journal, facts }: Memory<SolutionInstallationFacts>): string | undefined {
   const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;

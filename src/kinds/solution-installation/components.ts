@@ -1,8 +1,8 @@
 /**
- * The components of an installation: which apps may belong to it, how answers are merged, and whether they exist.
+ * The components of an installation: which apps may belong to it, how answers are merged, and whether the components exist.
  *
- * The interface neither lists installations nor states how their apps are named, so any app of a fitting name counts as a
- * component unless another resource made it.
+ * The interface neither lists installations nor states how it names their apps. So any app with a fitting name counts as a
+ * component, unless another resource made it.
  */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -17,14 +17,14 @@ export type SolutionPass = Pass<SolutionInstallationSpec, SolutionInstallationFa
 
 type Component = NonNullable<SolutionInstallationFacts['components']>[number];
 
-/** Apps whose name has the name of the installation in it. */
+/** Apps whose name contains the name of the installation. */
 export function alike({ view, account }: SolutionPass, appName: string): readonly AppItem[] {
   const name = squashed(appName);
   const apps = view.all(appsOf(account.accountId))?.items.values() ?? [];
   return [...apps].filter((app) => squashed(app.name).includes(name));
 }
 
-/** Of these apps, those that no other resource is known to have made. */
+/** Keeps only the apps that no other resource is known to have made. */
 export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): readonly AppItem[] {
   const isMade = (appId: string) =>
     pass.related?.('SolutionInstallation', appId).some(() => true) === true ||
@@ -32,14 +32,14 @@ export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): reado
   return apps.filter(({ appId }) => !isMade(appId));
 }
 
-/** True if an app has the name that a component of this installation would have, perhaps with an ending. */
+/** True if an app is named as a component of this installation would be, perhaps with other words around that. */
 export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
   const [own, all] = [wordsOf(pass.spec.appName), wordsOf(app.name)];
   const isPart = all.some((_, at) => own.every((word, index) => all[at + index] === word));
   return isPart || componentNames(pass).some((name) => squashed(app.name) === squashed(pass.spec.appName + name));
 }
 
-/** Merges known components with those of an answer, which may name only some, or show only their ids. */
+/** Merges the known components with those of an answer, which may name only some of them or show only their ids. */
 export function merged(known: readonly Component[], told: readonly Component[]): Component[] {
   const isReplaced = (one: Component) =>
     told.some((other) => one.name !== undefined && other.name === one.name && !isSame(one, other));
@@ -55,7 +55,7 @@ function isSame(one: Component, other: Component): boolean {
   return one.appId !== undefined && one.appId === other.appId;
 }
 
-/** The components with what the lists show of them where no answer did. */
+/** The components, with what lists show where no answer did. */
 export function completed(pass: SolutionPass): Component[] {
   const components = pass.memory.facts.components ?? [];
   const done: Component[] = [];
@@ -72,7 +72,7 @@ function completedOne(pass: SolutionPass, component: Component, taken: ReadonlyS
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // Take the app from the environment itself: parallel lists of ids do not say which belong together.
+  // Take the app from the environment itself: an answer lists the ids apart, and does not say which belong together.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   const name = component.name ?? nameOf(pass, appId, taken);
@@ -84,7 +84,7 @@ function onlyEnvironment({ view, account }: SolutionPass, appId: string): string
   return items.length === 1 ? items[0]?.appEnvId : undefined;
 }
 
-/** The catalog's name of a component where its app carries just that beside the name of the installation, or else its app's. */
+/** The catalog's name of a component, if its app is named after the installation and that component; else the app's name. */
 function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | undefined>): string | undefined {
   const { view, account, spec } = pass;
   const app = view.one(appsOf(account.accountId), appId)?.item;
@@ -96,7 +96,7 @@ function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | u
   return only !== undefined && other === undefined && !taken.has(only) ? only : app.name;
 }
 
-/** The names of the components that the catalog shows. */
+/** The names of the solution's components in the catalog. */
 function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
   const solution = view.all(solutionsOf(account.accountId))?.items.get(spec.solution);
   return solution?.components.map(({ name }) => name) ?? [];
@@ -106,12 +106,12 @@ function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [name];
 }
 
-/** A name by its letters and digits alone. */
+/** A name reduced to letters and digits, in lower case. */
 function squashed(name: string): string {
   return wordsOf(name).join('');
 }
 
-/** Components that do not show any more; gone only after proof, and made again only if the spec says so. */
+/** Looks for components that lists no longer show. They count as gone only after proof; the spec says if they are made again. */
 export function lookForComponents(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   for (const component of pass.memory.facts.components ?? []) {
     const missing = missingApp(pass, component) ?? missingEnvironment(pass, component);
@@ -130,7 +130,7 @@ function missingApp(
   if (appId === undefined) return undefined;
   if (seen === undefined) return readOf(pass, apps);
   if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
-  // Note for each component since when it is missing.
+  // Note for each component since when it has been missing.
   const missedAt = pass.notes[appId];
   const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
   const noun = `app of component ${name ?? ''}:`;
@@ -143,13 +143,13 @@ function missingApp(
   return { ...step, note: at === undefined ? pass.notes : { ...pass.notes, [appId]: at } };
 }
 
-/** The interface shows no single environment: two reads of the list, a poll apart, are the proof. */
+/** Proves an environment gone by two lists, one poll apart: the interface cannot read a single environment. */
 function missingEnvironment(
   pass: SolutionPass,
   component: Component,
 ): Step<SolutionInstallationFacts> | 'gone' | undefined {
   const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
-  // A list may lag: it says nothing of what was made just now.
+  // A list may lag, so it proves nothing about what was made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
   const { environmentId, name = environmentId } = component;
   const list = appEnvsOf(account.accountId);
@@ -184,7 +184,7 @@ function gone(pass: SolutionPass, component: Component): Step<SolutionInstallati
   return { is: 'again', remember: { facts: { ...memory.facts, components, complete: false } }, note: {} };
 }
 
-/** Waits while components are on their way to another state; an answer to a request says only that it was accepted. */
+/** Waits while components change their state: an answer says only that the request was accepted. */
 export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { view, account, memory, notes, wrote } = pass;
   const list = appEnvsOf(account.accountId);
@@ -205,7 +205,7 @@ export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFa
   return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
 }
 
-/** The components with their states, as the newest list shows them; as before where there is none. */
+/** The components with their states from the newest list; without a list the last known states stay. */
 export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'components' | 'componentsRunning'> {
   const { view, account, memory } = pass;
   const components = (memory.facts.components ?? []).map((component) => {
@@ -213,7 +213,7 @@ export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'c
     const isKnown = component.environmentId !== undefined && seen !== undefined;
     return isKnown ? { ...component, state: seen.item?.status ?? 'Missing' } : component;
   });
-  // Until all are there, the catalog says how many there will be.
+  // Before the installation is complete, the catalog says how many components there will be.
   const expected = memory.facts.complete === true ? 0 : componentNames(pass).length;
   const all = Math.max(components.length, expected);
   if (all === 0) return {};
@@ -221,12 +221,12 @@ export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'c
   return { ...(components.length > 0 && { components }), componentsRunning: `${running}/${all}` };
 }
 
-/** The environments of the components, as far as they are known. */
+/** The ids of the components' environments, as far as they are known. */
 export function environmentIds(pass: SolutionPass): readonly string[] {
   return completed(pass).flatMap(({ environmentId }) => environmentId ?? []);
 }
 
-/** Waits while an environment of a component is being changed, or a deployment to it may still arrive. */
+/** Waits while an environment of a component changes, or while a deployment to it may still arrive. */
 export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { view, account, askedAt, related } = pass;
   const list = appEnvsOf(account.accountId);
@@ -244,7 +244,7 @@ export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationF
   return undefined;
 }
 
-/** Asks for the lists that show an installation's apps and environments, where they were not read yet. */
+/** Reads the lists of apps and environments, unless they were read before. */
 export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { accountId } = pass.account;
   const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;
@@ -256,12 +256,12 @@ function isOlder({ wrote }: SolutionPass, { begunAt }: Snapshot): boolean {
   return wrote !== undefined && begunAt < wrote.at;
 }
 
-/** Between the list that was looked at before the call and its last byte, and between two clocks. */
+/** Tolerance for the time at which a component was made: the call follows the last list a little later, and clocks differ. */
 const presumedSlackMs = 60_000;
 
 /**
- * The components that the lost call made: one app for each of the catalog's, called after it, new since the call, made in its time,
- * and nobody else's. Undefined where anything else could explain what shows.
+ * Finds the components that the lost call made: one new app for each component in the catalog, named after it, made while the
+ * call could arrive, and nobody else's. Undefined where anything else could explain these apps.
  *
  * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
  */
@@ -281,13 +281,13 @@ export function presumed(
   return fitting.flat().map(({ appId }, at) => ({ name: names[at], appId }));
 }
 
-/** Whether another resource has an app, or may have made it by a call of its own. */
+/** True if another resource has the app, or may be making it by a call of its own. */
 function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
   const apps = appsOf(pass.account.accountId).key;
   return (pass.related?.('HostedApp', appId) ?? []).length > 0 || pass.creating(apps, name) !== undefined;
 }
 
-/** Whether an app was made while the call could arrive, by the service's own clock; where no time shows, its name decides. */
+/** True if the app was made while the call could arrive, by the service's clock; also true if no time shows. */
 function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
   if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;
   const sinceMs = app.createdAtMs - Date.parse(create.serviceTime);

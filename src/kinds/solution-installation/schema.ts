@@ -68,7 +68,7 @@ export const SolutionInstallationFacts = facts({
 });
 export type SolutionInstallationFacts = z.output<typeof SolutionInstallationFacts>;
 
-/** The manifest and the page of SolutionInstallation. */
+/** What manifests, permissions and reference pages of SolutionInstallation are made from. */
 export const identity = {
   kind: 'SolutionInstallation',
   plural: 'solutioninstallations',

@@ -13,7 +13,7 @@ import { awaitComponents, completed, lookForComponents, statesOf, unread, type S
 import { install, resolveUpgrade, upgrade } from './upgrade.ts';
 import { needsOf } from '../shared/values.ts';
 
-/** Inputs that are not needed with a personal subscription. */
+/** Inputs that a personal subscription does not need. */
 const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
 
 function step(pass: SolutionPass): Step<SolutionInstallationFacts> {
@@ -37,7 +37,7 @@ function step(pass: SolutionPass): Step<SolutionInstallationFacts> {
   return memory.id === undefined ? create(pass, 1) : install(pass);
 }
 
-/** Takes up the installation that the spec names. */
+/** Takes up the installation that spec.externalId names. */
 function resume(pass: SolutionPass, id: string): Step<SolutionInstallationFacts> {
   const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
   const isForeign = !known && pass.memory.journal === undefined;
@@ -46,7 +46,7 @@ function resume(pass: SolutionPass, id: string): Step<SolutionInstallationFacts>
   return { is: 'again', remember: boundTo(pass, id, 'Adopted') };
 }
 
-/** Refuses what the catalog shows to be impossible, before anything is sent. */
+/** Stalls on a solution or inputs that the catalog shows to be wrong, before anything is sent. */
 function admit(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
   const { spec, view, account } = pass;
   const read = solutionsOf(account.accountId);
@@ -76,7 +76,7 @@ function admit(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined 
   };
 }
 
-/** The next step for an installation that the service reported as complete. */
+/** The next step once the service has reported the installation as complete. */
 function keep(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const { memory, subject, spec } = pass;
   const wanted = Object.entries(wantedOf(pass));
@@ -114,14 +114,14 @@ function keep(pass: SolutionPass): Step<SolutionInstallationFacts> {
   };
 }
 
-/** Says of what stands for the answer that was lost. */
+/** Says which components are presumed to come from the installation whose answer was lost. */
 function onlyPresumed({ spec, memory }: SolutionPass): Step<SolutionInstallationFacts> {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
   const message = `the answer to the installation of "${spec.appName}" was lost, and only it explains ${made.join(', ')}: they count as its components; to upgrade it, put the installation's id into spec.externalId`;
   return { is: 'ready', reason: 'Presumed', message, note: {} };
 }
 
-/** The annotation by which somebody says that the step of the service's note is done. */
+/** The annotation by which a person says that the step in the service's note is done. */
 export const doneAnnotation = 'apphosting.dev/post-install-done';
 
 function isDone({ subject }: SolutionPass): boolean {
@@ -146,14 +146,14 @@ function postInstall(pass: SolutionPass): OwnCondition {
   return pending.yes('ToBeDoneByYou', message);
 }
 
-/** Fingerprints of fields that were sent and have left the spec: the service keeps them. */
+/** Fingerprints of fields that were sent and are no longer in the spec: the service keeps their values. */
 function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
   const wanted = wantedOf(pass);
   const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
   return Object.fromEntries(left);
 }
 
-/** How refusals name an input; a name that is one word may stand for anything. */
+/** Translates the names of an input in refusals to its path in the spec. A plain word is left alone: it may mean anything. */
 function inputWords({ name }: { readonly name: string }): readonly (readonly [string, string])[] {
   const place = `inputs (${name})`;
   return [[`inputs.${name}`, place], ...(/[a-z][A-Z]/.test(name) ? [[name, place] as const] : [])];

@@ -1,5 +1,5 @@
 /**
- * Going on with an installation whose id is known, and giving one that is complete another agent image.
+ * Completes an installation whose id is known, and upgrades the agent image of a complete one.
  *
  * Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
  */
@@ -9,13 +9,13 @@ import { agentImage, inputsOf, installing, overAt, takeOver } from './calls.ts';
 import { awaitDeployments, type SolutionPass } from './components.ts';
 import type { SolutionInstallationFacts } from './schema.ts';
 
-/** The most times that one upgrade is sent while its answers are lost. */
+/** How many times one upgrade is sent at most while its answers are lost. */
 const mostUpgrades = 2;
 
 /**
- * Goes on with an installation whose id is known. If it is complete by then, a request with an agent image is an upgrade,
- * so it is journalled like one. After a doubt the rest is requested without the image, which is safe to repeat, and the
- * image is set at the end.
+ * Completes an installation whose id is known. If it is complete by then, a request with an agent image is an upgrade, so it is
+ * journalled like one. After a doubt the rest is requested without the image, which is safe to repeat, and the image is set at
+ * the end.
  */
 export function install(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const held = takeOver(pass);
@@ -26,17 +26,14 @@ export function install(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const digest = pass.print(call.request.body ?? null);
   if (doubtsOf(pass, digest) > 0) return { is: 'call', call: installing(pass, rest) };
   const environments = pass.inAccount?.('AppEnvironment') ?? [];
-  // Which of them are components is not known before the answer.
+  // Only the answer tells which AppEnvironments are of components, so wait for all of them.
   const beside = awaitDeployments(pass) ?? awaitDoubts(pass, environments, 'nothing is sent for the installation');
   if (beside !== undefined) return beside;
   const alone = [...new Set([...(call.alone ?? []), ...environments.flatMap(({ id }) => id ?? [])])];
   return { is: 'call', call: { ...call, alone, journal: { operation: 'upgrade', attempt: 1, digest } } };
 }
 
-/**
- * Upgrades the agent image of a complete installation. The call is journalled, because the service never shows which image
- * runs.
- */
+/** Upgrades the agent image of a complete installation. The call is journalled: the service never shows which image runs. */
 export function upgrade(pass: SolutionPass): Step<SolutionInstallationFacts> {
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
@@ -50,18 +47,18 @@ export function upgrade(pass: SolutionPass): Step<SolutionInstallationFacts> {
   return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt: doubts + 1, digest } } };
 }
 
-/** The fingerprint of an unknown image: it equals none, and records which upgrade is in doubt and how often it was sent. */
+/** The fingerprint while the running image is unknown. It matches no image, and counts how often which upgrade was sent. */
 function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
   return pass.print(['in doubt', attempt, digest]);
 }
 
-/** How often this upgrade was sent with a lost answer. */
+/** How often this upgrade was sent and its answer was lost. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
   const last = pass.memory.applied?.prints[agentImage];
   return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;
 }
 
-/** The answer to an upgrade was lost: which image runs is not known, so nothing is sent before the call is over. */
+/** Waits after the answer to an upgrade was lost: nothing is sent while the call may still arrive. */
 export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {
