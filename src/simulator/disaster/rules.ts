@@ -79,7 +79,7 @@ function refusedTarget({ settings, target: names }: Configuration, request: Acti
   return isSame ? undefined : 'target differs from warmDestination';
 }
 
-/** The ids that a client of a warm configuration needs: for a check while one is permitted, and for a recovery likewise. */
+/** The operation ids that a client names to check and to recover a warm configuration; each is undefined while that is refused. */
 export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
   const isSettled = refusedValidation(configuration, generation) === undefined;

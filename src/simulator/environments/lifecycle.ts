@@ -11,7 +11,7 @@ import { type DeployedContent, contents, type Environment } from './environment.
 import { environmentCalled, environmentFor, withCurrent } from './environment.ts';
 import { withEnvVars, withFunctionConfig, withStartup } from './settings.ts';
 
-/** The environment that appEnvId, envName or both name. */
+/** Finds the environment that a request names by appEnvId, by envName or by both. */
 export function environmentMeant(call: CallerCall & Pick<AreaCall, 'body'>): Environment {
   const appEnvId = optional(call.body, 'appEnvId', text());
   const envName = optional(call.body, 'envName', text());
@@ -120,7 +120,7 @@ function contentOf(world: World, environment: Environment, contentId: string): D
   return content;
 }
 
-/** The version that a rebuild starts from. */
+/** Finds the version that a rebuild repeats; undefined when the request is no rebuild. */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
   const fromContentId = optional(body, 'fromContentId', text());

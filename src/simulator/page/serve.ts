@@ -20,7 +20,7 @@ export function servePage(request: HttpRequest): Answered {
   }
 }
 
-/** Lets the page run its own script and no other, and lets no text become markup. */
+/** Makes the security headers of the page: it may run only its own script. */
 function headersFor(html: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
