@@ -26,7 +26,7 @@ import type { World } from './store/store.ts';
 /** An HTTP method that the service knows. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Tells if requests of a method send their fields in the body; the others send them in the query. */
+/** Tells if requests of a method send their fields in the body; requests of other methods send them in the query. */
 export function carriesBody(method: string): boolean {
   return method === 'POST' || method === 'PATCH';
 }
@@ -114,10 +114,10 @@ export function addressed(name: string): Pick<Route, 'method' | 'path'> {
   return { method: method as Method, path };
 }
 
-/** The function that runs when a timer fires. */
+/** A function that runs when a timer fires. */
 export type Fires = (world: World, data: never) => void;
 
-/** One area of the interface. */
+/** An area of the interface, such as apps or alerts. */
 export interface Area {
   readonly name: string;
   readonly collections: readonly AnyCollection[];

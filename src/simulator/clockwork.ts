@@ -13,7 +13,7 @@ import type { Timer } from './store/timers.ts';
 /** The clock of the simulator: wall time, or a time that only requests advance. */
 export type ClockMode = 'real' | 'virtual';
 
-/** The moment at which a virtual clock starts. */
+/** The time at which a virtual clock starts. */
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;

@@ -45,7 +45,7 @@ export interface SimulatorOptions {
   readonly log?: (line: string) => void;
 }
 
-/** A state from disk: the world, the request log, and what happened since both were written. */
+/** A state from disk: the world, the request log, and the lines that were added after them. */
 interface Resumed {
   readonly world: SavedWorld;
   readonly requests?: KeptRequests;

@@ -10,7 +10,7 @@ import { InUse, lock } from './store/lock.ts';
 import { type SavedState, savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
-/** The options of a simulator on a socket. */
+/** The options of a simulator that listens on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
   /** The world at the start: `demo`, `empty`, or the path of a saved world. */
   readonly world?: string;

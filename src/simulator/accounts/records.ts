@@ -20,7 +20,7 @@ export interface Account {
 /** All accounts. */
 export const accounts = collection<Account>('accounts', (account) => account.accountId);
 
-/** A token: the proof of who is calling. */
+/** A token, by which a request proves who sends it. */
 export interface Token {
   readonly token: string;
   readonly kind: 'user' | 'environment';
@@ -42,7 +42,7 @@ export interface MembershipRecord {
   readonly allowedAppEnvIds: readonly string[];
 }
 
-/** All memberships, by token and by account. */
+/** All memberships, indexed by token and by account. */
 export const memberships = collection<MembershipRecord>('memberships', (membership) => membership.membershipId, {
   indexes: {
     token: (membership) => membership.token,

@@ -76,7 +76,7 @@ export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 /** The states of an alert. */
 export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
 
-/** A rule on a metric of an environment. */
+/** An alert: a rule on a metric of an environment. */
 export interface Alert {
   readonly alertId: string;
   readonly appEnvId: string;
@@ -116,7 +116,7 @@ export function alertNamed(world: World, alertId: string): Alert {
   return found(world.of(alerts).get(alertId), 'alert not found');
 }
 
-/** The alerts that deliver to a contact point. */
+/** Lists the alerts that deliver to a contact point. */
 export function alertsUsing(world: World, contactPointId: string): readonly Alert[] {
   return world.of(alerts).where('contactPoint', contactPointId);
 }

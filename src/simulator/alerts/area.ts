@@ -92,7 +92,7 @@ function patchAlert(call: AreaCall): AreaAnswer {
   return patched(world, { message: 'Alert updated', alert: shownAlert(world, next) });
 }
 
-/** The fields of an alert that PATCH /alert changes. */
+/** The fields of an alert that PATCH /alert can change. */
 const patchable =
   'name description metric operator threshold duration aggregation queryRange contactPointIds enabled'.split(' ');
 
@@ -152,7 +152,7 @@ const metricValue: Reads<Metric['value']> = (value, name) => {
   return number()(value, name);
 };
 
-/** Alerts on metrics of environments. */
+/** Serves alerts on metrics of environments. */
 export const alertsArea: Area = {
   name: 'alerts',
   collections: [alerts, metrics, engine],

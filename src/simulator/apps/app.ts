@@ -8,7 +8,7 @@ import type { World } from '../store/store.ts';
 /** The default settings of a job. The interface does not name the concurrency setting, so unknown plain settings are kept too. */
 export type JobConfig = Readonly<Record<string, string | number | boolean>>;
 
-/** An app: what all its environments share. */
+/** An app: the settings that all its environments share. */
 export interface App {
   readonly appId: string;
   readonly accountId: string;

@@ -47,7 +47,7 @@ function database(
   return { name, label, versions, defaultDockerPresetVersion, protocols, limits: { maxDisk: 500, maxReplicas } };
 }
 
-/** The managed services. CouchDB is single-node. */
+/** The presets that are managed services; CouchDB runs on a single node. */
 const databasePresets = [
   database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb']),
   database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql']),
@@ -58,10 +58,10 @@ const databasePresets = [
   database('CLICKHOUSE', 'ClickHouse', ['CLICKHOUSE_24', 'CLICKHOUSE_25'], ['http', 'clickhouse']),
 ];
 
-/** The values of dockerPreset that POST /app takes. */
+/** The values of dockerPreset that POST /app accepts. */
 export const creatablePresets: readonly string[] = [...appPresets, ...databasePresets].map((preset) => preset.name);
 
-/** The values of dockerPreset that PATCH /app takes: those of POST /app and three older ones. */
+/** The values of dockerPreset that PATCH /app accepts: all that POST /app accepts, and three older ones. */
 export const knownPresets: readonly string[] = [...creatablePresets, 'NODE', 'METEOR', 'PYTHON'];
 
 /** Tells if a preset is a managed service. */

@@ -24,7 +24,7 @@ export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: {
     readonly query: ReturnType<typeof queryOf>;
     readonly body: ReturnType<typeof bodyOf>;
-    /** Tells if the client went away. */
+    /** Tells if the client has closed the connection. */
     readonly isGivenUp: () => boolean;
   }) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }
@@ -34,13 +34,13 @@ function own(name: string, does: string, run: OwnRoute['own']): OwnRoute {
   return { ...addressed(name), does, own: run };
 }
 
-/** The prefix of every control path. */
+/** The prefix of every path of the control surface. */
 export const controlPrefix = '/_sim';
 
 /** The longest body of a control request in bytes: enough for a saved world. */
 export const longestControlBody = 64 * 1024 * 1024;
 
-/** Serves everything under /_sim. */
+/** Answers every request to the control surface. */
 export class ControlSurface {
   readonly #clockwork: Clockwork;
   readonly #router: Router<ControlRoute | OwnRoute>;
@@ -78,7 +78,7 @@ export class ControlSurface {
   }
 }
 
-/** Refuses a request that comes neither from a tool on this machine nor from the simulator's own page. */
+/** Refuses a request whose Host is not a loopback address, and a request of a page from another origin. */
 export function requireLoopback(request: HttpRequest): void {
   const host = request.headers['host'] ?? '';
   const name = host.replace(/:\d+$/, '').toLowerCase();

@@ -62,7 +62,7 @@ export function selectablePoints(configuration: Configuration): readonly Selecta
   return [{ ...point, selectedOperationId: receiverOperationId }];
 }
 
-/** Tells if the sizes frozen with a point are those that the source had when its protection was last configured. */
+/** Tells if the source had the same sizes when the point was taken as when its protection was last configured. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   const contract = configuration.source.sizing;
   return contract !== undefined && JSON.stringify(contract) === JSON.stringify(point.sizing);

@@ -178,7 +178,7 @@ export interface Configuration {
   readonly happenings?: readonly Happening[];
 }
 
-/** An event of a configuration: a line for the ledger, and its effects on disks and environments. */
+/** An event of a configuration: a line for the ledger, and what it does to disks and environments. */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;

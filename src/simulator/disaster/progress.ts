@@ -86,7 +86,7 @@ function withStandby(world: World, configuration: Configuration): Configuration 
   return applyNext({ ...configuration, standby }, now);
 }
 
-/** Marks a protection as enrolled. In cold mode this ends the enrollment; in warm mode it goes on as the receiver of changes. */
+/** Marks a protection as enrolled. In cold mode the enrollment ends; in warm mode the enrollment goes on as the receiver of changes. */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
   const { now } = world;
   const copied = withSomethingToProtect(world, configuration);
@@ -175,7 +175,7 @@ function activationStep(configuration: Configuration, operation: Operation, now:
   }
 }
 
-/** Ends an activation that has been cleaned up; the disk of what it built is kept for a while. */
+/** Ends a discarded activation after its clean-up; the disk of the environment that it built is kept for a while. */
 export function returnToProtection(configuration: Configuration, operation: Operation, now: number): Configuration {
   const outcome = operation.discardedAt === undefined ? 'failed' : 'discarded';
   return end(configuration, operation, outcome, now, { retainsDisk: true });

@@ -18,7 +18,7 @@ export interface ProtectionRequest {
   readonly asked: AskedSettings;
 }
 
-/** The complete settings and names of an accepted item. */
+/** The settings and names of a protection, with all defaults filled in. */
 interface Agreed {
   readonly settings: ConfigurationSettings;
   readonly target?: TargetNames | undefined;
@@ -72,7 +72,7 @@ function brokenDuration(asked: AskedSettings): string | undefined {
   return isScheduled ? undefined : 'snapshotIntervalMs does not map to a supported snapshot schedule';
 }
 
-/** The settings suggested for a source; they are also the defaults of a request. */
+/** Makes the settings that are suggested for a source; they are also the defaults of a request. */
 export function defaultSettings([destinationRegion]: readonly string[], snapshotIntervalMs = HOUR) {
   return {
     ...(destinationRegion === undefined ? {} : { destinationRegion }),

@@ -5,7 +5,7 @@ import { protectedPoint } from './evidence.ts';
 import { isExcuse } from './told-readiness.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 
-/** For how long past the RPO target a full copy, or a standby that catches up, is given as the reason instead of the missed target. */
+/** For how long a full copy, or a standby that catches up, excuses that the newest point is older than the RPO target. */
 const EXCUSE_MS = 12 * HOUR;
 
 /** After how many validation intervals the result of a check expires. */

@@ -39,7 +39,7 @@ export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => 
   indexes: { source: (row) => row.sourceAppEnvId },
 });
 
-/** The key of an accepted request. */
+/** The key of an accepted request: a requestId is unique only within its account. */
 export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }
@@ -120,7 +120,7 @@ function note(world: World, configuration: Configuration, happening: Happening, 
   world.of(retainedDisks).put({ diskId, accountId, sourceAppEnvId, configurationId, retentionUntil });
 }
 
-/** Lists the kept disks of a source, perhaps with expired ones: those are removed when the timer of its configuration fires. */
+/** Lists the kept disks of a source. Some may have expired: they are removed when the timer of the configuration fires next. */
 export function disksOf(world: World, sourceAppEnvId: string): readonly RetainedDisk[] {
   return world.of(retainedDisks).where('source', sourceAppEnvId);
 }

@@ -6,7 +6,7 @@ export function isExcuse(state: string, reason: string | undefined): boolean {
   return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
 }
 
-/** Tells if the readiness set by hand is such an excuse; meanwhile the schedule takes no snapshots. */
+/** Tells if scheduled snapshots are paused: the readiness set by hand says that a full copy or a catching-up standby delays them. */
 export function standsStill({ told: { readiness } }: Configuration): boolean {
   return readiness !== undefined && isExcuse(readiness.state, readiness.reason);
 }

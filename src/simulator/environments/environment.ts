@@ -7,10 +7,10 @@ import { fields, flag, list, number, text } from '../http/fields.ts';
 import { forbidden, found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Reads a startup override: a command that replaces the one of the image. */
+/** Reads a startup override: the command and arguments with which a container starts instead of those of its image. */
 export const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
 
-/** A startup override: a command that replaces the one of the image. */
+/** A startup override: the command and arguments with which a container starts instead of those of its image. */
 export type StartupSettings = ReturnType<typeof startupFields>;
 
 /** Reads the settings of a function, with the same limits for every account. */

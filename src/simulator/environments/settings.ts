@@ -35,7 +35,7 @@ function merged(saved: StartupSettings, part: StartupSettings): StartupSettings 
   return next;
 }
 
-/** Merges variables into those of an environment; a new variable is secret and set at run time. */
+/** Adds variables to an environment, or changes their values; a new variable is secret and available at run time. */
 export function withEnvVars(environment: Environment, body: BodyFields): Environment {
   const given = optional(body, 'envVars', record(text({ min: 0 })));
   if (given === undefined) return environment;
@@ -48,7 +48,7 @@ export function withEnvVars(environment: Environment, body: BodyFields): Environ
   return { ...environment, envVars: Object.fromEntries(envVars) };
 }
 
-/** Merges function settings into those of an environment. */
+/** Merges function settings into the saved settings of an environment. */
 export function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'functionConfig', object);
   if (given === undefined) return environment;

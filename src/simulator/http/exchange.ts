@@ -148,7 +148,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Checks a JSON text for what JSON.parse accepts without a word, such as a repeated key. */
+/** Refuses what JSON.parse accepts although it is a mistake, such as a repeated key. */
 function inspect(text: string): void {
   /** The objects and lists that are open at this place of the text: the keys so far of an object, undefined for a list. */
   const open: (Set<string> | undefined)[] = [];

@@ -70,7 +70,7 @@ export function queryNumber(options: { readonly min: number; readonly max: numbe
   };
 }
 
-/** Reads a text that must be one of these words. */
+/** Reads a text that must be one of several words. */
 export function choice<const W extends string>(words: readonly W[]): Reads<W> {
   return (value, name) => {
     const known = words.find((word) => word === value);
@@ -105,7 +105,7 @@ interface Must<T> {
   readonly must: Reads<T>;
 }
 
-/** Marks a field of a shape as required. */
+/** Marks a field in the description of an object as required. */
 export function must<T>(reads: Reads<T>): Must<T> {
   return { must: reads };
 }
@@ -113,14 +113,14 @@ export function must<T>(reads: Reads<T>): Must<T> {
 /** The fields of an object, and how to read each; fields without `must` may be left out. */
 export type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
 
-/** The object that reading a shape gives; it lacks the fields that were not sent. */
+/** The type of an object that was read by a description of its fields; it lacks the fields that were not sent. */
 export type ReadFields<S> = {
   readonly [K in keyof S as S[K] extends Must<unknown> ? K : never]: S[K] extends Must<infer T> ? T : never;
 } & {
   readonly [K in keyof S as S[K] extends Must<unknown> ? never : K]?: S[K] extends Reads<infer T> ? T : never;
 };
 
-/** Reads the fields of a shape, in the order of the shape. */
+/** Reads the described fields of an object, in the order of the description. */
 export function readFields<const S extends FieldShape>(from: BodyFields, shape: S): ReadFields<S> {
   const read = Object.entries(shape).map(([name, reads]) => [
     name,
@@ -129,7 +129,7 @@ export function readFields<const S extends FieldShape>(from: BodyFields, shape: 
   return present(Object.fromEntries(read)) as ReadFields<S>;
 }
 
-/** Reads an object by its shape and refuses unknown fields; those in `beside` are known, but read elsewhere. */
+/** Reads the described fields of an object and refuses others; those in `beside` are allowed, but read elsewhere. */
 export function fields<const S extends FieldShape>(shape: S, beside: readonly string[] = []): Reads<ReadFields<S>> {
   return (value, name) => {
     const from = object(value, name);
@@ -138,7 +138,7 @@ export function fields<const S extends FieldShape>(shape: S, beside: readonly st
   };
 }
 
-/** Adapts a shape to an object inside the body: a refusal then also names that object. */
+/** Adapts the description of an object's fields to an object inside the body: a refusal then names them as `object.field`. */
 export function inside<const S extends FieldShape>(name: string, shape: S): S {
   const named =
     (reads: Reads<unknown>): Reads<unknown> =>

@@ -1,6 +1,6 @@
 /**
- * Serves the simulator on a socket. It reads a request to its end, or to the longest body, before it acts. A client that sends slowly
- * meets a deadline. The connection of a client that reads too slowly is closed.
+ * Serves the simulator on a socket. It acts on a request only when it has read the whole body, or knows that the body is too long. A
+ * client that sends too slowly meets a deadline; the connection of a client that reads too slowly is closed.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -84,8 +84,8 @@ async function closed(server: Server, simulator: Served): Promise<void> {
 
 async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
-  // Close the connection after each answer: a browser repeats a request when a kept connection breaks, so a fault would be
-  // answered by a second request.
+  // Close the connection to a browser after each answer. A browser repeats a request when a kept connection breaks, so its user
+  // would not see a fault that breaks the connection.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { host: named, origin, authorization, 'content-type': type } = incoming.headers;
@@ -238,7 +238,7 @@ function refuse(simulator: Served, status: number, message: string, socket: Sock
   const headers = { ...reply.headers, 'content-length': String(Buffer.byteLength(reply.body)), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end([`HTTP/1.1 ${status} Refused`, ...lines, '', reply.body].join('\r\n'));
-  // Read on for a moment, so that a client that is still sending gets to see the answer.
+  // Read on for a moment, because a client that is still sending would not see the answer.
   socket.removeAllListeners('data');
   socket.on('data', () => undefined);
   setTimeout(() => socket.destroy(), 1000).unref();

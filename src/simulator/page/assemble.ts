@@ -15,7 +15,7 @@ const exporting = /^export (?=async |function |const |let |class )/gmu;
 /** The name under which a bundled program keeps the whole page. */
 export const pageAsset = 'page.html';
 
-/** The whole page, ready to be served. */
+/** Makes the whole page as one text. */
 export function assemblePage(): string {
   if (isSea()) return getAsset(pageAsset, 'utf8');
   return read('page.html')

@@ -5,7 +5,7 @@ import { answered, type Answered, type HttpRequest } from '../http/exchange.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import { assemblePage } from './assemble.ts';
 
-/** Serves the page at `/`, to this machine only. */
+/** Serves the page at `/`; refuses a Host that is not a loopback address, and requests from other origins. */
 export function servePage(request: HttpRequest): Answered {
   try {
     requireLoopback(request);

@@ -81,7 +81,7 @@ type ShownFields = Readonly<Record<string, unknown>>;
 /** A row as the page gets it: with `id`, and without secrets. */
 type ShownRow = ShownFields & { readonly id: string };
 
-/** Says how to read a collection for the page: all rows, or those of the given ids that still exist. */
+/** Makes a function that reads the rows of a collection for the page: all rows, or those of the given ids that still exist. */
 function shown<T extends object>(collection: Collection<T>, show: (row: T, world: World) => ShownFields) {
   const rows = (world: World, ids?: readonly string[]): readonly ShownRow[] => {
     const all = world.of(collection);
@@ -93,7 +93,7 @@ function shown<T extends object>(collection: Collection<T>, show: (row: T, world
 
 const mostPods = 100;
 
-/** Keeps only the fields with these names. */
+/** Makes a function that keeps only the named fields of a row. */
 function only(names: string): (row: object) => ShownFields {
   const kept = names.split(' ');
   return (row) => Object.fromEntries(Object.entries(row).filter(([name]) => kept.includes(name)));

@@ -15,7 +15,7 @@ import type { World } from '../store/store.ts';
 import { Router } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
-/** The prefix of every public path. */
+/** The prefix of every path of the public interface. */
 export const publicPrefix = '/api/public/v1';
 
 interface Parts {
@@ -34,11 +34,11 @@ interface Passage {
   readonly query: URLSearchParams;
   readonly seq: number;
   readonly effect: FaultEffect;
-  /** The fields and parameters that the interface does not name, for the request log. */
+  /** The fields and parameters in the request that the interface does not name; the request log shows them. */
   unknownFields: readonly string[];
 }
 
-/** Serves everything under the public prefix. */
+/** Answers every request to the public interface. */
 export class PublicInterface {
   readonly #parts: Parts;
   readonly #router: Router<Route>;

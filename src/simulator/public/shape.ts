@@ -36,7 +36,7 @@ interface Listable {
   readonly createdAt: number;
 }
 
-/** Lists the rows under a key of an index. The readings choose their order, and may show an older state. */
+/** Lists the rows under a key of an index. The readings choose their order; a reading or a fault may show an older state. */
 export function listed<T extends Listable>(
   call: Pick<AreaCall, 'world' | 'staleListMs'>,
   collection: Collection<T>,

@@ -15,7 +15,7 @@ export interface Component {
   readonly image?: string;
 }
 
-/** An entry of the catalog. */
+/** A solution in the catalog. */
 export interface Solution {
   readonly solutionSlug: string;
   readonly label: string;
@@ -29,7 +29,7 @@ export interface Solution {
 /** The repository of agent images. */
 export const agentRepository = 'svc/sandbox-agent';
 
-/** The catalog. */
+/** The catalog of solutions. */
 export const catalog: readonly Solution[] = [
   {
     solutionSlug: 'sandbox-agent',

@@ -12,7 +12,7 @@ export interface Collection<T extends object> {
   readonly remembered: boolean;
 }
 
-/** A collection of any row. */
+/** A collection, whatever the type of its rows. */
 export type AnyCollection = Collection<never>;
 
 /** Describes a collection; set `remembered` if the public interface lists its rows. */

@@ -14,13 +14,13 @@ import type { RequestLine, SavedState, SavedStep } from './saved.ts';
 const writeTo = promisify(fs.writeFile);
 const syncTo = promisify(fs.fdatasync);
 
-/** The content of a state file. */
+/** The parsed content of a state file. */
 export interface Kept {
   readonly state: unknown;
   readonly lines: readonly (SavedStep | RequestLine)[];
 }
 
-/** The state file cannot be used; it is left as it is. */
+/** Says that the state file is damaged; the file is not changed. */
 class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
@@ -74,7 +74,7 @@ const longestBuffer = 4 * 1024 * 1024;
 const longestLazy = 64 * 1024;
 const lazyMs = 1000;
 
-/** The open state file. */
+/** Writes the state file. */
 export class Journal {
   readonly #path: string;
   #fd = -1;
@@ -134,7 +134,7 @@ export class Journal {
     return this.#holdsCommit ? this.#flush() : this.#running;
   }
 
-  /** Writes what is left and closes the file. */
+  /** Writes all lines that still wait, and closes the file. */
   async close(): Promise<void> {
     clearTimeout(this.#lazyTimer);
     await this.#flush();

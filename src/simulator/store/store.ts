@@ -81,12 +81,12 @@ export class Store {
     for (const timer of this.of(timers).all()) this.#queue.push(timer);
   }
 
-  /** The whole world as plain JSON. */
+  /** Returns the whole world as plain JSON. */
   save(): SavedWorld {
     return { ...this.head(), ledger: this.ledger.after(0) };
   }
 
-  /** The world without its ledger. */
+  /** Returns the world without its ledger as plain JSON. */
   head(): Omit<SavedWorld, 'ledger'> {
     const collections = Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.all()]));
     const head = { format: 'apphosting-simulator', version: 1, seed: this.#seed, now: this.#now } as const;

@@ -21,7 +21,7 @@ const settings = {
   target: fields(names),
 };
 
-/** The settings of a protection, as a request gives them. Absent settings mean the default; null storage is not absent storage. */
+/** The settings of a protection, as a request gives them. Absent settings mean the default; a storage of null means the platform's. */
 export type AskedSettings = ReadFields<typeof settings>;
 
 const generation = number({ min: 0, whole: true });
@@ -34,7 +34,7 @@ const configureItem = {
   expectedGeneration: must(generation),
 };
 
-/** One item of a configure call. */
+/** An item of a configure request: the settings for one environment. */
 export type ConfigureItem = ReadFields<typeof configureItem>;
 
 const configureFields = fields(
@@ -54,7 +54,7 @@ export function configureBody(body: BodyFields): ReturnType<typeof configureFiel
 /** Reads a request for an isolated check. */
 export const validateBody = fields(reference, ['accountId', 'configurationId']);
 
-/** An ISO 8601 date in UTC. */
+/** Reads an ISO 8601 date in UTC. */
 const instant: Reads<number> = (value, name) => {
   const isUtc = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/.test(value);
   const at = isUtc ? Date.parse(value) : Number.NaN;

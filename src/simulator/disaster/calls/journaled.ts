@@ -160,8 +160,8 @@ function journaled(
 }
 
 /**
- * Returns the receipt that was committed under this requestId. If there is none, carries out the request and commits a receipt for the
- * operation named, or else for the newest one.
+ * Returns the receipt that was committed under this requestId. If there is none, carries out the request and commits a receipt. The
+ * receipt is about the operation that the request names, or else about the newest one.
  */
 function once(
   world: World,

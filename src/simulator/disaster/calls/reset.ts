@@ -13,7 +13,7 @@ import { environmentIn } from '../surroundings.ts';
 import { resetBody } from './bodies.ts';
 import { accountOfAdmin } from './journaled.ts';
 
-/** Wipes the protection of one environment or of a whole account. */
+/** Removes the protection of one environment, or all protections of an account. */
 export function reset(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);

@@ -64,7 +64,7 @@ function lacking({ fields }: Form, values: FormValues): readonly Pick[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** The part of a request in which a field is sent. */
+/** Tells in which part of a request a field is sent. */
 function partOf({ method, path }: Form, { name }: Field): 'path' | 'query' | 'body' {
   if (name === 'id' && path.includes(':id')) return 'path';
   return method === 'POST' || method === 'PATCH' ? 'body' : 'query';

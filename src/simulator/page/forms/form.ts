@@ -90,7 +90,7 @@ export function nameOf({ method, path }: { readonly method: string; readonly pat
 
 type About = readonly [does: string, fields?: string, fill?: Form['fill'], choices?: Form['choices']];
 
-/** Makes the forms of an area. Each has a name, what its request does, its fields, and how to fill in those that name no id. */
+/** Makes the forms of an area from their names, explanations, fields, and functions that fill in fields other than ids. */
 export function formsOf(area: string, forms: Readonly<Record<string, About>>): readonly Form[] {
   return Object.entries(forms).map(([name, [does, fields = '', fill = () => ({}), choices = () => ({})]]) => {
     const [method = '', path = ''] = name.split(' ');
@@ -138,7 +138,7 @@ export function placeOf(world: World, { token, given, lastRequest }: Asked) {
   };
   const known = token === undefined ? undefined : world.of(tokens).get(token);
   const accountId = chosen('accountId') ?? known?.currentAccountId ?? own?.accountId;
-  /** The rows of a collection that belong to the account. */
+  /** Lists the rows of a collection that belong to the account. */
   const rows = <T extends object>(of: Collection<T>) => {
     const isOurs = (row: T) => !('accountId' in row) || accountId === undefined || row.accountId === accountId;
     return world.of(of).all().filter(isOurs);

@@ -23,7 +23,7 @@ async function start() {
   follow();
 }
 
-/** Takes the names of the metrics from the form that sets one. */
+/** Finds the names of all metrics: they are the choices in the form that sets a metric. */
 function metricsIn(forms) {
   const form = forms.find(({ method, path }) => method === 'POST' && path === '/_sim/metrics');
   return form.fields.find(({ name }) => name === 'metric').words;
