@@ -1,21 +1,21 @@
 /**
- * An area of the interface, and how it plugs in. A request is served in four files: `simulator.ts` takes it, `public/interface.ts` leads it
- * to the route, `AREA/area.ts` has the route with its handler, and the file of the thing beside it says what the thing is. An area is one
- * value of type `Area`, listed once in `areas.ts`:
+ * Defines what an area of the interface is, and how it plugs in. Four files serve a request: `simulator.ts` takes the request,
+ * `public/interface.ts` finds the route, `AREA/area.ts` has the route with its handler, and another file of that folder defines the rows
+ * that the handler works on, such as `apps/app.ts`. An area is one value of type `Area`, listed once in `areas.ts`:
  *
- * - `collections`: its slice of the world. Declare each with `collection()`, next to the type of its rows. Rows are plain JSON values
- *   with dates in milliseconds; `remembered: true` for what the public interface lists (lists may lag).
+ * - `collections`: its part of the world. Declare each with `collection()`, next to the type of its rows. Rows are plain JSON values
+ *   with dates in milliseconds. Set `remembered: true` where the public interface lists the rows, as lists may lag.
  * - `routes`: its public endpoints. `handle(call)` runs in one transaction and never waits: it changes `call.world` and answers, or it
- *   throws a `Refusal`, and nothing has happened. The pipeline has checked token and scopes before it (401, 403); after that the order
- *   inside a handler is: resolve what is named (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then read the fields (400), then
- *   the rules. A business rule whose status the text does not show is refused with `rejected(world, …)`.
- * - `timers`: what happens by itself. `world.schedule('area.event', at, data)` and a function under the same name; each firing is a
- *   transaction of its own, with `world.now` at the timer's moment. Timers are rows: they survive a restart.
- * - `control`: its routes under /_sim, also in one transaction, without callers.
+ *   throws a `RequestRefusal` and changes nothing. The pipeline has checked token and scopes already (401, 403). A handler first finds
+ *   what the request names (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then reads the fields (400), then applies the rules.
+ *   Use `rejected(world, …)` for a business rule whose status the interface does not say.
+ * - `timers`: what happens by itself. `world.schedule('area.event', at, data)` calls the function of that name later, in a transaction
+ *   of its own, with `world.now` at the time of the timer. Timers are rows, so they survive a restart.
+ * - `control`: its routes under /_sim. They also run in one transaction, but have no caller.
  *
- * In answers: dates go through `date(world, ms)`, optional fields are keys with the value undefined (so that `fields.nulls` can show
- * them), lists come from `listed(call, …)`, and pages end with `nextCursor(world, …)`. Times that the clock of the world should not
- * rule (delays, rate windows) belong to the pipeline, not to an area.
+ * In answers: make dates with `date(world, ms)`, lists with `listed(call, …)` and the end of a page with `nextCursor(world, …)`. Set
+ * absent optional fields to undefined, so that the reading `fields.nulls` can show them. Times that the clock of the world must not
+ * rule, such as delays and rate windows, belong to the pipeline.
  */
 import type { AnyCollection } from './store/collection.ts';
 import type { BodyFields } from './http/fields.ts';
@@ -23,10 +23,10 @@ import type { MembershipRecord, Scope, Token } from './accounts/records.ts';
 import type { RequestRefusal } from './http/refusal.ts';
 import type { World } from './store/store.ts';
 
-/** A verb of HTTP that the service knows. */
+/** An HTTP method that the service knows. */
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Tells if a request of this method carries a body; the others have a query. */
+/** Tells if requests of a method send their fields in the body; requests of other methods send them in the query. */
 export function carriesBody(method: string): boolean {
   return method === 'POST' || method === 'PATCH';
 }
@@ -37,27 +37,27 @@ export interface Caller {
   readonly memberships: readonly MembershipRecord[];
 }
 
-/** One public request as a handler sees it. */
+/** A public request as a handler sees it. */
 export interface AreaCall {
   readonly world: World;
   readonly caller: Caller;
   readonly query: BodyFields;
   readonly body: BodyFields;
-  /** An injected fault: lists as they were so long ago. */
+  /** Set by an injected fault: lists show the rows as they were this long ago. */
   readonly staleListMs?: number | undefined;
-  /** An injected fault: creating a solution stops after so many components. */
+  /** Set by an injected fault: creating a solution fails after this many components. */
   readonly failAfterComponents?: number | undefined;
 }
 
-/** The answer of a handler; the readings shape its body before it is sent. */
+/** The answer of a handler; the body may still change to match the readings before it is sent. */
 export interface AreaAnswer {
   readonly status: number;
   readonly body?: unknown;
-  /** An error that is answered although what the handler did so far stays. */
+  /** An error to answer with, while the changes of the handler are kept. */
   readonly refusal?: RequestRefusal;
 }
 
-/** 200 with a body. */
+/** Answers with status 200 and a body. */
 export function ok(body?: unknown): AreaAnswer {
   return body === undefined ? { status: 200 } : { status: 200, body };
 }
@@ -66,26 +66,26 @@ export function ok(body?: unknown): AreaAnswer {
 export interface Route {
   readonly method: Method;
   readonly path: string;
-  /** All of them are needed. */
+  /** The scopes that a token needs; it needs all of them. */
   readonly scopes: readonly Scope[];
   /**
-   * The names that the interface has for this request: fields of the body for POST and PATCH, parameters of the query for GET and DELETE. The
-   * reading `fields.unknown` decides about others. Absent where the interface itself says that others are not accepted.
+   * The names of the fields that the interface gives this request: in the body for POST and PATCH, in the query for GET and DELETE. The
+   * reading `fields.unknown` says whether other fields are refused. Undefined where the handler itself refuses them.
    */
   readonly takes?: readonly string[] | undefined;
   readonly handle: (call: AreaCall) => AreaAnswer;
 }
 
-/** One request to the control surface. */
+/** A request to the control surface. */
 export interface ControlCall {
   readonly world: World;
-  /** The part of the path where the route says `:id`, or an empty string. */
+  /** The part of the path that stands where the route has `:id`, or an empty string. */
   readonly id: string;
   readonly query: BodyFields;
   readonly body: BodyFields;
 }
 
-/** A route of the control surface; the path is relative to /_sim and may end in `/:id` or have it in the middle. */
+/** A route of the control surface; the path is relative to /_sim and may contain `/:id`. */
 export interface ControlRoute {
   readonly method: Method;
   readonly path: string;
@@ -93,7 +93,7 @@ export interface ControlRoute {
   readonly handle: (call: ControlCall) => AreaAnswer;
 }
 
-/** A public endpoint, from `METHOD /path`. */
+/** Makes a public endpoint from `METHOD /path`. */
 export function route(
   name: string,
   scopes: readonly Scope[],
@@ -103,21 +103,21 @@ export function route(
   return { ...addressed(name), scopes, handle, takes };
 }
 
-/** A route of the control surface, from `METHOD /path`. */
+/** Makes a route of the control surface from `METHOD /path`. */
 export function control(name: string, does: string, handle: ControlRoute['handle']): ControlRoute {
   return { ...addressed(name), does, handle };
 }
 
-/** The method and the path of `METHOD /path`. */
+/** Splits `METHOD /path` into method and path. */
 export function addressed(name: string): Pick<Route, 'method' | 'path'> {
   const [method, path = ''] = name.split(' ');
   return { method: method as Method, path };
 }
 
-/** The function that runs when a timer fires. */
+/** A function that runs when a timer fires. */
 export type Fires = (world: World, data: never) => void;
 
-/** One area of the interface. */
+/** An area of the interface, such as apps or alerts. */
 export interface Area {
   readonly name: string;
   readonly collections: readonly AnyCollection[];
@@ -125,8 +125,8 @@ export interface Area {
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
   /**
-   * Estimates the work of its timers in so much time, in firings of a small timer: roughly, and only for what comes again and again. The
-   * clock refuses to advance by what would take minutes.
+   * Estimates how much work the repeating timers of this area cause in a span of time, counted in firings of a small timer. The clock
+   * refuses to advance by a span that would take too long.
    */
   readonly workIn?: (world: World, ms: number) => number;
 }

@@ -13,7 +13,7 @@ import type { AnyCollection } from './store/collection.ts';
 import { settings } from './store/saved.ts';
 import { timers } from './store/timers.ts';
 
-/** Every area of the interface; see area.ts for how one plugs in. */
+/** Lists every area of the interface; area.ts explains how to add one. */
 export const areas: readonly Area[] = [
   presets,
   appsArea,
@@ -27,11 +27,11 @@ export const areas: readonly Area[] = [
 
 const common = [settings, timers, faults, accounts, tokens, memberships, regions, credentials];
 
-/** Every collection of the world. */
+/** Lists every collection of the world. */
 export const collections: readonly AnyCollection[] = [...common, ...areas.flatMap((area) => area.collections)];
 
-/** The names that a saved world may use. */
+/** The names of the collections that a saved world may have. */
 export const collectionNames: ReadonlySet<string> = new Set(collections.map(({ name }) => name));
 
-/** Every endpoint of the interface. */
+/** Lists every public endpoint. */
 export const publicRoutes = areas.flatMap(({ routes }) => routes);

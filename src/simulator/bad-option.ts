@@ -1,4 +1,4 @@
-/** The simulator cannot start as it was asked to: a flag, a world, a reading or a file makes no sense. The command exits 2. */
+/** Says that the simulator cannot start because a flag, a world, a reading or a file is invalid. The command then exits with 2. */
 export class BadOption extends Error {
   override readonly name = 'BadOption';
 }

@@ -1,6 +1,6 @@
 /**
- * The engine under the interface: the store, its clock and what happens by itself. The clock is either the wall's or stands still until
- * it is told to advance; either way every timer fires in the order of time, in a transaction of its own at its own moment.
+ * Holds the store, the clock and the timers of the simulator. A real clock follows wall time; a virtual one stands still until a request
+ * advances it. With both, timers fire in the order of their times, each in a transaction of its own.
  */
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
@@ -10,17 +10,17 @@ import { type Commit, type RequestLine, type SavedStep, type SavedWorld, setting
 import { type Cause, Store, type World } from './store/store.ts';
 import type { Timer } from './store/timers.ts';
 
-/** Which of the two clocks runs. */
+/** The clock of the simulator: wall time, or a time that only requests advance. */
 export type ClockMode = 'real' | 'virtual';
 
-/** The moment at which a virtual clock starts. */
+/** The time at which a virtual clock starts. */
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
-/** About a quarter of a minute. */
+/** The most timer work in one advance of the clock: about 15 seconds of computing. */
 const mostWork = 2_500_000;
 const sliceMs = 20;
-/** The last moment whose date has four digits for its year. */
+/** The latest time of the clock: later years would need five digits. */
 const lastMoment = Date.UTC(9999, 11, 31);
 
 interface Parts {
@@ -30,7 +30,7 @@ interface Parts {
   readonly log: (line: string) => void;
 }
 
-/** Owns the store; everything that changes the world goes through `transact`. */
+/** Owns the store and the clock; requests change the world through `transact`. */
 export class Clockwork {
   readonly store: Store;
   readonly requests = new RequestLog();
@@ -40,7 +40,7 @@ export class Clockwork {
   #sleep: NodeJS.Timeout | undefined;
   #closed = false;
   #stopped = false;
-  /** Settles when the clock advances no more: one request after the other lets time pass. */
+  /** Settles when no request advances the clock; such requests wait for each other. */
   #advancing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
@@ -58,7 +58,7 @@ export class Clockwork {
     return this.mode === 'virtual' ? this.store.now : Math.max(this.store.now, this.#parts.wallNow());
   }
 
-  /** Replaces the world, and what is on disk, by another one; the request log begins anew. */
+  /** Replaces the world in memory and on disk, and empties the request log. */
   load(world: SavedWorld): void {
     this.store.load(world);
     this.requests.clear();
@@ -67,7 +67,7 @@ export class Clockwork {
     this.catchUp();
   }
 
-  /** Resumes from a state on disk. */
+  /** Restores the state that an earlier run left on disk. */
   resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (SavedStep | RequestLine)[]): void {
     const { requests } = this;
     this.store.load(world);
@@ -84,7 +84,7 @@ export class Clockwork {
     this.catchUp();
   }
 
-  /** One transaction, now. */
+  /** Runs one transaction at the current time. */
   transact<R>(cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     const done = this.store.transact(this.now, cause, work);
     this.#rewriteIfOvergrown();
@@ -92,20 +92,20 @@ export class Clockwork {
     return done;
   }
 
-  /** Fires the timers that are due, before anything else happens. */
+  /** Fires all timers that are due. */
   catchUp(): void {
     this.#fireUntil(this.now);
     this.#arm();
   }
 
-  /** Lets virtual time pass, all of it before anything else happens. */
+  /** Advances the virtual clock in one go, without serving requests meanwhile. */
   advance(ms: number): void {
     const until = this.store.now + ms;
     this.#fireUntil(until);
     this.#standAt(until);
   }
 
-  /** The most virtual time that can pass at once; undefined when so much can. */
+  /** Returns undefined if the clock may advance by `ms` at once, else the longest time that it may. */
   tooMuchFor(ms: number): number | undefined {
     const left = lastMoment - this.store.now;
     const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
@@ -114,8 +114,8 @@ export class Clockwork {
   }
 
   /**
-   * Lets virtual time pass in slices: between two of them other requests are served, and it stops when the simulator ends, when the world
-   * is replaced or when `isGivenUp` says so. However it stops, everything due by the time of the clock has happened, and nothing else.
+   * Advances the virtual clock in slices, and lets other requests be served between two slices. It stops early when the simulator closes,
+   * when the world is replaced or when `isGivenUp` says so. Even then, every timer that is due by the time of the clock has fired.
    */
   async advanceInSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
     const turn = this.#advancing.then(() => this.#advanceSlices(ms, isGivenUp));
@@ -123,12 +123,12 @@ export class Clockwork {
     return turn;
   }
 
-  /** Stops long work: the simulator is about to close. */
+  /** Stops an advance of the clock, because the simulator is about to close. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Resolves when everything that has happened is on disk; undefined when it is. */
+  /** Resolves when every commit is on disk; undefined when nothing is left to write. */
   durable(): Promise<void> | undefined {
     return this.#parts.journal?.flushed();
   }
@@ -174,7 +174,7 @@ export class Clockwork {
     this.store.transact(moment, undefined, (world) => world.of(settings).put({ key: 'clock', value: moment }));
   }
 
-  /** Fires due timers until a moment of wall time; tells if any are left. */
+  /** Fires timers that are due by `until`, but stops when the wall time `wallEnd` has passed; tells if any are left. */
   #fireUntil(until: number, wallEnd = Infinity): boolean {
     for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {
       if (performance.now() > wallEnd) return true;
@@ -207,12 +207,12 @@ export class Clockwork {
   }
 }
 
-/** The number of the last request that committed something; 0 when none did. */
+/** The number of the last request that committed something, or 0. */
 function lastRequestOf(ledger: readonly Commit[]): number {
   return ledger.reduce((last, { requestSeq }) => Math.max(last, requestSeq ?? 0), 0);
 }
 
-/** The request log of a state that was written without one: everything so far is gone. */
+/** Makes an empty request log, for a state that was saved without its request log. */
 function noRequests(lastSeq: number): KeptRequests {
   return { lastSeq, counts: [], lines: { gone: lastSeq, sealed: [], open: [] } };
 }

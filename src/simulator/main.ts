@@ -17,7 +17,7 @@ const usage = `apphosting simulator [options]: the hosting service in a box
   --latency MS           added to every public request
 `;
 
-/** The outputs of the command. */
+/** The streams to which the command writes. */
 interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -53,8 +53,8 @@ async function run(options: StartOptions, { out, err }: Speaks): Promise<number>
 }
 
 /**
- * Keeps the space for new objects as it is after the start, instead of growing it to 32 MB, and collects the old ones when they have
- * grown by a fifth: what a request leaves behind dies young.
+ * Saves memory, because most objects of a request are garbage soon after it: keeps the heap for new objects at its first size instead of
+ * growing it to 32 MB, and collects old objects when they have grown by a fifth.
  */
 function keepSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -96,7 +96,7 @@ function optionsFrom(args: readonly string[]): StartOptions | undefined {
   };
 }
 
-/** The arguments with a negative number joined to its flag: it is a value, and no flag of its own. */
+/** Joins a negative number to the flag before it, because it would look like a flag of its own. */
 function withNegatives(args: readonly string[]): string[] {
   const isNegative = (arg = '') => /^-\d/.test(arg);
   return args.flatMap((arg, n) => (isNegative(arg) ? [] : isNegative(args[n + 1]) ? `${arg}=${args[n + 1]}` : arg));

@@ -1,13 +1,13 @@
 /**
- * Every point the text leaves open, as a switch. The first word of a list is the default. A reading changes exactly what
- * its sentence says.
+ * Readings: a switch for every point that the description of the interface leaves open. The first word of a list is the default.
+ * A reading changes exactly what its sentence says.
  */
 
 function words<const W extends string>(does: string, ...values: readonly [W, ...W[]]) {
   return { kind: 'words', does, words: values } as const;
 }
 
-/** A number, or `off` where that is allowed, which is kept as 0. */
+/** Describes a reading that is a number; where `off` is allowed, 0 means off. */
 function amount(does: string, initial: number, off = false) {
   return { kind: 'amount', does, initial, off } as const;
 }
@@ -15,7 +15,7 @@ function amount(does: string, initial: number, off = false) {
 type Words<W extends string> = ReturnType<typeof words<W>>;
 type Amount = ReturnType<typeof amount>;
 
-/** The registry: name, meaning, values. */
+/** All readings with name, meaning and values. */
 export const registry = {
   'names.apps': words('two apps of an account may share a name, or not', 'repeatable', 'unique'),
   'names.contactPoints': words('two contact points of an account may share a name, or not', 'repeatable', 'unique'),
@@ -101,14 +101,14 @@ export function defaultReadings(): Readings {
   return Object.fromEntries(all) as Readings;
 }
 
-/** The values a reading takes, in words for people. */
+/** Lists the values of a reading as text for users. */
 export function valuesOf(name: ReadingName): readonly string[] {
   const entry: Words<string> | Amount = registry[name];
   if (entry.kind === 'words') return entry.words;
   return entry.off ? ['off', 'N'] : [String(entry.initial), 'N'];
 }
 
-/** Applies `{NAME: VALUE}` given from outside; a sentence instead of readings says what is wrong with it. */
+/** Applies `{NAME: VALUE}` from a user to the readings; returns a sentence instead when a name or value is wrong. */
 export function changeReadings(from: Readings, changes: Readonly<Record<string, unknown>>): Readings | string {
   const next: Record<string, string | number> = { ...from };
   for (const [name, given] of Object.entries(changes)) {
@@ -122,7 +122,7 @@ export function changeReadings(from: Readings, changes: Readonly<Record<string, 
   return next as Readings;
 }
 
-/** Readings as the control surface shows them: an amount of 0 that means off is the word `off`. */
+/** Shows readings as the control surface does, with the word `off` for a number that is turned off. */
 export function shownReadings(readings: Readings): Readonly<Record<string, string | number>> {
   return { ...readings, 'rate.limit': readings['rate.limit'] === 0 ? 'off' : readings['rate.limit'] };
 }

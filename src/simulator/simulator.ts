@@ -1,6 +1,6 @@
 /**
- * The service in a box, without sockets: `handle` takes a request and gives what a client would get. Over a network it is served by
- * http/listen.ts; tests call it directly, on a virtual clock.
+ * Simulates the service in memory, without sockets: `handle` takes a request and returns what a client would get. http/listen.ts serves it
+ * over a network; tests call it directly, on a virtual clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -24,28 +24,28 @@ import { namedWorld, type StartWorld } from './worlds.ts';
 
 /** The options of a simulator; each has a default. */
 export interface SimulatorOptions {
-  /** The world it starts with and that a reset brings back. */
+  /** The world at the start, to which a reset returns. */
   readonly world?: StartWorld;
-  /** A world to go on from, as it was left on disk. */
+  /** The state on disk from which the simulator continues. */
   readonly resume?: Resumed;
   readonly clock?: ClockMode;
-  /** Readings by name, as on the command line. */
+  /** The values of readings by their names. */
   readonly readings?: Readonly<Record<string, unknown>>;
-  /** The same seed gives the same ids. */
+  /** The seed of ids: the same seed gives the same ids. */
   readonly seed?: string;
-  /** The file that keeps every commit. */
+  /** The state file, to which every commit is written. */
   readonly journal?: Journal;
-  /** Added to every public request, on wall time. */
+  /** A delay for every public request, in wall time. */
   readonly latencyMs?: number;
-  /** Lets wall time pass: delays. */
+  /** Waits in wall time; used for delays. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** Wall time: the real clock, rate windows, durations. */
+  /** Returns wall time: for the real clock, rate limits and measured durations. */
   readonly wallNow?: () => number;
-  /** Takes a line about every bug. */
+  /** Receives a line about every bug of the simulator. */
   readonly log?: (line: string) => void;
 }
 
-/** A state from disk: the world, the request log, and what happened since both were written. */
+/** A state from disk: the world, the request log, and the lines that were added after them. */
 interface Resumed {
   readonly world: SavedWorld;
   readonly requests?: KeptRequests;
@@ -86,13 +86,13 @@ export function createSimulator(options: SimulatorOptions = {}) {
       if (path === '/') return Promise.resolve(servePage(request));
       return Promise.resolve(service.broken(404, 'there is nothing at this path'));
     },
-    /** Lets virtual time pass. */
+    /** Advances the virtual clock. */
     advance: (ms: number) => clockwork.advance(ms),
-    /** The time of its clock. */
+    /** The time of the simulator's clock. */
     now: () => clockwork.now,
-    /** The start world again, or another one. */
+    /** Loads the start world again, or another world. */
     reset,
-    /** The world and the ledger, for reading. */
+    /** Gives tests access to the world and the ledger. */
     store: clockwork.store,
     longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
     stop: () => clockwork.stop(),
@@ -117,14 +117,14 @@ function startWorld(
   return withReadings(again ? forgetful(moved) : moved, options);
 }
 
-/** A saved world has its own time: on a real clock every timer keeps its remaining delay. */
+/** Moves a saved world to the present time; every timer keeps its remaining delay. */
 function moveTimers(world: SavedWorld, now: number): SavedWorld {
   const rows = (world.collections[timers.name] ?? []) as readonly Timer[];
   const moved = rows.map((timer) => ({ ...timer, at: timer.at - world.now + now }));
   return { ...world, now, collections: { ...world.collections, [timers.name]: moved } };
 }
 
-/** The world without its ledger and faults: a reset does not bring those back. */
+/** Removes ledger and faults from a saved world, because a reset does not restore them. */
 function forgetful(world: SavedWorld): SavedWorld {
   return { ...world, ledger: [], ledgerSeq: 0, collections: { ...world.collections, [faults.name]: [] } };
 }

@@ -10,18 +10,18 @@ import { InUse, lock } from './store/lock.ts';
 import { type SavedState, savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
-/** The options of a simulator on a socket. */
+/** The options of a simulator that listens on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
-  /** `demo`, `empty`, or a file that holds a saved world. */
+  /** The world at the start: `demo`, `empty`, or the path of a saved world. */
   readonly world?: string;
-  /** A file that keeps every commit. */
+  /** The path of the state file, to which every commit is written. */
   readonly state?: string;
 }
 
-/** A simulator that listens. */
+/** A running simulator with its address. */
 export type Listening = ListeningTo<Simulator>;
 
-/** Starts a simulator in this process; `127.0.0.1` and a free port unless said otherwise. */
+/** Starts a simulator in this process; by default on a free port of `127.0.0.1`. */
 export async function startSimulator(options: StartOptions = {}): Promise<Listening> {
   const { host = '127.0.0.1', port = 0, world = 'demo', state, ...rest } = options;
   const start: StartWorld = world === 'demo' || world === 'empty' ? world : worldFrom(world);
@@ -32,7 +32,7 @@ export async function startSimulator(options: StartOptions = {}): Promise<Listen
   return listen(make, { host, port });
 }
 
-/** A simulator that has its state file for itself from here on until it is closed. */
+/** Makes a simulator that locks its state file until it is closed. */
 function withState(path: string, options: SimulatorOptions): Simulator {
   const release = locked(path);
   try {
@@ -44,7 +44,7 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** The real path of the state file, so that two names of one file share a lock. It must be a file, or not exist yet. */
+/** Finds the real path of the state file, so that two names of one file share a lock; refuses what is not a file. */
 function fileFor(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && !stats.isFile()) throw new BadOption(`--state ${path} cannot be used: it is no file`);
@@ -56,14 +56,14 @@ function locked(path: string): () => void {
   return orBadOption(
     () => lock(path),
     (message, error) => {
-      // The system names the lock file, which nobody has asked for: its words end at the first comma.
+      // Cut the message of the system at the first comma: the rest names the lock file, which means nothing to the user.
       const why = error instanceof InUse ? `is in use: ${message}` : `cannot be written: ${message.split(',', 1)[0]}`;
       return `--state ${path} ${why}`;
     },
   );
 }
 
-/** What `work` returns; what it throws becomes a bad option, in the words of `said`. */
+/** Runs `work`; turns an error into a BadOption with the message that `said` makes. */
 function orBadOption<T>(work: () => T, said: (message: string, error: unknown) => string): T {
   try {
     return work();
@@ -72,7 +72,7 @@ function orBadOption<T>(work: () => T, said: (message: string, error: unknown) =
   }
 }
 
-/** A world as the control surface shows it, or a state file that no simulator writes to. */
+/** Reads a saved world: a file from the control surface, or a state file that no simulator uses. */
 function worldFrom(path: string): SavedWorld {
   const json = () => JSON.parse(readFileSync(path, 'utf8')) as unknown;
   const world = savedWorld(

@@ -6,16 +6,16 @@ import { type Permission, regions, type Token, tokens } from './accounts/records
 import type { SavedWorld } from './store/saved.ts';
 import type { Store, World } from './store/store.ts';
 
-/** The world a simulator starts with: one with a name, or one that was saved. */
+/** The world at the start: one of two named worlds, or a saved one. */
 export type StartWorld = 'demo' | 'empty' | SavedWorld;
 
-/** A saved world with nothing in it. */
+/** Makes an empty world. */
 function blankWorld(now: number, seed: string): SavedWorld {
   const settings = [{ key: 'readings', value: defaultReadings() }];
   return { format: 'apphosting-simulator', version: 1, seed, now, ledgerSeq: 0, collections: { settings }, ledger: [] };
 }
 
-/** Makes a named world; it begins with an empty ledger. */
+/** Makes one of the named worlds, with an empty ledger. */
 export function namedWorld(store: Store, name: 'demo' | 'empty', now: number, seed: string): SavedWorld {
   store.load(blankWorld(now, seed));
   store.transact(now, undefined, (world) => {

@@ -4,10 +4,10 @@ import { type Scope, tokens } from './records.ts';
 import { forbidden, found, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** A call as far as it says who may do what. */
+/** The part of a request that authorization needs: the world and the caller. */
 export type CallerCall = Pick<AreaCall, 'world' | 'caller'>;
 
-/** Authenticates the caller: 401 without a valid token. */
+/** Finds the caller that a token stands for; refuses with 401 without a valid token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
   const token = authorization === undefined ? undefined : world.of(tokens).get(authorization);
   if (token === undefined) throw new RequestRefusal(401, 'user not authenticated');
@@ -21,12 +21,12 @@ export function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   if (missing !== undefined) throw forbidden(`the token lacks the scope ${missing}`);
 }
 
-/** An account that exists: 404 otherwise. */
+/** Finds an account by its id; refuses with 404 when there is none. */
 export function accountNamed(world: World, accountId: string): Account {
   return found(world.of(accounts).get(accountId), 'account not found');
 }
 
-/** The caller's membership of an account: 404 for an unknown account, 403 for somebody else's. */
+/** Finds the caller's membership in an account; refuses with 404 for an unknown account, and with 403 without a membership. */
 export function memberOf(call: CallerCall, accountId: string): MembershipRecord {
   accountNamed(call.world, accountId);
   const membership = call.caller.memberships.find((each) => each.accountId === accountId);
@@ -34,14 +34,14 @@ export function memberOf(call: CallerCall, accountId: string): MembershipRecord 
   return membership;
 }
 
-/** The caller's membership of an account in which they are an admin: 403 otherwise. */
+/** Finds the caller's membership in an account; refuses with 403 unless the caller is an admin of it. */
 export function adminOf(call: CallerCall, accountId: string): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (membership.role !== 'admin') throw forbidden('this needs admin permission');
   return membership;
 }
 
-/** The caller's membership of an account, with a permission that the role does not confer: 403 otherwise. */
+/** Finds the caller's membership in an account; refuses with 403 unless it has a permission, which even an admin needs to be given. */
 export function permittedIn(call: CallerCall, accountId: string, permission: Permission): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (!membership.permissions.includes(permission)) {
@@ -51,18 +51,18 @@ export function permittedIn(call: CallerCall, accountId: string, permission: Per
   return membership;
 }
 
-/** The account that a request without accountId means: 404 when the caller has none. */
+/** The caller's current account, which a request without accountId is about; refuses with 404 when none is set. */
 export function currentAccount(call: CallerCall): string {
   return found(call.caller.token.currentAccountId, 'no current account is set');
 }
 
-/** Tells if this member sees only the environments assigned to them. */
+/** Tells if a member sees only the environments that are assigned to them. */
 export function isRestricted(world: World, membership: MembershipRecord): boolean {
   if (membership.role === 'admin' || membership.allowedAppEnvIds.length === 0) return false;
   return world.of(accounts).get(membership.accountId)?.memberEnvAccess === true;
 }
 
-/** Tells if this member may see and change an environment. */
+/** Tells if a member may see and change an environment. */
 export function maySee(world: World, membership: MembershipRecord, appEnvId: string): boolean {
   return !isRestricted(world, membership) || membership.allowedAppEnvIds.includes(appEnvId);
 }

@@ -7,7 +7,7 @@ import { notFound } from '../http/refusal.ts';
 import { single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
-/** Which environments a member may see. */
+/** Shows and sets the environments that a member may see. */
 export const memberAccess: Area = {
   name: 'member access',
   collections: [],

@@ -3,13 +3,13 @@ import { collection } from '../store/collection.ts';
 /** A scope of a token. */
 export type Scope = 'svc:read' | 'svc:write:config' | 'svc:write:deploy' | 'svc:write:dangerous';
 
-/** Every scope there is. */
+/** Lists all scopes of tokens. */
 export const everyScope: readonly Scope[] = ['svc:read', 'svc:write:config', 'svc:write:deploy', 'svc:write:dangerous'];
 
-/** A permission that being an admin does not confer. */
+/** A permission that even an admin has only when it is given to them. */
 export type Permission = 'manageMembers' | 'secretsAccess';
 
-/** A customer. */
+/** An account: a customer of the service. */
 export interface Account {
   readonly accountId: string;
   readonly name: string;
@@ -17,10 +17,10 @@ export interface Account {
   readonly sandboxEntitlement: boolean;
 }
 
-/** All customers. */
+/** All accounts. */
 export const accounts = collection<Account>('accounts', (account) => account.accountId);
 
-/** A token: the proof of who is calling. */
+/** A token, by which a request proves who sends it. */
 export interface Token {
   readonly token: string;
   readonly kind: 'user' | 'environment';
@@ -38,11 +38,11 @@ export interface MembershipRecord {
   readonly token: string;
   readonly role: 'admin' | 'member';
   readonly permissions: readonly Permission[];
-  /** Empty means every environment. */
+  /** The environments that the member may see; an empty list means all of them. */
   readonly allowedAppEnvIds: readonly string[];
 }
 
-/** All memberships, by token and by account. */
+/** All memberships, indexed by token and by account. */
 export const memberships = collection<MembershipRecord>('memberships', (membership) => membership.membershipId, {
   indexes: {
     token: (membership) => membership.token,
@@ -64,7 +64,7 @@ export interface Region {
 /** All regions. */
 export const regions = collection<Region>('regions', (region) => region.name);
 
-/** A credential of the Credentials API: requests name it by id only. */
+/** A credential that the Credentials API keeps; requests refer to it only by its id. */
 export interface CredentialRecord {
   readonly credentialId: string;
   readonly accountId: string;

@@ -4,7 +4,7 @@ import { date } from '../public/shape.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
-/** The metrics, with suggested thresholds. */
+/** The metrics that an alert can watch, with suggested thresholds. */
 export const metricThresholds = {
   cpu_percent: 80,
   memory_percent: 80,
@@ -29,10 +29,10 @@ export type MetricName = keyof typeof metricThresholds;
 /** The names of all metrics. */
 export const metricNames = Object.keys(metricThresholds) as MetricName[];
 
-/** The ways to make one value of those of several containers. */
+/** The ways to combine the values of several containers into one value. */
 export type Aggregation = 'mean' | 'max' | 'min' | 'last';
 
-/** The value of a metric from now on; null is no data, and "error" fails the query. */
+/** The value that a metric has until it is set again: a number, null for no data, or "error" for a query that fails. */
 export interface Metric {
   readonly appEnvId: string;
   readonly metric: MetricName;
@@ -40,17 +40,17 @@ export interface Metric {
   readonly pods: readonly number[];
 }
 
-/** The values that were set; any other metric has no data. */
+/** The metrics whose values were set; every other metric has no data. */
 export const metrics = collection<Metric>('metrics', metricKey, {
   indexes: { environment: ({ appEnvId }) => appEnvId },
 });
 
-/** The key of a metric's value. */
+/** The key of a metric of an environment in the collection of metrics. */
 export function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
   return `${appEnvId}/${metric}`;
 }
 
-/** The one value an alert looks at. */
+/** Combines the values of a metric into the one value that an alert compares with its threshold. */
 export function observed(metric: Metric | undefined, aggregation: Aggregation): number | null | 'error' {
   if (metric === undefined) return null;
   const { value, pods } = metric;
@@ -67,16 +67,16 @@ export function observed(metric: Metric | undefined, aggregation: Aggregation): 
   }
 }
 
-/** The times a condition must hold before an alert fires. */
+/** How long the condition of an alert may have to hold before the alert fires. */
 export const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
 
-/** The ranges that a query looks back. */
+/** How far back the query of an alert may look. */
 export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
 /** The states of an alert. */
 export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
 
-/** A rule on a metric of an environment. */
+/** An alert: a rule on a metric of an environment. */
 export interface Alert {
   readonly alertId: string;
   readonly appEnvId: string;
@@ -92,12 +92,12 @@ export interface Alert {
   readonly queryRange: (typeof queryRanges)[number];
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** The state that clients see. */
+  /** The state that clients see; it may lag behind the state that the alert engine has found. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
-  /** The state that the engine sees. */
+  /** The state that the alert engine has found at its last evaluation. */
   readonly liveState: AlertState;
-  /** The moment since which the condition is met without a break. */
+  /** Since when the condition is met without a break; undefined while it is not met. */
   readonly metSince?: number | undefined;
   readonly createdAt: number;
 }
@@ -111,12 +111,12 @@ export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
   remembered: true,
 });
 
-/** An alert that exists: 404 otherwise. */
+/** Finds an alert by its id; refuses with 404 when there is none. */
 export function alertNamed(world: World, alertId: string): Alert {
   return found(world.of(alerts).get(alertId), 'alert not found');
 }
 
-/** The alerts that deliver to a contact point. */
+/** Lists the alerts that deliver to a contact point. */
 export function alertsUsing(world: World, contactPointId: string): readonly Alert[] {
   return world.of(alerts).where('contactPoint', contactPointId);
 }
@@ -133,7 +133,7 @@ export function removeAlertsOf(world: World, appEnvId: string): void {
   for (const metric of world.of(metrics).where('environment', appEnvId)) world.of(metrics).remove(metricKey(metric));
 }
 
-/** The contact points of an alert as responses show them. */
+/** Shows the contact points of an alert as responses do. */
 export function shownContactPoints(world: World, alert: Alert): readonly object[] {
   return alert.contactPointIds.flatMap((contactPointId) => {
     const point = world.of(contactPoints).get(contactPointId);
@@ -141,12 +141,12 @@ export function shownContactPoints(world: World, alert: Alert): readonly object[
   });
 }
 
-/** The rule of an alert as responses show it. */
+/** Shows the rule of an alert as responses do: metric, condition and times. */
 export function ruleOf({ metric, operator, threshold, duration, aggregation, queryRange }: Alert): object {
   return { metric, operator, threshold, duration, aggregation, queryRange };
 }
 
-/** An alert as responses show it. */
+/** Shows a whole alert as responses do. */
 export function shownAlert(world: World, alert: Alert): object {
   return {
     alertId: alert.alertId,

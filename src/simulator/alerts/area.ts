@@ -22,13 +22,13 @@ const duration = choice(durations);
 const aggregation = choice(['mean', 'max', 'min', 'last']);
 const queryRange = choice(queryRanges);
 
-/** The fields of POST /app-env/alert. */
+/** The fields that POST /app-env/alert takes. */
 const creationFields = (
   'appEnvId envName name description metric operator threshold duration aggregation queryRange contactPointIds ' +
   'contactPointNames'
 ).split(' ');
 
-/** POST /app-env/alert. */
+/** Creates an alert: POST /app-env/alert. */
 function postAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -63,7 +63,7 @@ function postAlert(call: AreaCall): AreaAnswer {
   return ok({ message: 'Alert created', alert: createdAlert(world, alert) });
 }
 
-/** PATCH /alert. */
+/** Changes an alert: PATCH /alert. */
 function patchAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const alert = alertNamed(world, required(body, 'alertId', text()));
@@ -92,7 +92,7 @@ function patchAlert(call: AreaCall): AreaAnswer {
   return patched(world, { message: 'Alert updated', alert: shownAlert(world, next) });
 }
 
-/** The fields of an alert that PATCH /alert changes. */
+/** The fields of an alert that PATCH /alert can change. */
 const patchable =
   'name description metric operator threshold duration aggregation queryRange contactPointIds enabled'.split(' ');
 
@@ -101,7 +101,7 @@ function createdAlert(world: World, alert: Alert): object {
   return { alertId, name, ...ruleOf(alert), enabled, lastKnownState, contactPoints: shownContactPoints(world, alert) };
 }
 
-/** Databases are not reached through ingress. */
+/** Checks that an environment has a metric: databases have no ingress metrics, as no ingress leads to them. */
 function metricFor(world: World, environment: Environment, metric: MetricName): MetricName {
   const app = appNamed(world, environmentNamed(world, environment.appEnvId).appId);
   if (metric.startsWith('ingress_') && kindOf(app) === 'database') {
@@ -110,7 +110,7 @@ function metricFor(world: World, environment: Environment, metric: MetricName): 
   return metric;
 }
 
-/** Exactly one of contactPointIds and contactPointNames says where an alert is delivered. */
+/** Reads the contact points of an alert: the request names them either by contactPointIds or by contactPointNames. */
 function deliveredTo(world: World, accountId: string, body: BodyFields): readonly string[] {
   if (sent(body, 'contactPointIds') === sent(body, 'contactPointNames')) {
     throw invalid('exactly one of contactPointIds and contactPointNames is required');
@@ -152,7 +152,7 @@ const metricValue: Reads<Metric['value']> = (value, name) => {
   return number()(value, name);
 };
 
-/** Alerts on metrics of environments. */
+/** Serves alerts on metrics of environments. */
 export const alertsArea: Area = {
   name: 'alerts',
   collections: [alerts, metrics, engine],

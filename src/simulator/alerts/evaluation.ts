@@ -2,33 +2,33 @@ import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 import { type Alert, alerts, type AlertState, metricKey, metrics, observed } from './alert.ts';
 
-/** The engine's own memory: the timer of its next evaluation. */
+/** The state of the alert engine: the timer of its next evaluation. */
 interface Engine {
   readonly engineId: 'engine';
   readonly timerId: string;
 }
 
-/** The alert engine's row; it exists while the engine runs. */
+/** Holds one row while the alert engine runs, and none otherwise. */
 export const engine = collection<Engine>('alertEngine', (row) => row.engineId);
 
 const evaluationMs = 15_000;
 
 const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 30, '1h': 60 } as const;
 
-/** Sees to it that every rule is evaluated each quarter of a minute, as long as there are alerts. */
+/** Schedules the next evaluation of all alerts, unless it is scheduled already. */
 export function keepEvaluating(world: World): void {
   if (world.of(engine).has('engine')) return;
   const next = (Math.floor(world.now / evaluationMs) + 1) * evaluationMs;
   world.of(engine).put({ engineId: 'engine', timerId: world.schedule('alerts.evaluates', next, {}) });
 }
 
-/** The work of evaluating every rule each quarter of a minute. */
+/** Estimates the work of evaluating all alerts every 15 seconds over a time. */
 export function evaluationWorkIn(world: World, ms: number): number {
   const { size } = world.of(alerts);
   return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
 }
 
-/** A quarter of a minute has passed. */
+/** Evaluates all alerts when the timer fires, and schedules the next evaluation; stops when no alert is left. */
 export function evaluateOnTime(world: World): void {
   world.of(engine).remove('engine');
   if (world.of(alerts).size === 0) return;
@@ -36,14 +36,14 @@ export function evaluateOnTime(world: World): void {
   keepEvaluating(world);
 }
 
-/** Evaluates every rule that is not paused. */
+/** Evaluates every enabled alert. */
 export function evaluateAll(world: World): void {
   for (const alert of world.of(alerts).all()) {
     if (alert.enabled) evaluate(world, alert);
   }
 }
 
-/** The alert after a change of its rule: the time a condition has been met counts for that condition only. */
+/** Returns a changed alert; a new condition must hold for its whole duration before the alert fires. */
 export function withNewCondition(before: Alert, changed: Alert): Alert {
   const isSame = conditionFields.every((field) => before[field] === changed[field]);
   return isSame ? changed : { ...changed, metSince: undefined };
@@ -51,7 +51,7 @@ export function withNewCondition(before: Alert, changed: Alert): Alert {
 
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
-/** Enables or disables an alert. Enabled again, its condition must hold for the whole duration once more; one that fires goes on. */
+/** Enables or disables an alert. An alert that is enabled again waits for its whole duration; only a firing one keeps firing. */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;
   const metSince = resumes && alert.liveState !== 'Firing' ? undefined : alert.metSince;

@@ -5,10 +5,10 @@ import { isDatabase } from './presets.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
-/** The default settings of a job. The name of the concurrency setting is open, so other plain settings are kept too. */
+/** The default settings of a job. The interface does not name the concurrency setting, so unknown plain settings are kept too. */
 export type JobConfig = Readonly<Record<string, string | number | boolean>>;
 
-/** An app: what all its environments share. */
+/** An app: the settings that all its environments share. */
 export interface App {
   readonly appId: string;
   readonly accountId: string;
@@ -36,9 +36,9 @@ export interface App {
   readonly buildPullAccountSecretId?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** The end of stopping the sandbox workloads of this app. */
+  /** Whether the sandbox workloads of this app have been terminated. */
   readonly sandboxTermination: 'done' | 'pending' | 'failed';
-  /** Set when a deletion has begun: nothing new is allocated for the app. */
+  /** True once a deletion has begun: nothing new is allocated for the app. */
   readonly deletionStarted: boolean;
 }
 
@@ -52,10 +52,10 @@ export const apps = collection<App>('apps', (app) => app.appId, {
   remembered: true,
 });
 
-/** The fields of a new app; those not named here have defaults. */
+/** The fields of a new app; only the account and the name are required. */
 export type NewApp = Pick<App, 'accountId' | 'name'> & Partial<Omit<App, 'slug' | 'createdAt' | 'updatedAt'>>;
 
-/** Creates an app; ids are given only for worlds that are made by hand. */
+/** Creates an app. Only code that builds a world by hand gives the id itself. */
 export function createApp(world: World, from: NewApp): App {
   accountNamed(world, from.accountId);
   requireFreeAppName(world, from.accountId, from.name);
@@ -79,19 +79,19 @@ export function createApp(world: World, from: NewApp): App {
   return app;
 }
 
-/** An app that exists: 404 otherwise. */
+/** Finds an app by its id; refuses with 404 when there is none. */
 export function appNamed(world: World, appId: string): App {
   return found(world.of(apps).get(appId), 'app not found');
 }
 
-/** The kind of workload of an app. */
+/** The kind of workload that the preset of an app makes it. */
 export function kindOf(app: Pick<App, 'dockerPreset'>): 'app' | 'database' | 'function' | 'job' {
   if (app.dockerPreset === 'FUNCTION') return 'function';
   if (app.dockerPreset === 'JOB') return 'job';
   return isDatabase(app.dockerPreset) ? 'database' : 'app';
 }
 
-/** Refuses a name that is taken, when names are unique. */
+/** Refuses the name of another app of the account, when the readings say that names are unique. */
 export function requireFreeAppName(world: World, accountId: string, name: string): void {
   if (world.readings['names.apps'] === 'repeatable') return;
   if (world.of(apps).where('name', `${accountId}/${name}`).length > 0) {
@@ -99,7 +99,7 @@ export function requireFreeAppName(world: World, accountId: string, name: string
   }
 }
 
-/** A name as a part of addresses; with a number where the name is taken. */
+/** Turns a name into a part of addresses, and adds a number where that part is taken. */
 export function freeSlug(name: string, taken: (slug: string) => boolean): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['app'];
   const base = words.join('-').slice(0, 40);

@@ -9,7 +9,7 @@ import type { World } from '../store/store.ts';
 import { type App, appNamed, apps, kindOf } from './app.ts';
 import { creationFields, patchApp, patchFields, postApp, provision } from './write.ts';
 
-/** Apps: what all environments of a workload share. */
+/** Serves apps. An app holds what all environments of a workload share. */
 export const appsArea: Area = {
   name: 'apps',
   collections: [apps],
@@ -51,7 +51,7 @@ function listApps(call: AreaCall): AreaAnswer {
   return ok({ apps: visible.map((app) => listedApp(call, app)) });
 }
 
-/** Apps with no accessible environment are hidden from restricted members. */
+/** Hides an app from a restricted member who may see none of its environments. */
 function isVisible(world: World, membership: MembershipRecord, app: App): boolean {
   if (!isRestricted(world, membership)) return true;
   return environmentsOf(world, app.appId).some(({ appEnvId }) => maySee(world, membership, appEnvId));
@@ -72,7 +72,7 @@ function deleteApp(call: AreaCall): AreaAnswer {
   return ok({ message: 'App deleted' });
 }
 
-/** Some sandbox workloads are left: keep the app, and allocate nothing new for it. */
+/** Refuses to delete an app whose sandbox workloads still run, and marks the app so that nothing new is allocated for it. */
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';

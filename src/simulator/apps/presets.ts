@@ -1,6 +1,6 @@
 import { type Area, ok, route } from '../area.ts';
 
-/** A preset of apps as the catalog shows it; the last version is the default. */
+/** Makes the catalog entry of a preset for apps; the last version is the default. */
 function app(name: string, label: string, versions: readonly string[], marks: readonly string[] = []) {
   const isMarked = (mark: string) => (marks.includes(mark) ? true : undefined);
   return {
@@ -16,7 +16,7 @@ function app(name: string, label: string, versions: readonly string[], marks: re
   };
 }
 
-/** The presets of apps, without managed services. */
+/** The presets for apps that are not managed services. */
 const appPresets = [
   app('NEXT_JS', 'Next.js', ['NEXT_JS_NODE_JS_20', 'NEXT_JS_NODE_JS_22']),
   app('REMIX', 'Remix', ['REMIX_NODE_JS_20', 'REMIX_NODE_JS_22']),
@@ -35,7 +35,7 @@ const appPresets = [
   app('JOB', 'Job', [], ['isJob', 'requiresDockerfile']),
 ];
 
-/** A managed service as the catalog shows it: its limits are the disk in gigabytes and the replicas. */
+/** Makes the catalog entry of a managed service; its limits are the disk in gigabytes and the replicas. */
 function database(
   name: string,
   label: string,
@@ -47,7 +47,7 @@ function database(
   return { name, label, versions, defaultDockerPresetVersion, protocols, limits: { maxDisk: 500, maxReplicas } };
 }
 
-/** The managed services. CouchDB is single-node. */
+/** The presets that are managed services; CouchDB runs on a single node. */
 const databasePresets = [
   database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb']),
   database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql']),
@@ -58,10 +58,10 @@ const databasePresets = [
   database('CLICKHOUSE', 'ClickHouse', ['CLICKHOUSE_24', 'CLICKHOUSE_25'], ['http', 'clickhouse']),
 ];
 
-/** The values of dockerPreset that POST /app takes. */
+/** The values of dockerPreset that POST /app accepts. */
 export const creatablePresets: readonly string[] = [...appPresets, ...databasePresets].map((preset) => preset.name);
 
-/** The values of dockerPreset that PATCH /app takes: responses and updates also know the older words. */
+/** The values of dockerPreset that PATCH /app accepts: all that POST /app accepts, and three older ones. */
 export const knownPresets: readonly string[] = [...creatablePresets, 'NODE', 'METEOR', 'PYTHON'];
 
 /** Tells if a preset is a managed service. */
@@ -69,12 +69,12 @@ export function isDatabase(preset: string): boolean {
   return databasePresets.some((each) => each.name === preset);
 }
 
-/** The versions of a preset; empty when it has none. */
+/** Lists the versions of a preset, or none. */
 export function versionsOf(preset: string): readonly string[] {
   return [...appPresets, ...databasePresets].find((each) => each.name === preset)?.versions ?? [];
 }
 
-/** The catalog of what apps can be made from. */
+/** Serves the catalog of presets that apps are made from. */
 export const presets: Area = {
   name: 'presets',
   collections: [],

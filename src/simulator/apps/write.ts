@@ -12,21 +12,21 @@ import type { World } from '../store/store.ts';
 import { type App, appNamed, apps, createApp, type JobConfig } from './app.ts';
 import { creatablePresets, isDatabase, knownPresets, versionsOf } from './presets.ts';
 
-/** A port of TCP. */
+/** Reads a TCP port. */
 const port = number({ min: 1, max: 65_535, whole: true });
 
-/** Text that may be empty. */
+/** Reads a text that may be empty. */
 const anyText = text({ min: 0 });
 
-/** The fields of POST /app. */
+/** The fields that POST /app takes. */
 export const creationFields = (
   'name accountId port dockerPreset dockerPresetVersion useImage image gitNamespace gitRepo gitInstallationId buildArgs ' +
   'contextDir dockerfilePath customDockerfileContent isCliDeployment jobConfig startupConfig ' +
-  // For Databases & Services.
+  // These four are sent for Databases & Services.
   'containers disk withPersistence databaseSettings'
 ).split(' ');
 
-/** POST /app. */
+/** Creates an app: POST /app. */
 export function postApp(call: AreaCall): AreaAnswer {
   const { body, world } = call;
   const accountId = required(body, 'accountId', text());
@@ -40,7 +40,7 @@ export function postApp(call: AreaCall): AreaAnswer {
 
 const provisioningMs = 2000;
 
-/** Gives a new database its environment. */
+/** Creates the first environment of a new database, in the first region. */
 export function provision(world: World, from: { readonly appId: string; readonly createdBy: string }): void {
   const [region] = world.of(regions).all();
   if (!world.of(apps).has(from.appId) || region === undefined) return;
@@ -70,7 +70,7 @@ function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
   });
 }
 
-/** Startup commands belong to environments. */
+/** Refuses a startup command: it belongs to an environment, not to an app. */
 function refuseStartup(body: BodyFields): void {
   if (sent(body, 'startupConfig'))
     throw invalid('startupConfig is not accepted: startup commands belong to environments');
@@ -84,7 +84,7 @@ function versionFor(preset: string, body: BodyFields): string | undefined {
   return version ?? versionsOf(preset).at(-1);
 }
 
-/** The three git fields come together. */
+/** Reads the three git fields of an app, which must be sent together. */
 function gitSource(body: BodyFields): Partial<Pick<App, 'gitNamespace' | 'gitRepo' | 'gitInstallationId'>> {
   const names = ['gitNamespace', 'gitRepo', 'gitInstallationId'] as const;
   if (!names.some((name) => sent(body, name))) return {};
@@ -92,7 +92,7 @@ function gitSource(body: BodyFields): Partial<Pick<App, 'gitNamespace' | 'gitRep
   return present({ gitNamespace, gitRepo, gitInstallationId });
 }
 
-/** A reference to an image; whether it can be pulled is another question. */
+/** Reads a reference to an image; checks only its form, not whether the image can be pulled. */
 export const imageReference: Reads<string> = (value, name) => {
   const image = text({ max: 1000 })(value, name);
   if (/[\s\p{Cc}]/u.test(image)) throw invalid(`${name} is not an image reference`);
@@ -113,7 +113,7 @@ const namedJobSettings = {
   backoffLimit: count,
 };
 
-/** The settings of a job, as far as they were sent. */
+/** Reads the job settings that were sent. */
 function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   const given = optional(body, 'jobConfig', object);
   if (given === undefined) return undefined;
@@ -122,16 +122,16 @@ function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   return record(plain)(given, 'jobConfig');
 }
 
-/** Fields of PATCH /app that change the app. */
+/** The fields of PATCH /app that change the app. */
 const settable = (
   'dockerfilePath customDockerfileContent dockerPreset port builder contextDir buildArgs useImage image ' +
   'healthCheckPath healthCheckPort healthCheckHeaders imagePullAccountSecretId buildPullAccountSecretId jobConfig'
 ).split(' ');
 
-/** The fields of PATCH /app. */
+/** The fields that PATCH /app takes. */
 export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
 
-/** PATCH /app. */
+/** Changes an app: PATCH /app. */
 export function patchApp(call: AreaCall): AreaAnswer {
   const { body, world } = call;
   const app = appNamed(world, required(body, 'appId', text()));
@@ -162,7 +162,7 @@ function save(world: World, app: App, names: readonly string[], applyImmediately
   }
 }
 
-/** Deploys the pending changes of an environment: with a new version where they change the image or how it is built. */
+/** Deploys the pending changes of an environment: with a new version if they change the image or its build, else with a restart. */
 function apply(world: World, pending: Environment, app: App): void {
   const made = versionForChanges(world, pending, app);
   if (made === undefined) begin(world, pending, 'restart', 'apply');
@@ -205,7 +205,7 @@ function dockerfile(app: App, preset: string, custom: string | undefined, path: 
     : {};
 }
 
-/** An empty path and empty headers clear what was saved. */
+/** Reads the health check of an app; an empty path or empty headers clear the saved value. */
 function healthCheck(app: App, body: BodyFields): object {
   const path = optional(body, 'healthCheckPath', anyText) ?? app.healthCheckPath;
   const headers = optional(body, 'healthCheckHeaders', record(anyText)) ?? app.healthCheckHeaders;
@@ -216,7 +216,7 @@ function healthCheck(app: App, body: BodyFields): object {
   };
 }
 
-/** The registry credential a field names; empty text clears it. */
+/** Reads the id of a registry credential; an empty text clears the saved one. */
 function secretFor(
   world: World,
   app: App,
@@ -236,7 +236,7 @@ function mergedJobConfig(app: App, preset: string, body: BodyFields): App['jobCo
   return given === undefined ? app.jobConfig : { ...app.jobConfig, ...given };
 }
 
-/** Refuses conversions that the interface forbids, and other changes together with one to or from a Function. */
+/** Refuses a change of preset that the interface forbids, and any other change beside a conversion to or from a Function. */
 function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
   if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {

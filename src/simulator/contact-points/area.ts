@@ -11,7 +11,7 @@ import { contactPointTypes, deployedTo, deployLater, newConfig } from './contact
 
 const patchable = ['name', 'config'];
 
-/** Contact points: where alerts are delivered. */
+/** Serves contact points, to which alerts are delivered. */
 export const contactPointsArea: Area = {
   name: 'contact points',
   collections: [contactPoints],

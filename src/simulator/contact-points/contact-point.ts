@@ -4,10 +4,10 @@ import { found, invalid } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
-/** The configuration of a destination: addresses, keys, channels. */
+/** The configuration of a contact point: addresses, keys, channels. */
 export type Config = Readonly<Record<string, string | readonly string[]>>;
 
-/** The text that stands in the place of a secret. */
+/** The text that responses show instead of a secret. */
 const mask = '****';
 
 const retired = 'retired.example';
@@ -41,7 +41,7 @@ const method: Reads<string> = (value, name) => {
   return given;
 };
 
-/** The text does not say whether mentions are one text or several. */
+/** Reads the users to mention: one text or a list, as the interface does not say which. */
 const mentions: Reads<string | readonly string[]> = (value, name) =>
   Array.isArray(value) ? list(text())(value, name) : text({ min: 0 })(value, name);
 
@@ -56,16 +56,16 @@ const shapes = {
   email: { addresses: must(list(emailAddress, { min: 1 })) },
 } as const satisfies Readonly<Record<string, FieldShape>>;
 
-/** Kept when a change omits it, leaves it empty or sends it masked. */
+/** The secret fields: a change that leaves one out, or sends it empty or masked, keeps the saved value. */
 const sensitive = ['webhookUrl', 'integrationKey', 'url'];
 
-/** The kind of destination. */
+/** The type of a contact point. */
 export type ConfigType = keyof typeof shapes;
 
-/** Every kind of destination. */
+/** Lists all types of contact points. */
 export const contactPointTypes = Object.keys(shapes) as ConfigType[];
 
-/** The saved config with the fields that changed; secrets stay when they are omitted, empty or masked. */
+/** Merges changed fields into a saved config; a secret that is omitted, empty or masked keeps its saved value. */
 export function changedConfig(type: ConfigType, saved: Config, given: BodyFields): Config {
   const isKept = (name: string, value: unknown) =>
     typeof value === 'string' && (isMasked(value) || (value === '' && sensitive.includes(name)));
@@ -78,7 +78,7 @@ function isMasked(value: string): boolean {
   return value.includes(mask) || /^[•*]+$/.test(value);
 }
 
-/** A whole config as it comes with a new contact point; an empty text takes an optional field away. */
+/** Checks a whole config; an optional field with an empty text is left out. */
 export function newConfig(type: ConfigType, given: BodyFields): Config {
   const shape: FieldShape = shapes[type];
   onlyFields(given, 'config', Object.keys(shape));
@@ -86,14 +86,14 @@ export function newConfig(type: ConfigType, given: BodyFields): Config {
   return readFields(Object.fromEntries(sent), inside('config', shape)) as object as Config;
 }
 
-/** A destination of alerts. */
+/** A contact point: a destination of alerts. */
 export interface ContactPoint {
   readonly contactPointId: string;
   readonly accountId: string;
   readonly name: string;
   readonly type: ConfigType;
   readonly config: Config;
-  /** The regions in which it is deployed. */
+  /** The regions in which the contact point is deployed. */
   readonly dashboardDeployments: readonly { readonly region: string; readonly dashboardContactPointUid: string }[];
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -108,12 +108,12 @@ export const contactPoints = collection<ContactPoint>('contactPoints', (point) =
   remembered: true,
 });
 
-/** A contact point that exists: 404 otherwise. */
+/** Finds a contact point by its id; refuses with 404 when there is none. */
 export function contactPointNamed(world: World, contactPointId: string): ContactPoint {
   return found(world.of(contactPoints).get(contactPointId), 'contact point not found');
 }
 
-/** The same contact point, deployed in these regions; what is deployed already stays as it is. */
+/** Sets the regions in which a contact point is deployed; a deployment that exists keeps its uid. */
 export function deployedTo(world: World, point: ContactPoint, regions: readonly string[]): ContactPoint {
   const dashboardDeployments = [...new Set(regions)].map((region) => {
     const known = point.dashboardDeployments.find((deployment) => deployment.region === region);
@@ -130,7 +130,7 @@ export function deployLater(world: World, contactPointId: string, region: string
   world.schedule('contactPoints.deploys', world.now + deploymentMs, { contactPointId, region });
 }
 
-/** A contact point is used by an alert in a region. */
+/** Schedules the deployment of a contact point to the region of an alert, when the readings say that using it deploys it. */
 export function usedIn(world: World, contactPointId: string, region: string): void {
   if (world.readings['contactPoints.deploys'] !== 'whenUsed') return;
   const { dashboardDeployments } = contactPointNamed(world, contactPointId);
@@ -138,7 +138,7 @@ export function usedIn(world: World, contactPointId: string, region: string): vo
     deployLater(world, contactPointId, region);
 }
 
-/** A contact point arrives in a region. */
+/** Finishes the deployment of a contact point to a region. */
 export function arrive(world: World, where: { readonly contactPointId: string; readonly region: string }): void {
   const point = world.of(contactPoints).get(where.contactPointId);
   if (point === undefined) return;

@@ -8,7 +8,7 @@ import { orNull, present, readFields, required, text } from '../http/fields.ts';
 import { found, invalid, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Accounts, regions and what the Credentials API keeps. */
+/** Routes that create and change accounts, regions and credentials. */
 export const accountRoutes: readonly ControlRoute[] = [
   control(
     'POST /accounts',
@@ -60,7 +60,7 @@ const settable = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag
 
 const supported = fields({ functions: flag, sandbox: flag, disasterReadiness: flag });
 
-/** Tokens, with their role in each account. */
+/** Routes that create and change tokens, with their role in each account. */
 export const tokenRoutes: readonly ControlRoute[] = [
   control('POST /tokens', 'creates a token: {token?, kind?, scopes?, memberships, currentAccountId?}', createToken),
   control('PATCH /tokens/:id', 'changes a token; memberships are replaced as a whole', updateToken),
@@ -110,7 +110,7 @@ function membershipsOf(world: World, token: string): readonly MembershipRecord[]
   return world.of(memberships).where('token', token);
 }
 
-/** A currentAccountId of null takes the current account away. */
+/** Reads a change of a token; a currentAccountId of null means that the token has no current account. */
 function tokenFrom(world: World, token: Token, body: BodyFields): Token {
   const { currentAccountId: before, ...rest } = token;
   const given = optional(body, 'currentAccountId', orNull(text()));

@@ -1,6 +1,6 @@
 /**
- * The control surface under /_sim. It answers only to loopback hosts, so that a page elsewhere cannot reach it by giving its own name
- * the address 127.0.0.1, and never to a request that a page of another origin makes.
+ * The control surface under /_sim. It answers only requests whose Host is a loopback address, because a web page could give its own name
+ * the address 127.0.0.1. It never answers a page of another origin.
  */
 import { addressed, type AreaAnswer, carriesBody, type ControlRoute, ok } from '../area.ts';
 import { collectionNames, publicRoutes } from '../areas.ts';
@@ -19,28 +19,28 @@ import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 
-/** A route that acts on the simulator itself, outside of any transaction. */
+/** A route that acts on the simulator itself; it opens its own transactions, if any. */
 export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: {
     readonly query: ReturnType<typeof queryOf>;
     readonly body: ReturnType<typeof bodyOf>;
-    /** Tells if the client went away. */
+    /** Tells if the client has closed the connection. */
     readonly isGivenUp: () => boolean;
   }) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }
 
-/** A route that acts on the simulator itself, from `METHOD /path`. */
+/** Makes a route that acts on the simulator itself, from `METHOD /path`. */
 function own(name: string, does: string, run: OwnRoute['own']): OwnRoute {
   return { ...addressed(name), does, own: run };
 }
 
-/** The prefix of every control path. */
+/** The prefix of every path of the control surface. */
 export const controlPrefix = '/_sim';
 
-/** The longest body of a control request: a whole saved world fits. */
+/** The longest body of a control request in bytes: enough for a saved world. */
 export const longestControlBody = 64 * 1024 * 1024;
 
-/** Serves everything under /_sim. */
+/** Answers every request to the control surface. */
 export class ControlSurface {
   readonly #clockwork: Clockwork;
   readonly #router: Router<ControlRoute | OwnRoute>;
@@ -78,7 +78,7 @@ export class ControlSurface {
   }
 }
 
-/** Refuses a request that does not come from this machine's own tools or page. */
+/** Refuses a request whose Host is not a loopback address, and a request of a page from another origin. */
 export function requireLoopback(request: HttpRequest): void {
   const host = request.headers['host'] ?? '';
   const name = host.replace(/:\d+$/, '').toLowerCase();
@@ -95,7 +95,7 @@ function json({ status, body = {} }: AreaAnswer): Answered {
   return answered(status, JSON.stringify(body), { 'content-type': 'application/json' });
 }
 
-/** A refusal as the control surface answers it. */
+/** Makes the answer of the control surface to a refused request. */
 export function refused(refusal: RequestRefusal): Answered {
   const answer = json({ status: refusal.status, body: { error: refusal.message, ...refusal.kept } });
   return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
@@ -110,7 +110,7 @@ interface Parts {
 
 const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 
-/** The routes that act on the simulator itself: world, clock, logs, readings. */
+/** Lists the routes that act on the simulator itself: world, clock, logs, readings. */
 export function ownRoutes(parts: Parts): readonly OwnRoute[] {
   const routes: readonly OwnRoute[] = [
     own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
@@ -171,7 +171,7 @@ function logRoutes({ store, requests }: Clockwork): readonly OwnRoute[] {
   ];
 }
 
-/** `{items}` with the lines above a number: 410, naming the first that is there, when some of them are gone. */
+/** Answers with the lines of a log above a number; refuses with 410 and the first number still there when some were dropped. */
 function linesAfter<T extends { readonly seq: number }>(
   log: PackedLog<T>,
   seq: number,
@@ -190,7 +190,7 @@ function linesAfter<T extends { readonly seq: number }>(
   };
 }
 
-/** `{items}` as JSON, one part after the other. */
+/** Writes the lines of a log as the JSON `{items}`, piece by piece. */
 function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown): Iterable<string> {
   yield '{"items":[';
   let comma = '';
@@ -215,7 +215,7 @@ function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
   ];
 }
 
-/** The routes that only the page uses. */
+/** Lists the routes that only the simulator's page uses. */
 function pageRoutes(clockwork: Clockwork): readonly OwnRoute[] {
   return [
     own(
@@ -249,13 +249,13 @@ function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
   };
 }
 
-/** A line of the ledger as the control surface shows it. */
+/** Shows a line of the ledger as the control surface does. */
 export function shownCommit(commit: Commit): unknown {
   const { seq, at, kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail = {} } = commit;
   return { seq, at: iso(at), kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail };
 }
 
-/** A line of the request log as the control surface shows it. */
+/** Shows a line of the request log as the control surface does. */
 export function shownRequest(request: LoggedRequest): unknown {
   return { ...request, at: iso(request.at) };
 }

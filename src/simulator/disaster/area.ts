@@ -11,7 +11,7 @@ import { tick } from './schedule.ts';
 
 const deploys = ['svc:write:deploy', 'svc:write:dangerous'] as const;
 
-/** Disaster readiness: protection, isolated checks, and recovered environments. */
+/** Serves disaster readiness: the protection of environments, isolated checks, and recovered environments. */
 export const disasterReadiness: Area = {
   name: 'disasterReadiness',
   collections: [configurations, recoveryPoints, journaledCalls, retainedDisks],
@@ -37,7 +37,7 @@ export const disasterReadiness: Area = {
   workIn,
 };
 
-/** A snapshot, the change that it is for a standby, and the few steps of a check weigh several small timers each. */
+/** Estimates the work of snapshots and checks over a time: a snapshot counts as 5 small timers, or 10 with a standby; a check as 20. */
 function workIn(world: World, ms: number): number {
   const work = ({ settings }: { readonly settings: ConfigurationSettings }) =>
     (settings.mode === 'warm' ? 10 : 5) / settings.snapshotIntervalMs + 20 / settings.validationIntervalMs;
@@ -45,7 +45,7 @@ function workIn(world: World, ms: number): number {
   return ms * rows.reduce((sum, configuration) => sum + work(configuration), 0);
 }
 
-/** Does what is due for one configuration. */
+/** Does everything that is due for one configuration when its timer fires. */
 function wake(world: World, { configurationId }: { readonly configurationId: string }): void {
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;

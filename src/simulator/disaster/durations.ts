@@ -1,10 +1,10 @@
-// The phases of operations and how long things take. The interface names only the 12 hours, the six failed steps and "about 15 minutes"; the rest is
-// chosen so that a protection is Ready 20 seconds after it was asked for and an activation takes about 20 more.
+// Says how long operations and their phases take. The interface gives only 12 hours, six failed steps and "about 15 minutes". The other
+// times are chosen so that a protection is Ready 20 seconds after its request, and an activation takes about 20 seconds more.
 
-/** The kind of an operation. The enrollment of a warm configuration stays on as the receiver of its changes. */
+/** The kind of an operation. In warm mode the enrollment does not end: it goes on as the receiver of changes. */
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
 
-/** The phases of all operations; `promoted` and `handingOver` are reached only through the control surface. */
+/** The phases of all operations; only the control surface moves an operation to `promoted` or `handingOver`. */
 export const PHASES = [
   'queued',
   'preparing',
@@ -34,10 +34,10 @@ export const HOUR = 60 * MINUTE;
 /** A day in milliseconds. */
 export const DAY = 24 * HOUR;
 
-/** A failing step is tried again after this long: six of them take about 15 minutes. */
+/** How long a failed step waits before it is tried again; six failed steps take about 15 minutes. */
 export const STEP_RETRY_MS = 150 * SECOND;
 
-/** The time a disk is kept after its compute was retired. */
+/** How long a disk is kept after its machine was retired. */
 export const DISK_RETENTION_MS = 5 * MINUTE;
 
 const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, number>>>>> = {
@@ -54,7 +54,7 @@ const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, num
   },
 };
 
-/** The length of one step in this phase. */
+/** How long one step takes in a phase. */
 export function stepLengthMs(kind: OperationKind, phase: Phase): number {
   return LENGTHS[kind][phase] ?? SECOND;
 }

@@ -1,4 +1,4 @@
-// Recovery points: how they are made, and which of them may be chosen.
+// Makes recovery points, and says which of them a recovery may start from.
 import { createHash } from 'node:crypto';
 import type { World } from '../store/store.ts';
 import type { Configuration, RecoveryPoint } from './model.ts';
@@ -6,12 +6,12 @@ import { happened } from './operations.ts';
 import { sourceNow } from './surroundings.ts';
 import { withoutToldReadiness } from './told-readiness.ts';
 
-/** The number of points that a configuration keeps. */
+/** How many recovery points a configuration keeps. */
 const KEPT = 1_000;
 
 const FULL_COPY_BYTES = 100_000_000;
 
-/** Takes a snapshot of the source as of `cutoffAt`; a warm standby gets it as its next change. */
+/** Takes a snapshot of the source as of `cutoffAt`; a warm standby queues it as a change to apply. */
 export function takeSnapshot(world: World, configuration: Configuration, cutoffAt = world.now): Configuration {
   const sequence = configuration.pointsTaken + 1;
   const point: RecoveryPoint = {
@@ -36,21 +36,21 @@ function withChange(configuration: Configuration, { pointId, bytes }: RecoveryPo
   return { ...configuration, standby: { ...standby, backlog: [...standby.backlog, { pointId, bytes }] } };
 }
 
-/** The newest point from which a recovery could start: for a warm protection the one its standby has applied. */
+/** The newest recovery point of a cold protection; the newest one that the standby of a warm protection has applied. */
 export function protectedPoint(configuration: Configuration): RecoveryPoint | undefined {
   if (configuration.settings.mode === 'cold') return configuration.points.at(-1);
   const applied = configuration.standby?.appliedPointId;
   return applied === undefined ? undefined : configuration.points.find(({ pointId }) => pointId === applied);
 }
 
-/** A point with the operation that must be named to select it. */
+/** A recovery point with the id of the operation that an activation must name together with it. */
 export interface SelectablePoint extends RecoveryPoint {
   readonly selectedOperationId: string;
 }
 
 /**
- * The points an activation may name. A warm protection has one at most: the point that the configuration's own receiver
- * has checked; without a receiver that owns it there is none.
+ * The points that an activation may name: of a cold protection all points, of a warm one only the point that its standby has
+ * applied. A warm protection has none while its enrollment is not complete.
  */
 export function selectablePoints(configuration: Configuration): readonly SelectablePoint[] {
   if (configuration.settings.mode === 'cold') {
@@ -62,13 +62,13 @@ export function selectablePoints(configuration: Configuration): readonly Selecta
   return [{ ...point, selectedOperationId: receiverOperationId }];
 }
 
-/** Tells if a point was frozen under the contract that the protection was set up with. */
+/** Tells if the source had the same sizes when the point was taken as when its protection was last configured. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   const contract = configuration.source.sizing;
   return contract !== undefined && JSON.stringify(contract) === JSON.stringify(point.sizing);
 }
 
-/** A hash of 64 characters. */
+/** Hashes a text to 64 characters. */
 export function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

@@ -1,16 +1,16 @@
-// Disaster readiness as plain JSON: what the world keeps, nothing derived. Instants are milliseconds since the epoch;
-// everything a client sees (readiness, hints, receipts) is computed from this at request time.
+// The state of disaster readiness as plain JSON. Times are milliseconds since 1970. Whatever can be derived is not stored: each
+// request computes what its client sees, such as readiness and hints.
 import type { Circumstances } from './calls/bodies.ts';
 import type { OperationKind, Phase } from './durations.ts';
 
-/** The names a recovered environment gets. */
+/** The names of the environment that a recovery creates, and of its app. */
 export interface TargetNames {
   readonly envName: string;
   readonly createNewApp: boolean;
   readonly appName?: string;
 }
 
-/** The storage of the copies: that of the source, the platform's, or one behind a credential. */
+/** Where the copies are stored: in the storage of the source, of the platform, or in one that a credential opens. */
 export type Storage =
   | { readonly kind: 'inherited' }
   | { readonly kind: 'platform' }
@@ -19,7 +19,7 @@ export type Storage =
 /** The settings of a configuration with every default filled in. */
 export interface ConfigurationSettings {
   readonly destinationRegion: string;
-  /** Cold is restored on demand, warm is received all the time by a standby. */
+  /** Cold: copies are restored on demand. Warm: a standby applies every change as it comes. */
   readonly mode: 'cold' | 'warm';
   readonly storage: Storage;
   readonly snapshotIntervalMs: number;
@@ -29,7 +29,7 @@ export interface ConfigurationSettings {
   readonly sameRegionAcknowledged: boolean;
 }
 
-/** Sizes of a source, frozen when a point is taken: a preview of what a recovery allocates. */
+/** The sizes of a source when a point was taken; a recovery allocates the same. */
 interface Sizing {
   readonly replicas: number;
   readonly zClouds?: number;
@@ -40,7 +40,7 @@ interface Sizing {
   readonly volumeCapacities: readonly string[];
 }
 
-/** The facts of a source that a configuration keeps, so that it can be judged when the source is gone. */
+/** The facts about a source environment that a configuration keeps in case the source is deleted. */
 export interface RetainedSource {
   readonly appId: string;
   readonly appName: string;
@@ -51,7 +51,7 @@ export interface RetainedSource {
   readonly sizing?: Sizing;
 }
 
-/** A moment of the source that can be recovered. */
+/** A moment of the source to which it can be recovered. */
 export interface RecoveryPoint {
   readonly pointId: string;
   readonly operationId: string;
@@ -61,7 +61,7 @@ export interface RecoveryPoint {
   readonly sizing?: Sizing | undefined;
 }
 
-/** The point and the target of an activation: pinned, never substituted. */
+/** The recovery point and the target of an activation; neither is ever replaced by another. */
 export interface Pinned {
   readonly pointId: string;
   readonly cutoffAt: number;
@@ -70,13 +70,13 @@ export interface Pinned {
   readonly targetAppId: string;
 }
 
-/** The result of an isolated check; cleanupUnverifiable when its remains are not proved to be gone. */
+/** The result of an isolated check; cleanupUnverifiable means that its temporary target may still exist. */
 type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
-/** Advisory progress of the retirement of a check's temporary target. */
+/** How far the temporary target of a check has been cleaned up; advisory only. */
 type ValidationCleanup = NonNullable<Circumstances['validationCleanup']>;
 
-/** One journaled piece of protection work. It is running while `endedAt` is absent. */
+/** One operation of a protection; it is running while `endedAt` is absent. */
 export interface Operation {
   readonly operationId: string;
   readonly kind: OperationKind;
@@ -84,7 +84,7 @@ export interface Operation {
   readonly startedAt: number;
   readonly endedAt?: number | undefined;
   readonly outcome?: 'succeeded' | 'failed' | 'discarded' | 'superseded' | undefined;
-  /** Steps that failed in a row in this phase. */
+  /** How many steps in a row have failed in this phase. */
   readonly failedSteps: number;
   readonly stepDueAt?: number | undefined;
   readonly pinned?: Pinned | undefined;
@@ -93,17 +93,17 @@ export interface Operation {
   readonly discardedAt?: number | undefined;
 }
 
-/** The shape of a warm standby's machine. */
+/** The size of the machine of a warm standby. */
 export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
 
-/** The receiving side of a warm configuration. */
+/** The standby of a warm configuration: it receives every change of the source. */
 export interface Standby {
   readonly targetAppEnvId: string;
   readonly targetAppId: string;
   readonly shape: StandbyShape;
   readonly reason?: string | undefined;
   readonly firstCopyDone: boolean;
-  /** The changes on their way into it. */
+  /** The changes that the standby has not applied yet, oldest first. */
   readonly backlog: readonly Pick<RecoveryPoint, 'pointId' | 'bytes'>[];
   readonly applying?: { readonly startedAt: number; readonly doneAt: number; readonly firstCopy: boolean } | undefined;
   readonly restartedUntil: number;
@@ -123,7 +123,7 @@ export interface ActivationResult extends Omit<Pinned, 'target'> {
   readonly engine?: 'postgresql' | 'redis';
 }
 
-/** Counts of what still has to be cleaned up. */
+/** How much still has to be cleaned up. */
 export interface CleanupRecord {
   readonly pendingCount: number;
   readonly retainedDiskCount: number;
@@ -131,17 +131,17 @@ export interface CleanupRecord {
   readonly earliestRetentionUntil?: number;
 }
 
-/** Everything that the control surface set on this configuration. */
+/** Everything that the control surface has set on a configuration. */
 export interface DisclosedRecord {
   readonly readiness?: NonNullable<Circumstances['readiness']> | undefined;
   readonly failSteps: number;
-  /** The operation under way when failSteps was set: its steps fail in every phase. */
+  /** The operation that was running when failSteps was set; its steps fail in every phase. */
   readonly failingOperationId?: string | undefined;
   readonly hold: boolean;
   readonly engineUnavailableReason?: string | undefined;
   readonly nextValidation?: CheckResult | undefined;
   readonly pendingCleanup?: CleanupRecord | undefined;
-  /** Shown with the active operation until an operation ends. */
+  /** Shown with the active operation, until any operation ends. */
   readonly validationCleanup?: ValidationCleanup | undefined;
   readonly applySeconds: number;
   readonly firstCopyBytes: number;
@@ -160,36 +160,36 @@ export interface Configuration {
   readonly enrolled: boolean;
   readonly operations: readonly Operation[];
   readonly activeOperationId?: string | undefined;
-  /** The enrollment whose journal a warm configuration's point comes from. */
+  /** The completed enrollment of a warm configuration, which goes on as the receiver of changes. */
   readonly receiverOperationId?: string | undefined;
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];
   readonly pointsTaken: number;
-  /** The full copy that replaces a broken chain of snapshots: its beginning and its end. */
+  /** When the full copy that replaces a broken chain of snapshots begins and ends. */
   readonly rollover?: { readonly startedAt: number; readonly doneAt: number } | undefined;
   readonly nextSnapshotAt?: number | undefined;
   readonly nextValidationAt?: number | undefined;
   readonly standby?: Standby | undefined;
   readonly activationResult?: ActivationResult | undefined;
-  /** A reset has begun: no protection work any more, the records stay until the provider has cleaned up. */
+  /** When a reset began: from then on no work is done, and the rows stay until the provider has cleaned up. */
   readonly fencedAt?: number | undefined;
   readonly told: DisclosedRecord;
-  /** What has happened to it since it was last kept; no part of its row. */
+  /** What has happened to the configuration since it was last stored; not stored itself. */
   readonly happenings?: readonly Happening[];
 }
 
-/** A line for the ledger about a configuration, and its effects on other things. */
+/** An event of a configuration: a line for the ledger, and what it does to disks and environments. */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** A disk stays behind under its retention policy. */
+  /** Set when a disk is kept under its retention policy. */
   readonly retainsDisk?: true;
-  /** A recovered environment became live. */
+  /** Set when a recovered environment becomes live. */
   readonly recovers?: Pinned;
 }
 
-/** A disk kept under its retention policy after its compute was retired; it outlives its configuration. */
+/** A disk that is kept for a while after its machine was retired, even when its configuration is gone. */
 export interface RetainedDisk {
   readonly diskId: string;
   readonly accountId: string;
@@ -198,7 +198,7 @@ export interface RetainedDisk {
   readonly retentionUntil: number;
 }
 
-/** A stored call by requestId: the same payload gets the same receipt, any other is rejected. */
+/** A request that was accepted under its requestId: the same payload gets the same receipt, any other is rejected. */
 export interface CallRecord {
   readonly accountId: string;
   readonly requestId: string;
@@ -207,7 +207,7 @@ export interface CallRecord {
   readonly receipt: ReceiptRecord;
 }
 
-/** The answer to a journaled call. */
+/** The stored receipt of a request for an operation. */
 export interface ReceiptRecord {
   readonly configurationId: string;
   readonly operationId: string;

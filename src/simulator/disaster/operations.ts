@@ -1,28 +1,28 @@
-// The journal of a configuration's operations: which one runs, which one holds the lock, how one begins and ends.
+// Keeps the operations of a configuration: which one runs, which one is active and so holds the lock, how one begins and ends.
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
-/** The number of operations that a configuration remembers. Activations and running operations are never forgotten. */
+/** How many operations a configuration keeps. Activations and running operations are kept beyond that. */
 const REMEMBERED = 50;
 
-/** A configuration after these things happened to it. */
+/** Adds events to a configuration, to be written when it is stored. */
 export function happened(configuration: Configuration, ...happenings: readonly Happening[]): Configuration {
   return { ...configuration, happenings: [...(configuration.happenings ?? []), ...happenings] };
 }
 
-/** An operation by its id. */
+/** Finds an operation by its id. */
 export function operationOf(configuration: Configuration, operationId: string | undefined): Operation | undefined {
   return configuration.operations.find((operation) => operation.operationId === operationId);
 }
 
-/** The operation with work to do: not ended, and not a receiver that has settled. */
+/** Finds the operation that still has steps to do; a receiver that only applies changes has none. */
 export function busyOperation(configuration: Configuration): Operation | undefined {
   return configuration.operations.find(
     (operation) => operation.endedAt === undefined && operation.stepDueAt !== undefined,
   );
 }
 
-/** The activation that is running, its clean-up after a discard included. */
+/** Finds the running activation; one that is being cleaned up after a discard still counts. */
 export function runningActivation(configuration: Configuration): Operation | undefined {
   const active = operationOf(configuration, configuration.activeOperationId);
   return active?.kind === 'activation' ? active : undefined;
@@ -36,12 +36,12 @@ export function withOperation(configuration: Configuration, changed: Operation):
   return { ...configuration, operations };
 }
 
-/** Only these two phases count failed steps towards a discard: they build the recovered environment. */
+/** Tells if failed steps in this phase permit a discard; they do in the two phases that build the recovered environment. */
 export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
 }
 
-/** Adds a new operation to the journal; the caller decides whether it takes the lock. */
+/** Adds a new operation to a configuration; the caller decides whether it becomes the active one. */
 export function begin(
   configuration: Configuration,
   begun: { readonly operationId: string; readonly kind: OperationKind; readonly now: number; readonly pinned?: Pinned },
@@ -67,12 +67,12 @@ export function enter(configuration: Configuration, operation: Operation, phase:
   return happened(withOperation(configuration, moved), { kind: `${kind}.phase`, operationId, detail: { phase } });
 }
 
-/** Schedules another try of an operation's phase. */
+/** Schedules the next step of an operation within its phase. */
 export function waitUntil(configuration: Configuration, operation: Operation, at: number, now: number): Configuration {
   return withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) });
 }
 
-/** Ends an operation and releases its lock; a receiver that goes on receiving becomes the active operation again. */
+/** Ends an operation and releases its lock; the receiver of a warm configuration becomes the active operation again. */
 export function end(
   configuration: Configuration,
   operation: Operation,

@@ -1,7 +1,6 @@
-// One step of an operation. A step that succeeds moves the operation on. A step that fails leaves it in its phase and is
-// tried again. By itself a step fails only where it needs a region that is down, or a name that is taken. The steps of an
-// operation that was under way when the control surface said how many are to fail do so in any phase; when nothing was
-// under way, the next steps do that could fail by themselves.
+// Takes one step of an operation. A step that succeeds moves the operation on; a step that fails is tried again. A step fails
+// when it needs a region that is down or an app name that is taken. The control surface can also demand failed steps: from the
+// operation that runs at that time, in any phase; if none runs, from the next steps that need a region.
 import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from './durations.ts';
 import { protectedPoint, takeSnapshot } from './evidence.ts';
@@ -11,7 +10,7 @@ import { countsFailedSteps, end, enter, happened, waitUntil, withOperation } fro
 import { applyNext, beforeFirstCopy, finishChange } from './standby.ts';
 import { destinationUp, handoffPossible, nativeEngine, sourceReachable } from './surroundings.ts';
 
-/** One step of an operation, now. */
+/** Takes one step of an operation. */
 export function step(world: World, configuration: Configuration, operation: Operation): Configuration {
   if (stepFails(world, configuration, operation)) return failStep(configuration, operation, world.now);
   switch (operation.kind) {
@@ -68,7 +67,7 @@ function enrollmentStep(world: World, configuration: Configuration, operation: O
   }
 }
 
-/** The first snapshot is taken, the snapshot schedule begins, and a warm configuration gets its standby. */
+/** Takes the first snapshot, starts the snapshot schedule, and gives a warm configuration its standby. */
 function startCopying(world: World, configuration: Configuration): Configuration {
   const { mode, snapshotIntervalMs } = configuration.settings;
   const taken = takeSnapshot(world, configuration);
@@ -87,7 +86,7 @@ function withStandby(world: World, configuration: Configuration): Configuration 
   return applyNext({ ...configuration, standby }, now);
 }
 
-/** The protection works: the lock is released in cold mode; in warm mode the enrollment goes on as the receiver. */
+/** Marks a protection as enrolled. In cold mode the enrollment ends; in warm mode the enrollment goes on as the receiver of changes. */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
   const { now } = world;
   const copied = withSomethingToProtect(world, configuration);
@@ -101,7 +100,7 @@ export function completeEnrollment(world: World, configuration: Configuration, o
   return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
 }
 
-/** Makes the copies that a phase would have made when the control surface skipped it. */
+/** Makes the copies of a phase that the control surface skipped. */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
   const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
@@ -129,7 +128,7 @@ function validationStep(configuration: Configuration, operation: Operation, now:
   }
 }
 
-/** The check has its result; its temporary target is being retired. */
+/** Sets the result of a check, and begins to clean up its temporary target. */
 export function beginCheckCleanup(configuration: Configuration, operation: Operation, now: number): Configuration {
   const { nextValidation: check = 'pass' } = configuration.told;
   const validationCleanup = { observedAt: now, retentionUntil: now + DISK_RETENTION_MS, retentionPending: true };
@@ -137,7 +136,7 @@ export function beginCheckCleanup(configuration: Configuration, operation: Opera
   return enter({ ...configuration, told }, { ...operation, check, validationCleanup }, 'cleaning', now);
 }
 
-/** The temporary target may still be there: the check keeps its lock and recovery stays blocked. */
+/** Records that the temporary target of a check may still exist; the check goes on, so that no recovery can begin. */
 function failToVerify(configuration: Configuration, operation: Operation, now: number): Configuration {
   const validationCleanup = { observedAt: now, retentionPending: true };
   const observed = { ...operation, validationCleanup, stepDueAt: now + STEP_RETRY_MS };
@@ -148,7 +147,7 @@ function failToVerify(configuration: Configuration, operation: Operation, now: n
   );
 }
 
-/** The temporary target is proved gone: the lock is released, its disk stays behind under retention. */
+/** Ends a check whose temporary target is gone; its disk is kept for a while. */
 export function completeCheck(configuration: Configuration, operation: Operation, now: number): Configuration {
   const failed = operation.check === 'fail';
   const lastCheck = { at: now, result: failed ? 'fail' : 'pass' } as const;
@@ -176,13 +175,13 @@ function activationStep(configuration: Configuration, operation: Operation, now:
   }
 }
 
-/** A discarded activation is cleaned up: what it built is gone but for its disk. */
+/** Ends a discarded activation after its clean-up; the disk of the environment that it built is kept for a while. */
 export function returnToProtection(configuration: Configuration, operation: Operation, now: number): Configuration {
   const outcome = operation.discardedAt === undefined ? 'failed' : 'discarded';
   return end(configuration, operation, outcome, now, { retainsDisk: true });
 }
 
-/** The live handoff: the recovered environment is named and comes into being, and the activation cannot be discarded any more. */
+/** Creates the recovered environment and ends its activation, which then cannot be discarded any more. */
 export function promote(configuration: Configuration, operation: Operation, now: number): Configuration {
   const { operationId, pinned } = operation;
   if (pinned === undefined) return configuration;
@@ -199,7 +198,7 @@ export function promote(configuration: Configuration, operation: Operation, now:
   return end(promoted, operation, 'succeeded', now);
 }
 
-/** The configuration without the standby that went live: its schedules end, too. */
+/** Removes the standby that went live, and ends the schedules of snapshots and checks. */
 function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
   const operations = configuration.operations.map((operation) =>

@@ -1,4 +1,4 @@
-// Setting up and editing a protection: the rules of one configure item, and the configuration that comes of it.
+// Sets up and edits a protection: checks one item of a configure request, and makes the configuration from it.
 import { credentials } from '../accounts/records.ts';
 import type { Environment } from '../environments/environment.ts';
 import { rejected } from '../public/shape.ts';
@@ -11,14 +11,14 @@ import type { RetainedSource, Standby, TargetNames } from './model.ts';
 import { begin, happened, runningActivation } from './operations.ts';
 import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './surroundings.ts';
 
-/** One item of configure: an environment, and what is asked for it. */
+/** One item of a configure request: an environment and the settings for it. */
 export interface ProtectionRequest {
   readonly environment: Environment;
   readonly expectedGeneration: number;
   readonly asked: AskedSettings;
 }
 
-/** The settings and names to protect with, once an item is accepted. */
+/** The settings and names of a protection, with all defaults filled in. */
 interface Agreed {
   readonly settings: ConfigurationSettings;
   readonly target?: TargetNames | undefined;
@@ -26,7 +26,7 @@ interface Agreed {
 
 const UNTOLD: DisclosedRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
-/** Sets up a protection or edits one; preparation is queued, nothing is restored yet. */
+/** Sets up or edits a protection, and queues its enrollment. */
 export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
   const source = sourceOf(world, request.environment);
   const refusal = refusedNow(world, current, request) ?? brokenDuration(request.asked);
@@ -63,7 +63,7 @@ const SNAPSHOT_SCHEDULES: readonly number[] = [
 const LONGEST_MS = 30 * DAY;
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
-/** The first interval or target that breaks its limits, as a sentence; undefined when none does. */
+/** Says which interval or target breaks its limits first; undefined when none does. */
 function brokenDuration(asked: AskedSettings): string | undefined {
   const isBroken = (ms = MINUTE) => !Number.isInteger(ms) || ms < MINUTE || ms > LONGEST_MS;
   const broken = DURATIONS.find((name) => isBroken(asked[name]));
@@ -72,7 +72,7 @@ function brokenDuration(asked: AskedSettings): string | undefined {
   return isScheduled ? undefined : 'snapshotIntervalMs does not map to a supported snapshot schedule';
 }
 
-/** The settings suggested for a source; they are also the defaults of a request. */
+/** Makes the settings that are suggested for a source; they are also the defaults of a request. */
 export function defaultSettings([destinationRegion]: readonly string[], snapshotIntervalMs = HOUR) {
   return {
     ...(destinationRegion === undefined ? {} : { destinationRegion }),
@@ -85,7 +85,7 @@ export function defaultSettings([destinationRegion]: readonly string[], snapshot
   } as const;
 }
 
-/** The settings a request means once its omissions are filled in. */
+/** The settings of a request, with defaults for those it leaves out. */
 function agreedSettings(world: World, { environment, asked }: ProtectionRequest): ConfigurationSettings {
   const { accountId, region } = environment;
   const { target: _names, storageCredentialId, ...given } = asked;
@@ -129,8 +129,8 @@ function agreedNames(
 }
 
 /**
- * The names a request means: trimmed, a database always in a new app, an app name only where a new app is made.
- * Undefined when a name that is needed is missing.
+ * Completes the names in a request: trims them, always makes a new app for a database, and drops an app name without a new app.
+ * Returns undefined when a required name is missing.
  */
 export function settleNames(asked: AskedNames, source: Pick<RetainedSource, 'isDatabase'>): TargetNames | undefined {
   const envName = asked.envName?.trim() ?? '';
@@ -190,7 +190,7 @@ function edited(world: World, current: Configuration, agreed: Agreed): Configura
   );
 }
 
-/** Tells if an edit leaves the copies where they are. If not, earlier points are no points of the configuration any more. */
+/** Tells if an edit keeps region, mode and storage of the copies. If not, the configuration loses its recovery points. */
 function keepsCopies({ settings: before }: Configuration, after: ConfigurationSettings): boolean {
   const isSamePlace = before.destinationRegion === after.destinationRegion && before.mode === after.mode;
   return isSamePlace && JSON.stringify(before.storage) === JSON.stringify(after.storage);

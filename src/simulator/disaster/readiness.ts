@@ -1,14 +1,14 @@
-// Readiness is evaluated from evidence when it is asked for; unknown, expired or failed evidence is never ready.
+// Computes the readiness of a protection whenever a request asks for it. Unknown, expired or failed evidence is never ready.
 import { HOUR } from './durations.ts';
 import type { Configuration, RecoveryPoint } from './model.ts';
 import { protectedPoint } from './evidence.ts';
 import { isExcuse } from './told-readiness.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 
-/** The time past the RPO target for which a chain rollover or a standby catching up stays the reason. */
+/** For how long a full copy, or a standby that catches up, excuses that the newest point is older than the RPO target. */
 const EXCUSE_MS = 12 * HOUR;
 
-/** Evidence of a validation expires after this many validation intervals. */
+/** After how many validation intervals the result of a check expires. */
 const VALIDATION_EXPIRES_AFTER_INTERVALS = 2;
 
 /** The readiness of a protection: its state, and the reason where it is not ready. */
@@ -20,7 +20,7 @@ export interface Readiness {
   readonly recoveryPointAgeMs?: number;
 }
 
-/** Evaluates the readiness of a configuration from its evidence at this moment. */
+/** Computes the readiness of a configuration at a time. */
 export function readinessAt(configuration: Configuration, now: number): Readiness {
   const point = protectedPoint(configuration);
   const age = point === undefined ? {} : { cutoffAt: point.cutoffAt, recoveryPointAgeMs: now - point.cutoffAt };
@@ -84,7 +84,7 @@ function fromValidationAge({ lastCheck, settings }: Configuration, now: number):
   return expired ? needsAttention('validationExpired') : undefined;
 }
 
-/** For this long a rollover or a standby catching up is given as the reason; after that, the missed target. */
+/** Replaces a reason that excuses a missed RPO target by the missed target itself, once the point is too old for an excuse. */
 function outlastsExcuse(
   configuration: Configuration,
   said: Verdict,

@@ -1,5 +1,5 @@
-// Disaster readiness in the world: its rows, and the thin layer between them and the pure functions. Points are rows of
-// their own, so that a snapshot writes one small row.
+// Reads and writes the rows of disaster readiness. Recovery points are rows of their own, so that a snapshot writes one small
+// row.
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 import { nextDueAt } from './schedule.ts';
@@ -7,59 +7,59 @@ import { DISK_RETENTION_MS } from './durations.ts';
 import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';
 
-/** A configuration as it is kept: without its points, with the timer that will wake it. */
+/** The row of a configuration: without its recovery points, but with the timer of its next event. */
 export interface StoredConfiguration extends Omit<Configuration, 'points' | 'happenings'> {
   readonly timer?: { readonly timerId: string; readonly at: number } | undefined;
 }
 
-/** A point as it is kept. */
+/** The row of a recovery point. */
 export interface StoredPoint extends RecoveryPoint {
   readonly configurationId: string;
   readonly createdAt: number;
 }
 
-/** All protections, by account and by source. */
+/** All protections, indexed by account and by source environment. */
 export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
   indexes: { account: (row) => row.accountId, source: (row) => row.sourceAppEnvId },
   remembered: true,
 });
 
-/** All recovery points, by configuration. */
+/** All recovery points, indexed by configuration. */
 export const recoveryPoints = collection<StoredPoint>('recoveryPoints', (row) => row.pointId, {
   indexes: { configuration: (row) => row.configurationId },
   order: (row) => row.sequence,
   remembered: true,
 });
 
-/** Every committed call, under its requestId: one space per account over all calls. */
+/** All requests that were accepted with a receipt, by account and requestId. */
 export const journaledCalls = collection<CallRecord>('disasterCalls', (row) => callId(row.accountId, row.requestId));
 
-/** All disks under their retention policy, by source. */
+/** All disks that are kept for a while, indexed by source environment. */
 export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => row.diskId, {
   indexes: { source: (row) => row.sourceAppEnvId },
 });
 
-/** The key under which a call is journaled. */
+/** The key of an accepted request: a requestId is unique only within its account. */
 export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }
 
-/** The timer that wakes a configuration. */
+/** The name of the timer that fires when something is due for a configuration. */
 export const DUE = 'disaster.due';
 
-/** A configuration by its id. */
+/** Finds a configuration by its id. */
 export function configurationOf(world: World, configurationId: string): Configuration | undefined {
   const row = world.of(configurations).get(configurationId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, configurationId));
 }
 
-/** The configuration that protects an environment. */
+/** Finds the configuration that protects an environment. */
 export function protectionOf(world: World, sourceAppEnvId: string): Configuration | undefined {
   const [row] = world.of(configurations).where('source', sourceAppEnvId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
-/** A configuration out of its rows; the points come in the order of their sequence. */
+/** Puts a configuration together from its rows; the points must be in the order of their sequence. */
 export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): Configuration {
   const { timer: _timer, ...configuration } = row;
   return { ...configuration, points };
@@ -69,7 +69,7 @@ function pointsOf(world: World, configurationId: string): readonly StoredPoint[]
   return world.of(recoveryPoints).where('configuration', configurationId);
 }
 
-/** Stores what has happened to a configuration: rows, timer, ledger, and effects elsewhere. */
+/** Stores a configuration: writes its rows, sets its timer, and carries out its events. */
 export function keep(world: World, configuration: Configuration, requestId?: string): void {
   const { points, happenings = [], ...row } = configuration;
   const before = pointsOf(world, row.configurationId);
@@ -78,7 +78,7 @@ export function keep(world: World, configuration: Configuration, requestId?: str
   for (const happening of happenings) note(world, configuration, happening, requestId);
 }
 
-/** Removes a configuration with everything that belongs to it; the last happening says what stays behind. */
+/** Removes a configuration with its points and its timer, and records one last event. */
 export function wipe(world: World, configuration: Configuration, last: Happening): void {
   const { configurationId } = configuration;
   const timer = world.of(configurations).get(configurationId)?.timer;
@@ -88,7 +88,7 @@ export function wipe(world: World, configuration: Configuration, last: Happening
   note(world, configuration, last);
 }
 
-/** Points are a sequence: old ones are dropped at its beginning, new ones are added at its end. */
+/** Writes the changes of the recovery points: removes rows of the oldest points, and adds rows of the newest. */
 function keepPoints(world: World, before: readonly RecoveryPoint[], { configurationId, points }: Configuration): void {
   const rows = world.of(recoveryPoints);
   const oldest = points[0]?.sequence ?? Infinity;
@@ -120,12 +120,12 @@ function note(world: World, configuration: Configuration, happening: Happening, 
   world.of(retainedDisks).put({ diskId, accountId, sourceAppEnvId, configurationId, retentionUntil });
 }
 
-/** The disks of a source that are kept still; the ones whose retention is over are cleared away with the next write. */
+/** Lists the kept disks of a source. Some may have expired: they are removed when the timer of the configuration fires next. */
 export function disksOf(world: World, sourceAppEnvId: string): readonly RetainedDisk[] {
   return world.of(retainedDisks).where('source', sourceAppEnvId);
 }
 
-/** Forgets disks: all of a source, or only those whose retention is over. */
+/** Removes all kept disks of a source, or only the expired ones. */
 export function clearDisks(world: World, sourceAppEnvId: string, which: 'all' | 'expired'): void {
   for (const { diskId, retentionUntil } of disksOf(world, sourceAppEnvId)) {
     if (which === 'all' || retentionUntil <= world.now) world.of(retainedDisks).remove(diskId);

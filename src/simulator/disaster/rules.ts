@@ -1,4 +1,4 @@
-// The rules of validate, activate, discard and reset, and their immediate effects; the rest happens on the clock.
+// The rules of validate, activate, discard and reset, and what these requests change at once. Timers do the rest.
 import { found } from '../http/refusal.ts';
 import { date, rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -11,10 +11,10 @@ import { sameNames } from './protection.ts';
 import { caughtUp } from './standby.ts';
 import { isUp, obstacleTo } from './surroundings.ts';
 
-/** Consecutive failed steps after which a cold activation may be discarded. */
+/** How many steps in a row must fail before a cold activation may be discarded. */
 const DISCARD_AFTER_FAILED_STEPS = 6;
 
-/** The reason to refuse any change of a configuration, if there is one. */
+/** Says why a configuration refuses every change; undefined when it does not. */
 export function refusedAtAll(configuration: Configuration, expectedGeneration: number): string | undefined {
   if (expectedGeneration !== configuration.generation) {
     return 'expectedGeneration is not the current generation of this configuration';
@@ -30,21 +30,21 @@ function refusedWhileBusy(configuration: Configuration, expectedGeneration: numb
   return busy === undefined ? undefined : `another operation is in progress: ${busy.kind}`;
 }
 
-/** The reason to refuse a check now, if any. A failed check that is cleaned up does not block another one. */
+/** Says why a check is refused now; undefined when it is not. A failed check that is cleaned up does not block the next one. */
 export function refusedValidation(configuration: Configuration, expectedGeneration: number): string | undefined {
   const refusal = refusedWhileBusy(configuration, expectedGeneration);
   if (refusal !== undefined) return refusal;
   return protectedPoint(configuration) === undefined ? 'there is no recovery point to validate' : undefined;
 }
 
-/** The fields of an activation that its rules look at. */
+/** The fields of a request for an activation that the rules depend on. */
 export interface ActivationRequest extends Required<Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'>> {
   readonly target: TargetNames;
-  /** An app name that was sent although no app is created: it names nothing, but it is part of what was asked for. */
+  /** An app name that was sent although no app is created; it has no effect, but a repeated request must send it again. */
   readonly unusedAppName?: string;
 }
 
-/** The point that an activation may start from; refuses one that may not start. */
+/** Finds the recovery point of an activation; refuses an activation that breaks a rule. */
 export function pointFor(world: World, configuration: Configuration, request: ActivationRequest): SelectablePoint {
   const refusal =
     refusedWhileBusy(configuration, request.expectedGeneration) ??
@@ -79,7 +79,7 @@ function refusedTarget({ settings, target: names }: Configuration, request: Acti
   return isSame ? undefined : 'target differs from warmDestination';
 }
 
-/** The settled receiver: it permits another check, and a recovery once the standby has caught up. */
+/** The operation ids that a client names to check and to recover a warm configuration; each is undefined while that is refused. */
 export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
   const isSettled = refusedValidation(configuration, generation) === undefined;
@@ -90,7 +90,7 @@ export function warmHints(configuration: Configuration) {
   };
 }
 
-/** Journals an activation: point and target are pinned, the ids of the recovered environment are set aside. */
+/** Begins an activation: fixes its recovery point, its target and the ids of the recovered environment. */
 export function acceptActivation(
   world: World,
   configuration: Configuration,
@@ -114,7 +114,7 @@ export function acceptActivation(
   return happened({ ...begun, activeOperationId: operationId }, accepted);
 }
 
-/** The reason why an operation may not be discarded now, if any. */
+/** Says why an operation may not be discarded now; undefined when it may. */
 export function refusedDiscard(world: World, { settings }: Configuration, operation: Operation): string | undefined {
   const { kind, endedAt, phase } = operation;
   if (kind !== 'activation') return 'this operation is no activation';
@@ -132,8 +132,8 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /**
- * The worker loses its lease at once, and with it ends what the control surface said of its steps; what the activation built is cleaned
- * up on the clock.
+ * Begins to discard an activation: its work stops at once, and so do failed steps that the control surface demanded. A timer later
+ * cleans up what the activation built.
  */
 export function acceptDiscard(configuration: Configuration, operation: Operation, now: number): Configuration {
   const stepDueAt = now + stepLengthMs('activation', 'cleaning');
@@ -143,7 +143,7 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
   return happened({ ...withOperation(configuration, cleaning), told }, accepted);
 }
 
-/** The reason to refuse a reset, if any: an activation in progress, unless it keeps failing before promotion. */
+/** Says why a reset is refused: an activation is running that does not keep failing. Undefined when it is not refused. */
 export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;
@@ -151,18 +151,18 @@ export function refusedReset(configuration: Configuration): string | undefined {
   return failing ? undefined : 'an activation is in progress: it must be discarded and cleaned up first';
 }
 
-/** Stops all protection work for good, before anything is deleted. */
+/** Stops all work of a configuration for good, before a reset deletes anything. */
 export function fence(configuration: Configuration, now: number): Configuration {
   if (configuration.fencedAt !== undefined) return configuration;
   return happened({ ...configuration, fencedAt: now }, { kind: 'configuration.fenced' });
 }
 
-/** The recovery destinations a configuration still owns: a standby, or what an unfinished activation builds. */
+/** Counts the recovered environments that a configuration still owns: its standby, or what a running activation builds. */
 export function ownedDestinations(configuration: Configuration): number {
   return configuration.standby !== undefined || runningActivation(configuration) !== undefined ? 1 : 0;
 }
 
-/** The end of a configuration: a disk stays for the destination that it owned. */
+/** Makes the last event of a configuration; a disk is kept if the configuration owned a recovered environment. */
 export function wiped(configuration: Configuration): Happening {
   return { kind: 'configuration.wiped', ...(ownedDestinations(configuration) > 0 && { retainsDisk: true }) };
 }

@@ -1,5 +1,5 @@
-// The clockwork: everything that happens to a configuration by itself, in the order of its due times. One timer per
-// configuration is enough: it is always set to the earliest of them.
+// Runs everything that happens to a configuration by itself, in the order of time. Each configuration has one timer, which is
+// always set to the earliest event.
 import type { World } from '../store/store.ts';
 import { SECOND } from './durations.ts';
 import { protectedPoint, takeSnapshot } from './evidence.ts';
@@ -10,7 +10,7 @@ import { step } from './progress.ts';
 import { applyNext, finishChange, postponeChange } from './standby.ts';
 import { destinationUp, sourceReachable } from './surroundings.ts';
 
-/** The length of a full copy that replaces a chain of snapshots with a gap in it. */
+/** How long a full copy takes that replaces a broken chain of snapshots. */
 const ROLLOVER_MS = 60 * SECOND;
 
 interface Due {
@@ -18,12 +18,12 @@ interface Due {
   readonly happen: (world: World, configuration: Configuration) => Configuration;
 }
 
-/** The time of the next thing that happens to this configuration by itself; undefined while it is held or fenced. */
+/** When the next event of a configuration is due; undefined when none is, as while it is held or being reset. */
 export function nextDueAt(configuration: Configuration): number | undefined {
   return earliest(configuration)?.at;
 }
 
-/** Does everything that is due by now, in order. */
+/** Runs every event that is due, in the order of time. */
 export function tick(world: World, before: Configuration): Configuration {
   let configuration = before;
   for (let due = earliest(before); due !== undefined && due.at <= world.now; due = earliest(configuration)) {
@@ -57,7 +57,7 @@ function change(world: World, configuration: Configuration): Configuration {
   return applied(configuration, world.now);
 }
 
-/** The first due time after now on a schedule: missed intervals are skipped, the beat is kept. */
+/** The next time of a schedule after `now`; skips missed times, and keeps the rhythm. */
 function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }
@@ -78,7 +78,7 @@ function canCopy(world: World, configuration: Configuration): boolean {
   return sourceReachable(world, configuration) && destinationUp(world, configuration);
 }
 
-/** Takes a snapshot as of `cutoffAt` and lets a standby begin with it. */
+/** Takes a snapshot as of `cutoffAt`, and lets a standby without other work begin to apply it. */
 export function snapshot(world: World, configuration: Configuration, cutoffAt: number): Configuration {
   return applyNext(takeSnapshot(world, configuration, cutoffAt), world.now);
 }
@@ -97,7 +97,7 @@ function scheduledCheck(world: World, configuration: Configuration): Configurati
   return protectedPoint(scheduled) === undefined ? scheduled : beginCheck(world, scheduled, 'validation.scheduled');
 }
 
-/** Journals an isolated check; in warm mode it runs beside the receiver, in cold mode it holds the lock. */
+/** Begins an isolated check. In cold mode it becomes the active operation; in warm mode the receiver stays the active one. */
 export function beginCheck(world: World, configuration: Configuration, kind: string): Configuration {
   const operationId = world.id('op');
   const begun = begin(configuration, { operationId, kind: 'validation', now: world.now });

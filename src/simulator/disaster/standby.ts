@@ -1,28 +1,28 @@
-// The warm standby: it takes a first copy and then every change in turn, and its machine grows when that takes too long.
-// A change of shape happens between two changes and restarts the machine.
+// Runs a warm standby. It applies a first copy and then every change in turn. Its machine grows when changes take too long, and
+// shrinks again later; a new size restarts the machine between two changes.
 import { SECOND, STEP_RETRY_MS } from './durations.ts';
 import { withEvidence } from './told-readiness.ts';
 import type { Configuration, Standby, StandbyShape, DisclosedRecord } from './model.ts';
 import { happened } from './operations.ts';
 
-/** The time a standby is away when its shape changes. */
+/** How long a standby restarts when its machine gets another size. */
 const RESTART_MS = 30 * SECOND;
 
-/** From this size on, the first copy of a standby is a large one. */
+/** A first copy of this size or more gets a larger machine. */
 const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
 
 const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 
-/** Changes in a row that must be well inside the snapshot interval before a boosted standby gets smaller again. */
+/** After how many quick changes in a row the machine that grew for the first copy shrinks again. */
 const QUICK_CHANGES_AFTER_SEED = 2;
 
-/** Quiet changes in a row before a sustained standby gets smaller again. */
+/** After how many quick changes in a row the machine that grew for slow changes shrinks again. */
 const QUICK_CHANGES_AFTER_SUSTAINED = 6;
 
-/** Snapshot intervals without an applied change after which a standby is said to make no progress. */
+/** After how many snapshot intervals without an applied change a standby makes no progress. */
 const INTERVALS_WITHOUT_PROGRESS = 3;
 
-/** A standby at the beginning of its first copy. */
+/** The fields of a standby that waits for its first copy. */
 export function beforeFirstCopy({ firstCopyBytes }: DisclosedRecord, now: number) {
   const shape = shapeFor(firstCopyBytes >= LARGE_FIRST_COPY_BYTES ? 'seedBoost' : 'standard');
   return { ...shape, applying: undefined, firstCopyDone: false, quickChanges: 0, progressAt: now };
@@ -36,12 +36,12 @@ export function withFirstCopyAgain(standby: Standby, told: DisclosedRecord, now:
   return { ...standby, ...beforeFirstCopy(told, now), backlog };
 }
 
-/** A shape of the standby with the reason for it. */
+/** The size of a standby's machine together with the reason for it. */
 export function shapeFor(shape: StandbyShape): Pick<Standby, 'shape' | 'reason'> {
   return { shape, reason: { standard: undefined, seedBoost: 'catchingUp', sustained: 'standardTooSlow' }[shape] };
 }
 
-/** Begins to apply the next change if there is one and none is being applied. */
+/** Begins to apply the next change, unless the standby is applying one or is held back. */
 export function applyNext(configuration: Configuration, now: number): Configuration {
   const { standby, told } = configuration;
   const [change] = standby?.backlog ?? [];
@@ -61,7 +61,7 @@ function firstCopyMs({ firstCopyBytes }: DisclosedRecord): number {
   return Math.max(1, Math.ceil(firstCopyBytes / FIRST_COPY_BYTES_PER_SECOND)) * SECOND;
 }
 
-/** The change in hand is applied: the point it brings is the protected one now. */
+/** Finishes the change that the standby is applying; its point becomes the protected one. */
 export function finishChange(configuration: Configuration, now: number): Configuration {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
@@ -90,7 +90,7 @@ export function finishChange(configuration: Configuration, now: number): Configu
   return happened(applyNext({ ...withEvidence(configuration), standby: after }, now), applied);
 }
 
-/** The region of the standby is down: the change in hand is tried again later. */
+/** Delays the change that the standby is applying, because its region is down. */
 export function postponeChange(configuration: Configuration, now: number): Configuration {
   const { standby } = configuration;
   if (standby?.applying === undefined) return configuration;
@@ -109,19 +109,19 @@ function nextShape(shape: StandbyShape, quick: boolean, quickChanges: number, be
   }
 }
 
-/** Tells if nothing is left to apply. */
+/** Tells if a standby has applied every change. */
 export function caughtUp(standby: Standby): boolean {
   return standby.firstCopyDone && standby.backlog.length === 0 && !standby.heldBehind;
 }
 
-/** True if more than one change is left to apply: one is always under way. */
+/** Tells if a standby has fallen behind: its first copy is not done, it is held back, or more than one change waits. */
 export function fallenBehind(standby: Standby): boolean {
   return !standby.firstCopyDone || standby.heldBehind || standby.backlog.length > 1;
 }
 
 /**
- * No change was applied for several snapshot intervals although some are waiting. A standby that the control surface lets
- * fall behind counts as making progress as long as its configuration is not held.
+ * Tells if changes wait but none was applied for several snapshot intervals. A standby that the control surface holds back still
+ * counts as making progress, unless its whole configuration is held.
  */
 export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;

@@ -1,5 +1,5 @@
-// The rest of the world as disaster readiness sees it: environments as sources, regions as destinations, and the recovered
-// environment that comes into being there.
+// Reads what disaster readiness needs from other areas: environments as sources, and regions as destinations. Also creates the
+// recovered environment.
 import { type App, apps, createApp } from '../apps/app.ts';
 import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
 import { isDatabase } from '../apps/presets.ts';
@@ -12,13 +12,13 @@ import { runningActivation } from './operations.ts';
 const VOLUME_CAPACITY = '10Gi';
 const WITHOUT_VOLUMES: readonly string[] = ['FUNCTION', 'JOB'];
 
-/** An environment of this account; undefined when there is none. */
+/** Finds an environment of an account. */
 export function environmentIn(world: World, accountId: string, appEnvId: string): Environment | undefined {
   const environment = world.of(environments).get(appEnvId);
   return environment?.accountId === accountId ? environment : undefined;
 }
 
-/** An environment as a source of protection. */
+/** The facts about an environment that its protection keeps. */
 export function sourceOf(world: World, environment: Environment): RetainedSource {
   const { appId, name, region } = environment;
   const app: Partial<App> = world.of(apps).get(appId) ?? {};
@@ -27,7 +27,7 @@ export function sourceOf(world: World, environment: Environment): RetainedSource
   return { appId, appName, environmentName: name, region, dockerPreset, isDatabase: isDatabase(dockerPreset), sizing };
 }
 
-/** The source of a configuration as it is now; undefined when it is gone. */
+/** The current facts about the source of a configuration; undefined when the source is deleted. */
 export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configuration): RetainedSource | undefined {
   const environment = environmentIn(world, accountId, sourceAppEnvId);
   return environment && sourceOf(world, environment);
@@ -46,7 +46,7 @@ function sizingOf({ resources, volumes }: Environment): NonNullable<RetainedSour
   };
 }
 
-/** The reasons why an environment cannot be protected; none when it can. */
+/** Lists the reasons why an environment cannot be protected; none when it can be. */
 export function unsupportedReasons(world: World, environment: Environment): readonly string[] {
   const { dockerPreset } = sourceOf(world, environment);
   const reasons: string[] = [];
@@ -57,14 +57,14 @@ export function unsupportedReasons(world: World, environment: Environment): read
   return reasons;
 }
 
-/** The regions a source can be protected into: other regions first, its own last as it needs an acknowledgment. */
+/** Lists the regions that can hold the copies of a source. Its own region comes last, as it needs an acknowledgement. */
 export function eligibleDestinations(world: World, { region: own }: Pick<Environment, 'region'>): readonly string[] {
   const all = world.of(regions).all();
   const names = all.filter(({ name }) => supports(world, name)).map(({ name }) => name);
   return [...names.filter((name) => name !== own), ...names.filter((name) => name === own)];
 }
 
-/** Tells if a region takes part in disaster readiness. */
+/** Tells if a region supports disaster readiness. */
 export function supports(world: World, region: string): boolean {
   return world.of(regions).get(region)?.supports.disasterReadiness === true;
 }
@@ -79,19 +79,19 @@ export function destinationUp(world: World, { settings }: Configuration): boolea
   return isUp(world, settings.destinationRegion);
 }
 
-/** Tells if the source environment exists and its region is up and takes snapshots. */
+/** Tells if the source environment exists, and its region is up and supports disaster readiness. */
 export function sourceReachable(world: World, configuration: Configuration): boolean {
   const region = sourceNow(world, configuration)?.region ?? '';
   return isUp(world, region) && supports(world, region);
 }
 
-/** Tells if the account can take the environment that a running activation would bring to life. */
+/** Tells if the running activation could create its environment: its app exists, or the name of a new app is free. */
 export function handoffPossible(world: World, configuration: Configuration): boolean {
   const target = runningActivation(configuration)?.pinned?.target;
   return target === undefined || obstacleTo(world, configuration, target) === undefined;
 }
 
-/** The reason why no recovered environment can have these names, if any. */
+/** Says why no recovered environment can be created under these names; undefined when it can. */
 export function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames) {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app is gone';
   const unique = world.readings['names.apps'] === 'unique';
@@ -99,7 +99,7 @@ export function obstacleTo(world: World, { accountId, source }: Configuration, t
   return taken ? 'an app with this name exists already' : undefined;
 }
 
-/** The target environment of a protection: its warm standby, or what an activation brought to life. */
+/** The target environment of a protection: its warm standby, or the environment that an activation created. */
 export function targetOf(world: World, configuration: Configuration) {
   const { standby, target, source, activationResult } = configuration;
   if (standby !== undefined && target !== undefined) {
@@ -112,15 +112,15 @@ export function targetOf(world: World, configuration: Configuration) {
   return { appEnvId, appId, appName: world.of(apps).get(appId)?.name ?? '', environmentName };
 }
 
-/** The engine of a database that the service hands over itself; undefined for everything the user deploys. */
+/** The engine of a database that the service starts by itself after a recovery; undefined for what the user must deploy. */
 export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | 'redis' | undefined {
   if (dockerPreset === 'POSTGRESQL') return 'postgresql';
   return dockerPreset === 'REDIS' ? 'redis' : undefined;
 }
 
 /**
- * The recovered environment, with its app where it gets a new one. It keeps sizes and volumes of its source; image,
- * secrets, variables and hosts are not copied. A native database runs at once, everything else waits to be deployed.
+ * Creates the recovered environment, and a new app for it if its target says so. It gets the sizes and volumes of its source, but
+ * not image, secrets, variables and hosts. A PostgreSQL or Redis database runs at once; everything else waits to be deployed.
  */
 export function bringToLife(world: World, configuration: Configuration, pinned: Pinned): void {
   const { accountId, source, settings, sourceAppEnvId } = configuration;
@@ -147,7 +147,7 @@ export function bringToLife(world: World, configuration: Configuration, pinned: 
   });
 }
 
-/** The settings that a new app takes over from the source app. */
+/** The settings that the app of a recovered environment copies from the source app. */
 function settingsOf(app: App): Partial<App> {
   const { dockerPresetVersion, contextDir, dockerfilePath, useImage, port, builder } = app;
   return present({ contextDir, useImage, builder, dockerPresetVersion, dockerfilePath, port });

@@ -1,22 +1,22 @@
-// The readiness that the control surface set by hand, and the evidence that ends it.
+// The control surface can set the readiness of a configuration by hand. New evidence ends that.
 import type { Configuration } from './model.ts';
 
-/** A rollover of the chain, or a standby catching up: the reasons that excuse a missed RPO target for a while. */
+/** Tells if the reason excuses a missed RPO target for a while: a full copy is under way, or the standby is catching up. */
 export function isExcuse(state: string, reason: string | undefined): boolean {
   return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
 }
 
-/** While a chain is said to be rolled over or a standby to catch up, no new point comes of its own. */
+/** Tells if scheduled snapshots are paused: the readiness set by hand says that a full copy or a catching-up standby delays them. */
 export function standsStill({ told: { readiness } }: Configuration): boolean {
   return readiness !== undefined && isExcuse(readiness.state, readiness.reason);
 }
 
-/** Ends a readiness set by hand: it is computed again. */
+/** Removes a readiness set by hand, so that it is computed again. */
 export function withoutToldReadiness(configuration: Configuration): Configuration {
   return { ...configuration, told: { ...configuration.told, readiness: undefined } };
 }
 
-/** New evidence ends a readiness set by hand; a rollover or catching up ends only with a new point. */
+/** Removes a readiness set by hand after a check or an applied change; one that excuses a missed target lasts until a new snapshot. */
 export function withEvidence(configuration: Configuration): Configuration {
   return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);
 }

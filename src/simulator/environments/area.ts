@@ -14,7 +14,7 @@ import { environmentNamed, type EnvironmentResources, environments, imageOf, reg
 import { requireRunnable } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
 
-/** Creates, shows, changes and deletes environments: in the service only its console can. */
+/** Routes that create, show, change and delete environments; in the real service only its console can do that. */
 const environmentRoutes: readonly ControlRoute[] = [
   control('POST /environments', 'creates an environment', create),
   control('GET /environments/:id', 'an environment with everything the interface hides', ({ world, id }) =>
@@ -60,7 +60,7 @@ function update({ world, id, body }: ControlCall) {
   return ok({ appEnvId: id });
 }
 
-/** Known words are kept in lower case; any other word as it is. */
+/** Reads a status: a known word in lower case, any other word unchanged. */
 const statusFrom: Reads<string> = (value, name) => {
   const word = text()(value, name);
   return ['running', 'stopped', 'updating'].includes(word.toLowerCase()) ? word.toLowerCase() : word;
@@ -129,7 +129,7 @@ function hidden(world: World, environment: Environment): object {
 
 const startupFields = ['startupConfig', 'clearStartupConfig', 'replaceStartupConfig'];
 
-/** Environments and their deployment lifecycle. */
+/** Serves environments and their deployments. */
 export const environmentsArea: Area = {
   name: 'environments',
   collections: [environments, contents],

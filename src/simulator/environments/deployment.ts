@@ -4,14 +4,14 @@ import type { World } from '../store/store.ts';
 import { addContent, contents, type DeployedContent, type Environment, environments } from './environment.ts';
 import type { Versioned } from './environment.ts';
 
-/** Gives an environment a new version that runs an image as it is. */
+/** Gives an environment a new version that runs a ready-made image. */
 export function addImage(world: World, environment: Environment, image: string): Versioned {
   return addContent(world, environment, image, world.hash('image', image));
 }
 
 /**
- * Gives an environment a new version built from its git branch. The image of an earlier build from the same inputs is used again unless
- * the build is forced; `from` names the build to repeat.
+ * Gives an environment a new version built from its git branch, or from the inputs of the version `from`. Takes the image of an earlier
+ * build with the same inputs, unless `forced` demands a new build.
  */
 export function addBuild(
   world: World,
@@ -31,28 +31,28 @@ export function isBuiltFromGit(app: App, environment: Environment): boolean {
   return !app.useImage && kindOf(app) !== 'database' && environment.gitBranch !== undefined;
 }
 
-/** The fields of an app that decide what a build makes. */
+/** The fields of an app that change the result of a build. */
 const buildFields = 'useImage dockerPreset builder contextDir dockerfilePath customDockerfileContent buildArgs'.split(
   ' ',
 );
 
-/** The fields of an app that decide which image runs where images are not built. */
+/** The fields that decide which image runs, for an app that is not built from source. */
 const imageFields = ['useImage', 'image'];
 
-/** The pending changes that only a new version brings into effect: a restart of the current version leaves them pending. */
+/** Selects the pending changes that need a new version; a restart of the current version leaves them pending. */
 function needsNewVersion(app: App, pendingChanges: readonly string[]): readonly string[] {
   const fields = app.useImage ? imageFields : buildFields;
   return pendingChanges.filter((name) => fields.includes(name));
 }
 
-/** Makes the version that an environment's pending changes call for; undefined when they need none. */
+/** Makes a new version if the pending changes of an environment need one; undefined otherwise. */
 export function versionForChanges(world: World, environment: Environment, app: App): Versioned | undefined {
   if (needsNewVersion(app, environment.pendingChanges).length === 0) return undefined;
   if (app.useImage) return app.image === undefined ? undefined : addImage(world, environment, app.image);
   return isBuiltFromGit(app, environment) ? addBuild(world, environment, app) : undefined;
 }
 
-/** The inputs of a build: the source and how it is built, not how it is started. */
+/** Lists everything that a build depends on: the source, and how it is built. */
 function buildInputs(app: App, gitBranch: string): readonly string[] {
   const { gitNamespace = '', gitRepo = '', dockerPreset, dockerPresetVersion = '', builder, contextDir } = app;
   const { dockerfilePath = '', customDockerfileContent = '', buildArgs = '' } = app;
@@ -66,25 +66,25 @@ function imageBuiltAs(world: World, environment: Environment, buildHash: string)
   return built.findLast((content) => content.buildHash === buildHash)?.image;
 }
 
-/** The kinds of deployment: run a version made for it, run a version that is there already, start or stop the current one. */
+/** The kinds of deployment: run a new version, run an existing version again, start or stop the current version. */
 export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
 
-/** The end of a deployment: the interface says it for stop and start, and leaves it open for the others. */
+/** How a deployment ends. The interface gives the status after stop and start; for the other kinds a reading decides. */
 const settlesTo = { newVersion: 'deployment', restart: 'deployment', start: 'running', stop: 'stopped' } as const;
 
 type Settles = (typeof settlesTo)[DeploymentKind];
 
-/** Words that no text shows; a client must live with them. */
+/** Status words that the interface does not document; a client must cope with them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
 
-/** Refuses a second deployment on top of one that runs, when that is not accepted. */
+/** Refuses a deployment while another one runs, when the readings say so. */
 export function requireIdle(world: World, environment: Environment): void {
   if (world.readings['deploy.whileUpdating'] === 'reject' && environment.deployment !== undefined) {
     throw rejected(world, 'the environment is being updated');
   }
 }
 
-/** Begins a deployment and writes it into the ledger: what asked for it, and which content runs from now on. */
+/** Begins a deployment, and writes to the ledger which action caused it and which version it runs. */
 export function begin(
   world: World,
   environment: Environment,
@@ -98,7 +98,7 @@ export function begin(
   return deploy(world, environment, kind);
 }
 
-/** Begins a deployment of the environment as it is given; one that ran before is superseded. */
+/** Begins a deployment of an environment; it replaces a deployment that still runs. */
 export function deploy(world: World, environment: Environment, kind: DeploymentKind): Environment {
   const { appEnvId } = environment;
   for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
@@ -120,7 +120,7 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
   return next;
 }
 
-/** The changes of the app that this deployment does not bring into effect. */
+/** Selects the pending changes that are still pending after a deployment. */
 function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
   if (kind === 'newVersion') return [];
   return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
@@ -139,7 +139,7 @@ function timersFor(world: World, appEnvId: string, settles: Settles): readonly s
   return timerIds;
 }
 
-/** A deployment changes its status on the way. */
+/** Shows an undocumented status word in the middle of a deployment. */
 export function pass(world: World, { appEnvId, status }: Pick<Environment, 'appEnvId' | 'status'>): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });
@@ -150,7 +150,7 @@ interface Due {
   readonly settlesTo: Settles;
 }
 
-/** A deployment is done. */
+/** Ends a deployment and sets the status of its environment. */
 export function settle(world: World, { appEnvId, settlesTo: settles }: Due): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment === undefined) return;
@@ -161,13 +161,13 @@ export function settle(world: World, { appEnvId, settlesTo: settles }: Due): voi
   world.record({ kind: 'environment.settled', id: appEnvId, accountId, detail: { status } });
 }
 
-/** The environment with a status from the control surface: it ends a deployment under way. */
+/** Sets the status that the control surface demands, and ends a running deployment. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
   for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
   return { ...environment, deployment: undefined, status };
 }
 
-/** A status as responses spell it: lists in lower case and the lifecycle in upper case, unless the readings differ. */
+/** Spells a status as responses do: in lower case in lists and in upper case after deployments, unless the readings differ. */
 export function statusWord(world: World, status: string, where: 'list' | 'lifecycle'): string {
   const words = world.readings['status.words'];
   if (words === 'lower') return status.toLowerCase();

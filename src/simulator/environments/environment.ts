@@ -7,13 +7,13 @@ import { fields, flag, list, number, text } from '../http/fields.ts';
 import { forbidden, found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Reads a startup override, which starts the container otherwise than its image says. */
+/** Reads a startup override: the command and arguments with which a container starts instead of those of its image. */
 export const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
 
-/** A startup override. */
+/** A startup override: the command and arguments with which a container starts instead of those of its image. */
 export type StartupSettings = ReturnType<typeof startupFields>;
 
-/** Reads the settings of a function; the limits are the same for every account of this simulator. */
+/** Reads the settings of a function, with the same limits for every account. */
 export const functionFields = fields({
   containerConcurrency: number({ min: 0, max: 1000, whole: true }),
   timeoutSeconds: number({ min: 1, max: 3600 }),
@@ -33,7 +33,7 @@ export interface EnvVar {
   readonly runtime: boolean;
 }
 
-/** Size of an environment. */
+/** The size of an environment. */
 export interface EnvironmentResources {
   readonly containers: number;
   readonly zClouds: number;
@@ -41,14 +41,14 @@ export interface EnvironmentResources {
   readonly memory: number;
 }
 
-/** A deployment that runs. */
+/** A deployment in progress. */
 interface Deployment {
   readonly timerIds: readonly string[];
-  /** The status before the deployment; a second deployment on top keeps it. */
+  /** The status before the deployment; a deployment that replaces this one keeps the value. */
   readonly before: string;
 }
 
-/** An app that runs somewhere. */
+/** An environment: an app that is deployed in a region. */
 export interface Environment {
   readonly appEnvId: string;
   readonly appId: string;
@@ -60,26 +60,26 @@ export interface Environment {
   readonly region: string;
   readonly gitBranch?: string | undefined;
   readonly hosts: readonly string[];
-  /** In lower case: running, stopped, updating. */
+  /** The status in lower case: running, stopped, updating. */
   readonly status: string;
   readonly resources: EnvironmentResources;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Set once it was deployed. */
+  /** True once the environment has been deployed. */
   readonly deployed: boolean;
   readonly volumes: number;
   readonly preventDestroy: boolean;
   readonly startupConfig?: StartupSettings | undefined;
   readonly functionConfig?: FunctionSettings;
   readonly envVars: Readonly<Record<string, EnvVar>>;
-  /** Changes of the app that wait for the next deployment. */
+  /** The fields of the app that were changed and wait for the next deployment. */
   readonly pendingChanges: readonly string[];
-  /** The job settings that runs use until pending changes are applied. */
+  /** The job settings in effect: pending changes of the app are not among them. */
   readonly jobConfig?: JobConfig | undefined;
   readonly currentContentId?: string;
-  /** The version of the newest content. */
+  /** The number of the newest version. */
   readonly versions: number;
-  /** The contents that were deployed, oldest first. */
+  /** The ids of the versions that were deployed, oldest first. */
   readonly deployments: readonly string[];
   readonly deployment?: Deployment | undefined;
 }
@@ -94,7 +94,7 @@ export const environments = collection<Environment>('environments', (environment
   remembered: true,
 });
 
-/** One version of what an environment runs. */
+/** A version of an environment: an image, and what it was built from. */
 export interface DeployedContent {
   readonly contentId: string;
   readonly appEnvId: string;
@@ -103,7 +103,7 @@ export interface DeployedContent {
   readonly buildHash: string;
 }
 
-/** An environment with the content that was just made for it. */
+/** An environment with the version that was just made for it. */
 export interface Versioned {
   readonly environment: Environment;
   readonly content: DeployedContent;
@@ -114,14 +114,14 @@ export const contents = collection<DeployedContent>('contents', (content) => con
   indexes: { environment: (content) => content.appEnvId },
 });
 
-/** The fields of a new environment; those not named here have defaults. */
+/** The fields of a new environment; only app, name and region are required. */
 export type NewEnvironment = Pick<Environment, 'appId' | 'name' | 'region'> &
   Partial<Omit<Environment, 'accountId' | 'slug' | 'deploymentName' | 'createdAt' | 'updatedAt'>> & {
-    /** The membership that creates it; a restricted one gets it added to its own list. */
+    /** The membership that creates the environment; if it has a list of environments, the new one is added to that list. */
     readonly createdBy?: string;
   };
 
-/** Creates an environment; one that is deployed has its first content. */
+/** Creates an environment; if it is deployed, also its first version. */
 export function createEnvironment(world: World, from: NewEnvironment): Environment {
   const { createdBy, ...given } = from;
   const app = appNamed(world, from.appId);
@@ -162,17 +162,17 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
     : environment;
 }
 
-/** A region that exists: 404 otherwise. */
+/** Finds a region by its name; refuses with 404 when there is none. */
 export function regionNamed(world: World, name: string): Region {
   return found(world.of(regions).get(name), 'region not found');
 }
 
-/** An environment that exists: 404 otherwise. */
+/** Finds an environment by its id; refuses with 404 when there is none. */
 export function environmentNamed(world: World, appEnvId: string): Environment {
   return found(world.of(environments).get(appEnvId), 'app environment not found');
 }
 
-/** An environment the caller may touch: 404 unknown, 403 not theirs or restricted. */
+/** Finds an environment that the caller may see and change; refuses with 404 or 403. */
 export function environmentFor(call: CallerCall, appEnvId: string): Environment {
   const environment = environmentNamed(call.world, appEnvId);
   const membership = memberOf(call, environment.accountId);
@@ -180,14 +180,14 @@ export function environmentFor(call: CallerCall, appEnvId: string): Environment 
   return environment;
 }
 
-/** An environment in whose account the caller is an admin: 404, 403 otherwise. */
+/** Finds an environment; refuses with 404 when there is none, and with 403 unless the caller is an admin of its account. */
 export function environmentForAdmin(call: CallerCall, appEnvId: string): Environment {
   const environment = environmentFor(call, appEnvId);
   adminOf(call, environment.accountId);
   return environment;
 }
 
-/** The environment of an account with this cliEnvName: 404 otherwise. */
+/** Finds an environment of an account by its cliEnvName; refuses with 404 when there is none. */
 export function environmentCalled(world: World, accountId: string, envName: string): Environment {
   const [environment] = world.of(environments).where('cliEnvName', `${accountId}/${envName}`);
   return found(environment, 'no app environment has this envName');
@@ -205,7 +205,7 @@ export function addContent(world: World, environment: Environment, image: string
 
 const rememberedDeployments = 50;
 
-/** The environment with another current version. */
+/** Makes a version the current one of an environment. */
 export function withCurrent(environment: Environment, content: DeployedContent): Environment {
   const { contentId } = content;
   const again = environment.deployments.at(-1) === contentId;
@@ -213,7 +213,7 @@ export function withCurrent(environment: Environment, content: DeployedContent):
   return { ...environment, currentContentId: contentId, deployments: deployments.slice(-rememberedDeployments) };
 }
 
-/** Deletes an environment and everything that hangs on it. */
+/** Deletes an environment with its alerts, metrics, versions and timers. */
 export function deleteEnvironment(world: World, environment: Environment): void {
   const { appEnvId, accountId, name, volumes } = environment;
   removeAlertsOf(world, appEnvId);
@@ -221,7 +221,7 @@ export function deleteEnvironment(world: World, environment: Environment): void 
   for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
   for (const membership of world.of(memberships).where('account', accountId)) {
     if (!membership.allowedAppEnvIds.includes(appEnvId)) continue;
-    // A list that loses its last environment would mean full access: the id of the deleted one stays as its only item.
+    // An empty list would mean access to every environment, so the last id stays in the list.
     const allowedAppEnvIds = membership.allowedAppEnvIds.filter((each) => each !== appEnvId);
     if (allowedAppEnvIds.length > 0) world.of(memberships).put({ ...membership, allowedAppEnvIds });
   }
@@ -229,7 +229,7 @@ export function deleteEnvironment(world: World, environment: Environment): void 
   world.record({ kind: 'environment.deleted', id: appEnvId, accountId, detail: { name, volumesKept: volumes } });
 }
 
-/** Refuses what cannot run there: functions need their region and no volumes, CouchDB is a single node. */
+/** Refuses an app that cannot run as asked: a function needs a region that supports it and no volumes, CouchDB has one node. */
 export function requireRunnable(
   app: Pick<App, 'dockerPreset'>,
   at: { readonly region: Region; readonly volumes: number; readonly containers: number },
@@ -241,7 +241,7 @@ export function requireRunnable(
   if (app.dockerPreset === 'COUCHDB' && at.containers > 1) throw invalid('CouchDB is a single node: use containers 1');
 }
 
-/** The image of an app before the first deployment. */
+/** The image that an app runs at first. */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }
@@ -259,7 +259,7 @@ function assignToCreator(world: World, membershipId: string, appEnvId: string): 
   world.of(memberships).put({ ...membership, allowedAppEnvIds: [...membership.allowedAppEnvIds, appEnvId] });
 }
 
-/** The environments of an app, and the app's account must exist for them. */
+/** Lists the environments of an app. */
 export function environmentsOf(world: World, appId: string): readonly Environment[] {
   return world.of(environments).where('app', appId);
 }

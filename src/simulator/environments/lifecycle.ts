@@ -11,7 +11,7 @@ import { type DeployedContent, contents, type Environment } from './environment.
 import { environmentCalled, environmentFor, withCurrent } from './environment.ts';
 import { withEnvVars, withFunctionConfig, withStartup } from './settings.ts';
 
-/** The environment that appEnvId, envName or both name. */
+/** Finds the environment that a request names by appEnvId, by envName or by both. */
 export function environmentMeant(call: CallerCall & Pick<AreaCall, 'body'>): Environment {
   const appEnvId = optional(call.body, 'appEnvId', text());
   const envName = optional(call.body, 'envName', text());
@@ -26,7 +26,7 @@ export function environmentMeant(call: CallerCall & Pick<AreaCall, 'body'>): Env
   return byName;
 }
 
-/** POST /app-env/deploy-image. */
+/** Deploys an image as a new version: POST /app-env/deploy-image. */
 export function deployImage(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -45,7 +45,7 @@ export function deployImage(call: AreaCall): AreaAnswer {
   });
 }
 
-/** POST /app-env/build. */
+/** Builds a new version from git and deploys it: POST /app-env/build. */
 export function build(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -59,7 +59,7 @@ export function build(call: AreaCall): AreaAnswer {
   return accepted(world, begin(world, built.environment, 'newVersion', 'build', built.content), 'Build started');
 }
 
-/** POST /app-env/redeploy. */
+/** Deploys the current version again, or another existing one: POST /app-env/redeploy. */
 export function redeploy(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -71,7 +71,7 @@ export function redeploy(call: AreaCall): AreaAnswer {
   return accepted(world, done, 'Redeployment started');
 }
 
-/** POST /app-env/rollback. */
+/** Deploys the previous version, or an earlier one that the request names: POST /app-env/rollback. */
 export function rollback(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -89,14 +89,14 @@ export function rollback(call: AreaCall): AreaAnswer {
   return accepted(world, done, 'Rollback started', { top: { rollbackInfo } });
 }
 
-/** POST /app-env/stop. */
+/** Stops an environment: POST /app-env/stop. */
 export function stop(call: AreaCall): AreaAnswer {
   const environment = environmentMeant(call);
   requireIdle(call.world, environment);
   return accepted(call.world, begin(call.world, environment, 'stop', 'stop'), 'Environment is stopping');
 }
 
-/** POST /app-env/start. */
+/** Starts an environment that has been deployed before: POST /app-env/start. */
 export function start(call: AreaCall): AreaAnswer {
   const environment = environmentMeant(call);
   if (!environment.deployed) throw rejected(call.world, 'the environment must have been deployed at least once');
@@ -120,7 +120,7 @@ function contentOf(world: World, environment: Environment, contentId: string): D
   return content;
 }
 
-/** The version that a rebuild starts from. */
+/** Finds the version that a rebuild repeats; undefined when the request is no rebuild. */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
   const fromContentId = optional(body, 'fromContentId', text());

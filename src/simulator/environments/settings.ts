@@ -3,7 +3,7 @@ import { type BodyFields, flag, object, optional, record, text } from '../http/f
 import { invalid } from '../http/refusal.ts';
 import { type Environment, type EnvVar, functionFields, startupFields, type StartupSettings } from './environment.ts';
 
-/** The environment with the startup override that a request asks for. */
+/** Sets, merges or clears the startup override of an environment, as the request says. */
 export function withStartup(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'startupConfig', object);
   const clears = optional(body, 'clearStartupConfig', flag) ?? false;
@@ -24,7 +24,7 @@ export function withStartup(environment: Environment, app: App, body: BodyFields
   return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
 }
 
-/** Omitted fields keep their value; a new command means a shell unless the request says otherwise. */
+/** Merges a startup override into the saved one; a new command runs in a shell unless the request says otherwise. */
 function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
   const shell = part.shell ?? (part.command === undefined ? saved.shell : true);
   const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
@@ -35,7 +35,7 @@ function merged(saved: StartupSettings, part: StartupSettings): StartupSettings 
   return next;
 }
 
-/** The environment with variables merged by name; what is new is a secret of the runtime. */
+/** Adds variables to an environment, or changes their values; a new variable is secret and available at run time. */
 export function withEnvVars(environment: Environment, body: BodyFields): Environment {
   const given = optional(body, 'envVars', record(text({ min: 0 })));
   if (given === undefined) return environment;
@@ -48,7 +48,7 @@ export function withEnvVars(environment: Environment, body: BodyFields): Environ
   return { ...environment, envVars: Object.fromEntries(envVars) };
 }
 
-/** The environment with function settings merged into the saved ones. */
+/** Merges function settings into the saved settings of an environment. */
 export function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'functionConfig', object);
   if (given === undefined) return environment;

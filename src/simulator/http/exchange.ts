@@ -1,41 +1,41 @@
 import type { BodyFields } from './fields.ts';
 import { invalid, RequestRefusal } from './refusal.ts';
 
-/** A request, however it came: over a socket or from the same process. */
+/** A request that came over a socket or from the same process. */
 export interface HttpRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The path and the query. */
   readonly url: string;
-  /** By lower-case name. */
+  /** The headers by their names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: Uint8Array | string | undefined;
-  /** The body was longer than allowed and was not kept. */
+  /** True when the body was longer than allowed; it is then not kept. */
   readonly tooLarge?: boolean;
-  /** Tells if the client went away. */
+  /** Tells if the client has closed the connection. */
   readonly isGivenUp?: () => boolean;
 }
 
-/** The reply to a client: an answer, a connection that breaks, silence, or a stream. */
+/** What a client gets: an answer, a broken connection, nothing at all, or a stream of events. */
 export type Reply = Answered | Unanswered | Stream;
 
-/** An answer and its way of delivery. */
+/** An answer, and how it is sent. */
 export interface Answered {
   readonly kind: 'answered';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** A long body in pieces, each made when it is sent. */
+  /** Makes a long body piece by piece while it is sent. */
   readonly pieces?: () => Iterable<string>;
   readonly committed: boolean;
-  /** Cuts the connection after so many bytes of the body. */
+  /** Closes the connection after this many bytes of the body. */
   readonly truncate?: number;
-  /** The body arrives byte by byte. */
+  /** Sends the body byte by byte, with this many milliseconds for each. */
   readonly msPerByte?: number;
-  /** The body is a JSON object of so many bytes instead. */
+  /** Sends a JSON object of this many bytes instead of the body. */
   readonly hugeBody?: number;
 }
 
-/** An answer without peculiarities. */
+/** Makes an answer that is sent normally. */
 export function answered(
   status: number,
   body: string,
@@ -45,34 +45,34 @@ export function answered(
   return { kind: 'answered', status, headers, body, committed };
 }
 
-/** The connection is reset without an answer, or stays open and nothing ever comes. */
+/** No answer: the connection is reset, or stays open without a byte. */
 interface Unanswered {
   readonly kind: 'reset' | 'silent';
   readonly committed: boolean;
 }
 
-/** An answer that goes on: server-sent events. */
+/** A stream of server-sent events. */
 export interface Stream {
   readonly kind: 'stream';
-  /** Sends each event as it happens; returns what ends it. */
+  /** Calls `send` with each event; returns a function that ends the subscription. */
   readonly subscribe: (send: (event: string) => void) => () => void;
 }
 
-/** A service as the socket server needs it. */
+/** What the socket server needs of a service. */
 export interface Served {
   handle(request: HttpRequest): Promise<Reply>;
-  /** The longest body that this address takes, in bytes. */
+  /** The longest body that the service takes at an address, in bytes. */
   longestBody(url: string): number;
-  /** Stops long work before it is closed. */
+  /** Stops long work, because the service is about to close. */
   stop(): void;
-  /** The answer to what could not even be read as a request. */
+  /** Makes the answer to bytes that are not a valid HTTP request. */
   broken(status: number, message: string): Reply;
   close(): Promise<void>;
 }
 
 /**
- * A request target as path and query. A target in absolute form (`GET http://host/path`) names its host itself: that host then counts
- * in the place of the Host header.
+ * Reduces a request target to path and query. A target in absolute form (`GET http://host/path`) also gives the host, which then
+ * replaces the Host header.
  */
 export function originForm(target: string): { readonly url: string; readonly host?: string } {
   if (target.startsWith('/')) return { url: target };
@@ -81,21 +81,21 @@ export function originForm(target: string): { readonly url: string; readonly hos
   return { url: rest.startsWith('/') ? rest : `/${rest}`, host };
 }
 
-/** Takes an address apart into its path and its query. */
+/** Splits an address into path and query. */
 export function addressOf(url: string): { readonly path: string; readonly query: URLSearchParams } {
   const [path = ''] = url.split('?', 1);
   return { path, query: new URLSearchParams(url.slice(path.length + 1)) };
 }
 
-/** The bytes of a body. */
+/** Encodes a body as bytes. */
 export function bytesOf(body: Uint8Array | string | undefined): Uint8Array {
   return typeof body === 'string' ? new TextEncoder().encode(body) : (body ?? new Uint8Array());
 }
 
-/** The longest body of a public request. */
+/** The longest body of a public request in bytes. */
 export const longestBody = 1024 * 1024;
 
-/** The object that a request carries; requests without a body have an empty one where that is allowed. */
+/** Reads the JSON object in the body of a request; a missing body is an empty object where `expects` allows it. */
 export function bodyOf(request: HttpRequest, expects: { readonly type: boolean; readonly empty: boolean }): BodyFields {
   if (request.tooLarge === true) throw new RequestRefusal(413, `the body is longer than ${longestBody} bytes`);
   const bytes = bytesOf(request.body);
@@ -114,7 +114,7 @@ function isJson(type: string | undefined): boolean {
   return charset === undefined || charset.replaceAll('"', '') === 'charset=utf-8';
 }
 
-/** Query parameters as fields; each at most once and in valid UTF-8. */
+/** Reads query parameters as fields; refuses repeated ones and invalid UTF-8. */
 export function queryOf(query: URLSearchParams): BodyFields {
   const fields: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of query) {
@@ -127,7 +127,7 @@ export function queryOf(query: URLSearchParams): BodyFields {
 
 const deepest = 64;
 
-/** Reads JSON more strictly than JSON.parse: no double keys, no prototype keys, no endless depth, no infinite numbers. */
+/** Parses JSON, but refuses a repeated key, the key `__proto__`, deep nesting and infinite numbers. */
 function parseJson(bytes: Uint8Array): unknown {
   const text = decode(bytes);
   let value: unknown;
@@ -148,9 +148,9 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Walks over text that is known to be JSON and refuses what parsing would silently swallow. */
+/** Refuses what JSON.parse accepts although it is a mistake, such as a repeated key. */
 function inspect(text: string): void {
-  /** One set of keys per open object; undefined for an open list. */
+  /** The objects and lists that are open at this place of the text: the keys so far of an object, undefined for a list. */
   const open: (Set<string> | undefined)[] = [];
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at];

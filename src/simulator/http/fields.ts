@@ -1,28 +1,28 @@
 import { invalid } from './refusal.ts';
 
-/** An object from outside: a body, a query, or something inside a body. */
+/** An unchecked object from a client: a body, a query, or an object inside a body. */
 export type BodyFields = Readonly<Record<string, unknown>>;
 
-/** Turns a value from outside into one of ours, or refuses it in the name of its field. */
+/** Checks a value from a client and returns it with its type; a refusal names the field. */
 export type Reads<T> = (value: unknown, name: string) => T;
 
-/** Tells if a field was sent at all. */
+/** Tells if a client sent a field. */
 export function sent(from: BodyFields, name: string): boolean {
   return Object.hasOwn(from, name) && from[name] !== undefined;
 }
 
-/** A field that must be there. */
+/** Reads a field; refuses when it was not sent. */
 export function required<T>(from: BodyFields, name: string, reads: Reads<T>): T {
   if (!sent(from, name)) throw invalid(`${name} is required`);
   return reads(from[name], name);
 }
 
-/** A field that may be left out; null is not leaving it out. */
+/** Reads a field that may be left out; null does not count as left out. */
 export function optional<T>(from: BodyFields, name: string, reads: Reads<T>): T | undefined {
   return sent(from, name) ? reads(from[name], name) : undefined;
 }
 
-/** Text of a length in characters; not empty unless `min` is 0. */
+/** Reads a text with limits of its length in characters; it may be empty only if `min` is 0. */
 export function text(options: { readonly min?: number; readonly max?: number } = {}): Reads<string> {
   const { min = 1, max } = options;
   return (value, name) => {
@@ -36,19 +36,19 @@ export function text(options: { readonly min?: number; readonly max?: number } =
   };
 }
 
-/** true or false. */
+/** Reads true or false. */
 export const flag: Reads<boolean> = (value, name) => {
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`);
   return value;
 };
 
-/** true or false as a query parameter. */
+/** Reads true or false from a query parameter. */
 export const queryFlag: Reads<boolean> = (value, name) => {
   if (value !== 'true' && value !== 'false') throw invalid(`${name} must be true or false`);
   return value === 'true';
 };
 
-/** A finite number within bounds. */
+/** Reads a finite number within bounds. */
 export function number(
   options: { readonly min?: number; readonly max?: number; readonly whole?: boolean } = {},
 ): Reads<number> {
@@ -61,7 +61,7 @@ export function number(
   };
 }
 
-/** A whole number within bounds as a query parameter. */
+/** Reads a whole number within bounds from a query parameter. */
 export function queryNumber(options: { readonly min: number; readonly max: number }): Reads<number> {
   const reads = number({ ...options, whole: true });
   return (value, name) => {
@@ -70,7 +70,7 @@ export function queryNumber(options: { readonly min: number; readonly max: numbe
   };
 }
 
-/** Reads a text that must be one of these words. */
+/** Reads a text that must be one of several words. */
 export function choice<const W extends string>(words: readonly W[]): Reads<W> {
   return (value, name) => {
     const known = words.find((word) => word === value);
@@ -79,7 +79,7 @@ export function choice<const W extends string>(words: readonly W[]): Reads<W> {
   };
 }
 
-/** A list whose items are all of one kind. */
+/** Reads a list whose items are all of one kind. */
 export function list<T>(reads: Reads<T>, options: { readonly min?: number; readonly max?: number } = {}): Reads<T[]> {
   const { min = 0, max = Infinity } = options;
   return (value, name) => {
@@ -90,13 +90,13 @@ export function list<T>(reads: Reads<T>, options: { readonly min?: number; reado
   };
 }
 
-/** An object, with its fields still unread. */
+/** Reads an object, but none of its fields. */
 export const object: Reads<BodyFields> = (value, name) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object`);
   return value as BodyFields;
 };
 
-/** What `reads` makes of a value; null stays null. */
+/** Reads a value that may be null. */
 export function orNull<T>(reads: Reads<T>): Reads<T | null> {
   return (value, name) => (value === null ? null : reads(value, name));
 }
@@ -105,22 +105,22 @@ interface Must<T> {
   readonly must: Reads<T>;
 }
 
-/** A field of a shape that must be sent. */
+/** Marks a field in the description of an object as required. */
 export function must<T>(reads: Reads<T>): Must<T> {
   return { must: reads };
 }
 
-/** The fields of an object and how each is read; those without `must` may be left out. */
+/** The fields of an object, and how to read each; fields without `must` may be left out. */
 export type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
 
-/** An object that was read by its shape; fields that were not sent are not in it. */
+/** The type of an object that was read by a description of its fields; it lacks the fields that were not sent. */
 export type ReadFields<S> = {
   readonly [K in keyof S as S[K] extends Must<unknown> ? K : never]: S[K] extends Must<infer T> ? T : never;
 } & {
   readonly [K in keyof S as S[K] extends Must<unknown> ? never : K]?: S[K] extends Reads<infer T> ? T : never;
 };
 
-/** Reads the fields of a shape, in its order. */
+/** Reads the described fields of an object, in the order of the description. */
 export function readFields<const S extends FieldShape>(from: BodyFields, shape: S): ReadFields<S> {
   const read = Object.entries(shape).map(([name, reads]) => [
     name,
@@ -129,7 +129,7 @@ export function readFields<const S extends FieldShape>(from: BodyFields, shape: 
   return present(Object.fromEntries(read)) as ReadFields<S>;
 }
 
-/** An object with the fields of a shape and no others but those in `beside`, which are read elsewhere. */
+/** Reads the described fields of an object and refuses others; those in `beside` are allowed, but read elsewhere. */
 export function fields<const S extends FieldShape>(shape: S, beside: readonly string[] = []): Reads<ReadFields<S>> {
   return (value, name) => {
     const from = object(value, name);
@@ -138,7 +138,7 @@ export function fields<const S extends FieldShape>(shape: S, beside: readonly st
   };
 }
 
-/** The same shape for the fields of an object inside the body: they are refused under its name, too. */
+/** Adapts the description of an object's fields to an object inside the body: a refusal then names them as `object.field`. */
 export function inside<const S extends FieldShape>(name: string, shape: S): S {
   const named =
     (reads: Reads<unknown>): Reads<unknown> =>
@@ -151,7 +151,7 @@ export function inside<const S extends FieldShape>(name: string, shape: S): S {
   return Object.fromEntries(fields) as S;
 }
 
-/** An object whose values are all of one kind, under any name. */
+/** Reads an object with any keys, whose values are all of one kind. */
 export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
   return (value, name) => {
     const entries = Object.entries(object(value, name));
@@ -159,13 +159,13 @@ export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
   };
 }
 
-/** Refuses what has no meaning here. */
+/** Refuses an object with a field that is not among the known ones. */
 export function onlyFields(from: BodyFields, name: string, known: readonly string[]): void {
   const other = Object.keys(from).find((key) => !known.includes(key));
   if (other !== undefined) throw invalid(`${name === '' ? '' : `${name}.`}${other} is not a known field`);
 }
 
-/** The same object without the fields that are undefined: what a row keeps. */
+/** Copies an object without the fields that are undefined. */
 export function present<T extends object>(from: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(from).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,6 +1,6 @@
 /**
- * The simulator on a socket. Every request is read to its end or to its limit before anything happens; a client that is slow to send
- * runs into a deadline, one that is slow to read is given up when too much waits for it.
+ * Serves the simulator on a socket. It acts on a request only when it has read the whole body, or knows that the body is too long. A
+ * client that sends too slowly meets a deadline; the connection of a client that reads too slowly is closed.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -34,8 +34,8 @@ const stalledMs = 30_000;
 const longestUnread = 16 * 1024;
 
 /**
- * Serves a simulator on a socket. It is made only when the address is ours, so that a second start by mistake never comes to touch the
- * state of the first.
+ * Starts a simulator on a socket. It calls `make` only once the address is taken, so that a second start on the same address by mistake
+ * cannot touch the state of the first.
  */
 export async function listen<S extends Served>(make: () => S, options: ListenOptions): Promise<ListeningTo<S>> {
   const server = createServer({
@@ -44,7 +44,7 @@ export async function listen<S extends Served>(make: () => S, options: ListenOpt
     connectionsCheckingInterval: 500,
     maxHeaderSize: longestHeaders,
     keepAliveTimeout: 60_000,
-    // The simulator itself answers a request without Host, in the form of its errors.
+    // Let the simulator itself refuse a request without a Host header, so that the error has the form of its other errors.
     requireHostHeader: false,
   });
   await once(server.listen(options.port, options.host), 'listening').catch((error: Error) => {
@@ -75,7 +75,7 @@ async function closed(server: Server, simulator: Served): Promise<void> {
   simulator.stop();
   const ended = once(server.close(), 'close');
   server.closeIdleConnections();
-  // Answers under way get a moment to end; hanging requests and streams do not.
+  // Give running answers a moment to end, then close every connection: streams and silent replies would never end.
   const impatient = setTimeout(() => server.closeAllConnections(), 300).unref();
   await ended;
   clearTimeout(impatient);
@@ -84,8 +84,8 @@ async function closed(server: Server, simulator: Served): Promise<void> {
 
 async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
-  // Close the connection after each answer: a browser repeats a request when a kept connection breaks, so a fault would be
-  // answered by a second request.
+  // Close the connection to a browser after each answer. A browser repeats a request when a kept connection breaks, so its user
+  // would not see a fault that breaks the connection.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { host: named, origin, authorization, 'content-type': type } = incoming.headers;
@@ -100,12 +100,12 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
       : simulator.broken(400, 'the request needs a Host');
     await deliver(reply, incoming, outgoing, tooLarge);
   } catch {
-    // The client is gone, or the state could not be written: do not answer with success.
+    // Do not answer with success when the client is gone or the state could not be written.
     outgoing.destroy();
   }
 }
 
-/** The body; undefined as soon as it is longer than allowed. */
+/** Reads a body; undefined as soon as it is longer than allowed. */
 async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   if (incoming.headers['content-length'] === undefined && incoming.headers['transfer-encoding'] === undefined) {
     return Buffer.alloc(0);
@@ -159,7 +159,7 @@ async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> 
   if (bytes.length > longestUnread) giveUpWhenStalled(outgoing);
 }
 
-/** A client that stops reading must not keep a long answer in memory for ever. */
+/** Closes the connection of a client that has stopped reading, so that its answer does not stay in memory. */
 function giveUpWhenStalled(outgoing: ServerResponse): void {
   outgoing.setTimeout(stalledMs, () => outgoing.destroy());
   outgoing.once('finish', () => outgoing.setTimeout(0));
@@ -180,13 +180,13 @@ async function sendSlowly(bytes: Buffer, msPerByte: number, outgoing: ServerResp
   outgoing.end();
 }
 
-/** Sends pieces as fast as the client reads them, and never holds more than one of them. */
+/** Sends pieces as fast as the client reads them, and makes a piece only when the one before was taken. */
 async function sendPieces(pieces: Iterable<string>, outgoing: ServerResponse): Promise<void> {
   giveUpWhenStalled(outgoing);
   await pipeline(pieces, outgoing);
 }
 
-/** A JSON object of so many bytes. */
+/** Makes a JSON object of a given length in bytes. */
 function* hugeBody(length: number): Iterable<string> {
   const [head, tail] = ['{"padding":"', '"}'];
   yield head.slice(0, length);
@@ -195,7 +195,7 @@ function* hugeBody(length: number): Iterable<string> {
   yield tail.slice(0, Math.max(0, length - head.length));
 }
 
-/** Reads on for a while after an early answer, so that the client gets to see it. */
+/** Goes on reading a request after an early answer, because a client that is still sending would not see the answer. */
 async function drain(incoming: IncomingMessage): Promise<void> {
   let left = mostDrained;
   incoming.on('data', (chunk: Buffer) => {
@@ -212,7 +212,7 @@ function stream(reply: Stream, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   outgoing.write(': listening\n\n');
   const stop = reply.subscribe((event) => {
-    // A client that does not read is cut off; the page reconnects by itself and asks for the events it missed.
+    // Close the connection of a client that does not read; the page reconnects and asks for the events it missed.
     if (outgoing.writableLength > mostWaiting) outgoing.destroy();
     else outgoing.write(event);
   });
@@ -225,7 +225,7 @@ const brokenWords: Readonly<Record<string, readonly [status: number, message: st
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the body is too long'],
 };
 
-/** Answers what is not a request of HTTP, or did not arrive in time. */
+/** Answers bytes that are not a valid HTTP request, or that did not arrive in time. */
 function refuseBroken(simulator: Served, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const [status, message] = brokenWords[error.code ?? ''] ?? [400, 'this is not a request of HTTP'];
@@ -238,7 +238,7 @@ function refuse(simulator: Served, status: number, message: string, socket: Sock
   const headers = { ...reply.headers, 'content-length': String(Buffer.byteLength(reply.body)), connection: 'close' };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end([`HTTP/1.1 ${status} Refused`, ...lines, '', reply.body].join('\r\n'));
-  // Read on for a moment, so that a client that is still sending gets to see the answer.
+  // Read on for a moment, because a client that is still sending would not see the answer.
   socket.removeAllListeners('data');
   socket.on('data', () => undefined);
   setTimeout(() => socket.destroy(), 1000).unref();

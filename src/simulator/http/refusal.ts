@@ -1,8 +1,8 @@
-/** A request that is turned down: thrown by a handler, it undoes everything the handler did. */
+/** Refuses a request: a handler throws it, which undoes everything that the handler did. */
 export class RequestRefusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** Fields that stand at the top of the body under every form of errors, as the interface promises. */
+  /** Fields that the interface promises at the top of the body, whatever form errors have otherwise. */
   readonly kept: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -19,7 +19,7 @@ export class RequestRefusal extends Error {
   }
 }
 
-/** Refuses a request that breaks the form the interface gives: 400. */
+/** Refuses a malformed request: 400. */
 export function invalid(message: string): RequestRefusal {
   return new RequestRefusal(400, message);
 }
@@ -34,20 +34,20 @@ export function notFound(message: string): RequestRefusal {
   return new RequestRefusal(404, message);
 }
 
-/** The refusal that an error comes to; one that is not meant for the client is a bug, and is logged. */
+/** Turns an error into a refusal; any error that is no refusal is a bug, so it is logged and becomes a 500. */
 export function refusalFor(error: unknown, request: string, log: (line: string) => void): RequestRefusal {
   if (error instanceof RequestRefusal) return error;
   log(`${request}: ${String(error instanceof Error ? error.stack : error)}`);
   return new RequestRefusal(500, 'the simulator has a bug: see its log');
 }
 
-/** The thing that a request names; refuses when it is unknown. */
+/** Returns what was found; refuses with 404 when nothing was. */
 export function found<T>(thing: T | undefined, message: string): T {
   if (thing === undefined) throw notFound(message);
   return thing;
 }
 
-/** Refuses an id that exists already: 409, on the control surface only. */
+/** Refuses what conflicts with the present state, such as an id that exists: 409, only on the control surface. */
 export function taken(message: string): RequestRefusal {
   return new RequestRefusal(409, message);
 }

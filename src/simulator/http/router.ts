@@ -7,7 +7,7 @@ interface Routed {
 
 interface Found<R> {
   readonly route: R;
-  /** The part of the path where the route says `:id`. */
+  /** The part of the path that stands where the route has `:id`. */
   readonly id: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The page is one file of HTML. Its parts lie beside this file, as they are edited: markup, style sheets, and scripts that import each
- * other. The scripts are put one after another, each after those it imports, without the words `import` and `export`: names at their top
- * must therefore differ from each other.
+ * Puts the page together as one HTML file. Its parts are files in this folder: markup, style sheets, and scripts that import each other.
+ * The scripts are joined without `import` and `export`, each after those that it imports. So no two scripts may declare the same name at
+ * top level.
  */
 import { readFileSync } from 'node:fs';
 import { getAsset, isSea } from 'node:sea';
@@ -12,10 +12,10 @@ const read = (path: string | URL) => readFileSync(new URL(path, folder), 'utf8')
 const importing = /^import [^;]*? from '([^']+)';\n/gmu;
 const exporting = /^export (?=async |function |const |let |class )/gmu;
 
-/** What the page is called in a program that has no files beside it. */
+/** The name under which a bundled program keeps the whole page. */
 export const pageAsset = 'page.html';
 
-/** The whole page, ready to be served. */
+/** Makes the whole page as one text. */
 export function assemblePage(): string {
   if (isSea()) return getAsset(pageAsset, 'utf8');
   return read('page.html')
@@ -29,7 +29,7 @@ function styles(): string {
   return sheets.map((name) => read(`styles/${name}.css`)).join('');
 }
 
-/** The scripts in the order in which they need each other, beginning with what `start.js` needs first. */
+/** Lists the scripts, each after those that it imports; `start.js` comes last. */
 function scripts(): readonly string[] {
   const taken = new Set<string>();
   const ordered: string[] = [];

@@ -20,11 +20,11 @@ const mostWatched = 100;
 const longestWatch = 8000;
 
 /**
- * The world for the page. `epoch` and `after` say what the page has already; `watch` names the configurations that it shows, because
- * their readiness changes by time alone.
+ * Reads the world for the page. `epoch` and `after` say what the page already has. `watch` names the configurations that the page shows:
+ * they are always sent, because their readiness changes as time passes.
  */
 export function viewOf(clockwork: Clockwork, query: BodyFields): object {
-  // A transaction without changes: it stands at this moment, also when nothing has happened for a while.
+  // Read inside a transaction, because only a transaction moves the time of the world to now.
   return clockwork.transact(undefined, (world) => view(clockwork, world, query)).result;
 }
 
@@ -35,17 +35,17 @@ function view({ store, mode, requests }: Clockwork, world: World, query: BodyFie
   const { recent } = store;
   const changed = after === undefined || epoch !== recent.epoch ? undefined : recent.after(after);
   return {
-    // Another value when another world was loaded: everything from before is void.
+    // A new value says that another world was loaded, so the page must forget everything.
     epoch: recent.epoch,
     revision: recent.seq,
     now: world.now,
     mode,
     ledgerSeq: store.ledger.lastSeq,
     requestSeq: requests.log.lastSeq,
-    // True when `rows` holds every row, and not only those that changed.
+    // True when `rows` has every row, and not only the changed ones.
     complete: changed === undefined,
     ...(changed === undefined ? everything(world) : changes(world, changed, watch)),
-    // The readings that are not as they are by default.
+    // Only the readings that differ from their defaults.
     readings: changedReadings(world.readings),
   };
 }
@@ -78,10 +78,10 @@ function changedReadings(readings: Readings): object {
 
 type ShownFields = Readonly<Record<string, unknown>>;
 
-/** A row as the page shows it: `id`, and nothing that is a secret. */
+/** A row as the page gets it: with `id`, and without secrets. */
 type ShownRow = ShownFields & { readonly id: string };
 
-/** The rows of a collection as the page shows them: all, or those with these ids that are still there. */
+/** Makes a function that reads the rows of a collection for the page: all rows, or those of the given ids that still exist. */
 function shown<T extends object>(collection: Collection<T>, show: (row: T, world: World) => ShownFields) {
   const rows = (world: World, ids?: readonly string[]): readonly ShownRow[] => {
     const all = world.of(collection);
@@ -93,7 +93,7 @@ function shown<T extends object>(collection: Collection<T>, show: (row: T, world
 
 const mostPods = 100;
 
-/** Keeps only the fields with these names. */
+/** Makes a function that keeps only the named fields of a row. */
 function only(names: string): (row: object) => ShownFields {
   const kept = names.split(' ');
   return (row) => Object.fromEntries(Object.entries(row).filter(([name]) => kept.includes(name)));
@@ -108,8 +108,8 @@ const alertFields = only(
 );
 
 /**
- * Everything that the page shows. A field is here because it was put on this list: configs of contact points and values of variables
- * never are. Tokens are shown: they are made up, so no secrets, and the page sends requests with them.
+ * Lists every collection and field that the page gets; fields that are not listed are not sent. Never list configs of contact points or
+ * values of variables. Tokens are listed: they are invented, and the page sends requests with them.
  */
 const shownCollections = [
   shown(accounts, only('name memberEnvAccess sandboxEntitlement')),
@@ -158,7 +158,7 @@ const operationFields = only('operationId kind phase startedAt endedAt outcome f
 const mostPoints = 60;
 const mostOperations = 16;
 
-/** A protection as the page shows it, with its readiness at this moment and what its timeline is drawn from. */
+/** Shows a protection to the page, with its current readiness and the data of its timeline. */
 function shownConfiguration(row: StoredConfiguration, world: World): ShownFields {
   const points = world.of(recoveryPoints).where('configuration', row.configurationId);
   const configuration = assembled(row, points);

@@ -9,7 +9,7 @@ const status = number({ min: 200, max: 599, whole: true });
 const milliseconds = number({ min: 0, max: 3_600_000 });
 const bytes = number({ min: 0, max: 1_000_000_000, whole: true });
 
-/** `{dropAfter: true}`; `false` would be a fault that does nothing. */
+/** Reads the value of an effect such as `{dropAfter: true}`; refuses false, which would be a fault without effect. */
 const on: Reads<true> = (value, name) => {
   if (value !== true) throw invalid(`${name} is true or left out`);
   return true;
@@ -59,35 +59,35 @@ const table = {
 
 type Table = typeof table;
 
-/** Every effect with one line. */
+/** Lists every effect with one line that explains it. */
 export const effects = Object.entries(table).map(([name, [does]]) => ({ name, does }));
 
-/** The effect of a fault on a request: exactly one of these, with `body` and `headers` beside status and `then` beside delayMs. */
+/** What a fault does to a request: exactly one effect; `status` may have `body` and `headers`, and `delayMs` may have `then`. */
 export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Name][1]> } & {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly then?: FaultEffect;
 };
 
-/** A fault that waits; skip and count go down as requests match. */
+/** A fault that waits for requests; each request that matches lowers `skip` or `count`. */
 export interface Fault {
   readonly faultId: string;
-  /** The requests that it hits: after `skip` of them, `count` times. */
+  /** The requests that match; the fault passes over the first `skip` of them, and hits the next `count`. */
   readonly match: ReturnType<typeof match> & { readonly skip: number; readonly count: number };
   readonly effect: FaultEffect;
 }
 
-/** The faults that wait, oldest first. */
+/** The faults that wait for requests, oldest first. */
 export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 
-/** The request as faults look at it. */
+/** The parts of a request that decide whether a fault matches. */
 export interface Matched {
   readonly method: string;
   readonly path: string;
   readonly body: string;
 }
 
-/** The effect for a request, if a fault waits for it; uses the fault up. */
+/** Finds the oldest fault that hits a request, counts the hit, and returns the effect; undefined without one. */
 export function takeFault(world: World, request: Matched): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {
     if (!matches(fault.match, request)) continue;
@@ -103,7 +103,7 @@ export function takeFault(world: World, request: Matched): FaultEffect | undefin
   return undefined;
 }
 
-/** The name of an effect, for the request log. */
+/** Names an effect for the request log. */
 export function nameOf(effect: FaultEffect): string {
   const own = Object.keys(table).find((name) => Object.hasOwn(effect, name)) ?? 'unknown';
   return effect.then === undefined ? own : `${own}, ${nameOf(effect.then)}`;
@@ -115,7 +115,7 @@ function matches(match: Fault['match'], request: Matched): boolean {
   return match.bodyContains === undefined || request.body.includes(match.bodyContains);
 }
 
-/** `*` stands for anything, without backtracking. */
+/** Tells if a path matches a pattern in which `*` stands for any text; needs no backtracking. */
 function pathMatches(pattern: string, path: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return path === head;
@@ -156,7 +156,7 @@ const match = fields({
   count: number({ min: 1, whole: true }),
 });
 
-/** The routes of the control surface about faults. */
+/** Routes of the control surface that add, list and remove faults. */
 export const faultRoutes: readonly ControlRoute[] = [
   control(
     'POST /faults',

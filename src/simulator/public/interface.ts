@@ -1,7 +1,7 @@
 /**
- * The pipeline of the public interface. In order: an injected fault is taken, delays pass, timers that are due fire, then in one step
- * without waiting: token (401), rate (429), path (404, 405), scopes (403), form of the request (400, 413), the handler in its
- * transaction. What was committed is on disk before the answer, or the fault that replaces it, goes out.
+ * Answers public requests, in this order: find an injected fault, wait for delays, fire timers that are due. Then, without waiting, check
+ * the token (401), the rate (429), the path (404, 405), the scopes (403) and the form of the request (400, 413), and run the handler in a
+ * transaction. The commit is on disk before the answer, or the fault in its place, goes out.
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
@@ -15,7 +15,7 @@ import type { World } from '../store/store.ts';
 import { Router } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
-/** The prefix of every public path. */
+/** The prefix of every path of the public interface. */
 export const publicPrefix = '/api/public/v1';
 
 interface Parts {
@@ -27,18 +27,18 @@ interface Parts {
   readonly log: (line: string) => void;
 }
 
-/** A request on its way through the pipeline. */
+/** A request while it is being answered. */
 interface Passage {
   readonly request: HttpRequest;
   readonly path: string;
   readonly query: URLSearchParams;
   readonly seq: number;
   readonly effect: FaultEffect;
-  /** For the request log: the fields and parameters that the interface does not name. */
+  /** The fields and parameters in the request that the interface does not name; the request log shows them. */
   unknownFields: readonly string[];
 }
 
-/** Serves everything under the public prefix. */
+/** Answers every request to the public interface. */
 export class PublicInterface {
   readonly #parts: Parts;
   readonly #router: Router<Route>;
@@ -49,7 +49,7 @@ export class PublicInterface {
     this.#router = new Router(parts.routes);
   }
 
-  /** Gives every token its whole share of this second again. */
+  /** Restarts the rate limit: every token may send its full number of requests again. */
   reset(): void {
     this.#rate.clear();
   }
@@ -89,7 +89,7 @@ export class PublicInterface {
     return reply;
   }
 
-  /** The answer to bytes that are no valid request. */
+  /** Makes the answer to bytes that are not a valid HTTP request. */
   broken(status: number, message: string): Answered {
     return this.#refused(new RequestRefusal(status, message));
   }
@@ -153,7 +153,7 @@ function callOf({ request, query, effect }: Passage, route: Route, caller: Calle
   };
 }
 
-/** The fields and parameters of a request that the interface does not name for this route. */
+/** Lists the fields and parameters of a request that the interface does not name for its route. */
 function unknownFields({ takes, method }: Route, { body, query }: AreaCall): readonly string[] {
   if (takes === undefined) return [];
   const carries = carriesBody(method);
@@ -161,7 +161,7 @@ function unknownFields({ takes, method }: Route, { body, query }: AreaCall): rea
   return carries ? [...unknown, ...Object.keys(query)] : unknown;
 }
 
-/** Refuses unknown fields where the reading says so, after 403 and 404 in the order of statuses. */
+/** Refuses unknown fields when the readings say so; it runs after the checks that answer 403 and 404. */
 function requireNamed(world: World, unknown: readonly string[]): void {
   const [first] = unknown;
   const refuses = world.readings['fields.unknown'] === 'refused';
@@ -172,7 +172,7 @@ function typed(type: string, body: string): Readonly<Record<string, string>> {
   return body === '' ? {} : { 'content-type': type };
 }
 
-/** The answer with a body from a fault. */
+/** Makes the answer that a fault describes by its status, body and headers. */
 function answeredWith(status: number, body: unknown, headers: Answered['headers'], committed: boolean): Answered {
   const isText = typeof body === 'string';
   const text = isText ? body : (JSON.stringify(body) ?? '');
@@ -180,7 +180,7 @@ function answeredWith(status: number, body: unknown, headers: Answered['headers'
   return answered(status, text, { ...type, ...headers }, committed);
 }
 
-/** The reply of an effect that replaces the handling of a request; undefined for other effects. */
+/** Makes the reply of a fault that keeps the request from its handler; undefined for other effects. */
 function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   const committed = false;
   if (effect.status !== undefined) return answeredWith(effect.status, effect.body, lowered(effect.headers), committed);
@@ -189,7 +189,7 @@ function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   return effect.redirect === undefined ? undefined : answered(307, '', { location: effect.redirect });
 }
 
-/** The reply after an effect has changed the answer of a request that was handled. */
+/** Applies the effect of a fault to the answer of a handled request. */
 function delivered(handled: Answered, effect: FaultEffect): Reply {
   const { committed } = handled;
   const { commitThen, truncate, slowBodyMsPerByte: msPerByte, hugeBody } = effect;

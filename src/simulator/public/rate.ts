@@ -3,11 +3,11 @@ import { RequestRefusal } from '../http/refusal.ts';
 
 const windowMs = 1000;
 
-/** Counts the requests of each token in windows of one second of wall time. */
+/** Limits how many requests each token may send in a second of wall time. */
 export class RateLimit {
   readonly #windows = new Map<string, { readonly since: number; readonly taken: number }>();
 
-  /** Refuses with 429 when this token has had its share of this second. */
+  /** Counts a request; refuses with 429 when the token has reached its limit in this second. */
   take(token: string, readings: Readings, wallNow: number): void {
     const limit = readings['rate.limit'];
     if (limit === 0) return;

@@ -4,7 +4,7 @@ import type { Readings } from '../readings.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** A date as responses carry it; a moment that has not come is undefined. */
+/** Writes a date as responses do; undefined stays undefined. */
 export function date(world: World, ms: number): string;
 export function date(world: World, ms: number | undefined): string | undefined;
 export function date(world: World, ms: number | undefined): string | undefined {
@@ -13,17 +13,17 @@ export function date(world: World, ms: number | undefined): string | undefined {
   return world.readings['dates.form'] === 'seconds' ? `${iso.slice(0, 19)}Z` : iso;
 }
 
-/** A refusal by a business rule, with the status of the reading: the interface does not show it. */
+/** Refuses a request by a business rule; a reading gives the status, as the interface does not. */
 export function rejected(world: World, message: string, kept: Readonly<Record<string, unknown>> = {}): RequestRefusal {
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
-/** A single object, bare or under its name. */
+/** Shows a single object, alone or inside an object under its name, as the readings say. */
 export function single(world: World, name: string, value: unknown): unknown {
   return world.readings['get.wrapping'] === 'wrapped' ? { [name]: value } : value;
 }
 
-/** The answer to a change, as much of it as the readings say. */
+/** Answers a change: with the object, with a message only, or with nothing, as the readings say. */
 export function patched(
   world: World,
   whole: { readonly message: string; readonly [name: string]: unknown },
@@ -36,7 +36,7 @@ interface Listable {
   readonly createdAt: number;
 }
 
-/** The rows under a key as a list shows them: possibly an older state, in the order that the readings choose. */
+/** Lists the rows under a key of an index. The readings choose their order; a reading or a fault may show an older state. */
 export function listed<T extends Listable>(
   call: Pick<AreaCall, 'world' | 'staleListMs'>,
   collection: Collection<T>,
@@ -54,7 +54,7 @@ export function listed<T extends Listable>(
   return ordered(world, rows, collection.id);
 }
 
-/** Rows in the order of creation or, when the readings say so, in another that stays the same from call to call. */
+/** Sorts rows by creation or, when the readings say so, in another order that is the same in every response. */
 function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (row: T) => string): readonly T[] {
   if (world.readings['lists.order'] === 'created') return rows.toSorted((a, b) => a.createdAt - b.createdAt);
   const keyed = rows.map((row) => ({ row, key: world.hash('order', idOf(row)) }));
@@ -62,7 +62,7 @@ function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (ro
   return keyed.map(({ row }) => row);
 }
 
-/** The field that leads to the next page; undefined as cursor means that this was the last one. */
+/** Makes the field nextCursor of a page; without a cursor, the readings say how the last page looks. */
 export function nextCursor(world: World, cursor: string | undefined): { readonly nextCursor?: string | null } {
   if (cursor !== undefined) return { nextCursor: cursor };
   const end = world.readings['cursor.end'];
@@ -70,7 +70,7 @@ export function nextCursor(world: World, cursor: string | undefined): { readonly
   return { nextCursor: end === 'null' ? null : '' };
 }
 
-/** The text of a JSON body under the readings about fields. */
+/** Writes a JSON body; the readings may add an unknown field, or show absent fields as null. */
 export function bodyText(readings: Readings, body: unknown): string {
   const extra = readings['fields.extra'] === 'on';
   const nulls = readings['fields.nulls'] === 'on';
@@ -97,7 +97,7 @@ const codes: Readonly<Record<number, string>> = {
   429: 'tooManyRequests',
 };
 
-/** The body of an error in the form of the readings: text, its content type, or nothing. */
+/** Makes the body of an error and its content type, in the form that the readings say. */
 export function errorBody(
   readings: Readings,
   refusal: RequestRefusal,

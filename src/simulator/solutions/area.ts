@@ -13,7 +13,7 @@ import type { Installation } from './installation.ts';
 import { installations, type Installed, newInputs, requireProviderKey, sentInputs } from './installation.ts';
 import type { Solution } from './installation.ts';
 
-/** POST /solutions: a new installation, the rest of one that failed, or another image for one that is complete. */
+/** Serves POST /solutions: installs a solution, completes an installation that failed, or changes the image of a complete one. */
 function postSolution(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const owner = adminOf(call, required(body, 'accountId', text()));
@@ -62,7 +62,7 @@ function installationNamed(world: World, accountId: string, installationId: stri
   return installation;
 }
 
-/** Agents need the account's entitlement and a region that is ready for them. */
+/** Refuses a solution with an agent unless the account has the Sandbox entitlement and the region is ready for agents. */
 function requireAvailable(world: World, solution: Solution, accountId: string, region: Region): void {
   if (solution.agentImage === undefined) return;
   if (world.of(accounts).get(accountId)?.sandboxEntitlement !== true) {
@@ -72,7 +72,7 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
     throw rejected(world, `region ${region.name} is not ready for agent sandboxes`);
 }
 
-/** Refuses to resume an installation with other values than it was made with. */
+/** Refuses to continue an installation with values other than its own. */
 function requireSame(
   world: World,
   before: Installation,
@@ -131,7 +131,7 @@ function createComponent(world: World, installation: Installation, component: Co
   return { name, appId, appEnvId: environment.appEnvId };
 }
 
-/** The control environment and the approved sandbox image move to another image; everything else stays. */
+/** Deploys another agent image to the component `control` of an installation. */
 function upgrade(world: World, solution: Solution, before: Installation, agentImage: string): AreaAnswer {
   const control = before.components.find(({ name }) => name === 'control');
   if (control === undefined) return done(world, solution, before);
@@ -177,7 +177,7 @@ function componentsOf(world: World, components: readonly Installed[]): object {
 
 const solutionFields = ['accountId', 'solutionSlug', 'appName', 'region', 'installationId', 'inputs'];
 
-/** Curated setups of several connected components. */
+/** Serves solutions: ready-made setups of several connected components. */
 export const solutionsArea: Area = {
   name: 'solutions',
   collections: [installations],

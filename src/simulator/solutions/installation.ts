@@ -5,31 +5,31 @@ import { invalid, notFound } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
-/** One part of a solution, created as a normal app with one environment. */
+/** A part of a solution, which is installed as an app with one environment. */
 export interface Component {
   readonly name: string;
   readonly dockerPreset: string;
   readonly port: number;
   readonly dependsOn: readonly string[];
-  /** The image it runs; managed services have their own. */
+  /** The image of the component; managed services need none. */
   readonly image?: string;
 }
 
-/** An entry of the catalog. */
+/** A solution in the catalog. */
 export interface Solution {
   readonly solutionSlug: string;
   readonly label: string;
   readonly requiredInputs: readonly string[];
-  /** The repository of the solution's own image, where inputs may choose one. */
+  /** The repository from which the inputs may choose an image; only for solutions with an agent. */
   readonly agentImage?: string;
   readonly components: readonly Component[];
   readonly postInstallNote?: string;
 }
 
-/** The repository that agent images come from. */
+/** The repository of agent images. */
 export const agentRepository = 'svc/sandbox-agent';
 
-/** The catalog. */
+/** The catalog of solutions. */
 export const catalog: readonly Solution[] = [
   {
     solutionSlug: 'sandbox-agent',
@@ -54,7 +54,7 @@ export const catalog: readonly Solution[] = [
   },
 ];
 
-/** Tags that are `latest` or a number, and digests, of the solution's own image. */
+/** Matches an agent image with the tag `latest`, a tag that is a version number, or a digest. */
 const allowedImage = new RegExp(`^${agentRepository}(:(latest|\\d+(\\.\\d+)*)|@sha256:[0-9a-f]{64})$`);
 
 const agentImage: Reads<string> = (value, name) => {
@@ -73,13 +73,13 @@ const inputFields = inside('inputs', {
   agentSecondaryModel: text(),
 });
 
-/** The inputs of a request as far as they were sent; other solutions have none. */
+/** Reads the inputs that a request sent; solutions without an agent have none. */
 export function sentInputs(solution: Solution, body: BodyFields): Partial<Inputs> {
   const given = optional(body, 'inputs', object) ?? {};
   return solution.agentImage === undefined ? {} : readFields(given, inputFields);
 }
 
-/** The inputs of a new installation: with an API key everything is required, with a personal subscription nothing. */
+/** Completes the inputs of a new installation. In API-key mode, refuses when an input that the solution requires is missing. */
 export function newInputs(solution: Solution, given: Partial<Inputs>): Inputs {
   const agentAuthenticationMode = given.agentAuthenticationMode ?? 'API_KEY';
   if (agentAuthenticationMode === 'API_KEY') {
@@ -88,7 +88,7 @@ export function newInputs(solution: Solution, given: Partial<Inputs>): Inputs {
   return { ...given, agentAuthenticationMode };
 }
 
-/** The provider key must be a credential of the account. In personal mode none is looked at. */
+/** Refuses a provider key that is not a suitable credential of the account; a personal subscription needs no key. */
 export function requireProviderKey(world: World, accountId: string, body: BodyFields): void {
   const inputs = body['inputs'];
   if (typeof inputs !== 'object' || inputs === null) return;
@@ -99,7 +99,7 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
   if (credential.kind !== 'llm') throw invalid('llmProviderKeyId must name a key of a model provider');
 }
 
-/** The first input that differs from what the installation was made with; the image may differ. */
+/** Finds the first input that differs from that of the installation; the image may differ. */
 export function differingInput(saved: Inputs, given: Partial<Inputs>): string | undefined {
   const names = ['agentAuthenticationMode', 'llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'] as const;
   return names.find((name) => sent(given as BodyFields, name) && given[name] !== saved[name]);
@@ -109,14 +109,14 @@ export function differingInput(saved: Inputs, given: Partial<Inputs>): string | 
 export type Inputs = ReadFields<typeof inputFields> &
   Required<Pick<ReadFields<typeof inputFields>, 'agentAuthenticationMode'>>;
 
-/** A component that exists. */
+/** A component that was installed. */
 export interface Installed {
   readonly name: string;
   readonly appId: string;
   readonly appEnvId: string;
 }
 
-/** A solution in an account, complete or not. */
+/** An installation of a solution in an account, complete or not. */
 export interface Installation {
   readonly installationId: string;
   readonly accountId: string;
@@ -124,7 +124,7 @@ export interface Installation {
   readonly appName: string;
   readonly region: string;
   readonly inputs: Inputs;
-  /** The membership that created it. */
+  /** The membership that created the installation. */
   readonly ownerMembershipId: string;
   readonly components: readonly Installed[];
   readonly createdAt: number;

@@ -1,21 +1,21 @@
-/** The keys of a row in one index: one, several, or none. */
+/** Computes the keys of a row in an index: one, several, or none. */
 export type Filed<T> = (row: T) => string | readonly string[] | undefined;
 
-/** One kind of row of the world: its name in the saved state, its identity, and how it is looked up. */
+/** One kind of row of the world: its name in the saved state, the id of a row, and its indexes. */
 export interface Collection<T extends object> {
   readonly name: string;
   readonly id: (row: T) => string;
   readonly indexes: Readonly<Record<string, Filed<T>>>;
-  /** The order of the rows under one key; without it, the order in which they came. */
+  /** Orders the rows under a key of an index; by default they are in the order in which they were added. */
   readonly order?: (row: T) => number;
-  /** Set where a list may have to show the rows as they were a while ago. */
+  /** True where a list may have to show the rows as they were some time ago. */
   readonly remembered: boolean;
 }
 
-/** A collection of any row. */
+/** A collection, whatever the type of its rows. */
 export type AnyCollection = Collection<never>;
 
-/** Describes a collection; pass `remembered` for what the public interface lists. */
+/** Describes a collection; set `remembered` if the public interface lists its rows. */
 export function collection<T extends object>(
   name: string,
   id: (row: T) => string,
@@ -24,13 +24,13 @@ export function collection<T extends object>(
   return { name, id, indexes: {}, remembered: false, ...options };
 }
 
-/** The rows of one collection; rows are values and are replaced, never changed. */
+/** The rows of a collection; a row is replaced, never changed in place. */
 export type Rows<T extends object> = Pick<Table<T>, 'size' | 'get' | 'has' | 'all' | 'where' | 'put' | 'remove'>;
 
-/** The rows under one key of an index: a single id, which most keys have, or several, with their rows until one of them changes. */
+/** The rows under a key of an index: a single id, as most keys have, or several ids with a cached list of their rows. */
 type Filing<T> = string | { readonly ids: Set<string>; rows: readonly T[] | undefined };
 
-/** The Map and the indexes behind one collection; what is put and removed goes through `changes`, which knows the transaction. */
+/** Holds the rows and indexes of a collection; passes each change to `changes`, which makes it part of the transaction. */
 export class Table<T extends object> {
   readonly collection: Collection<T>;
   readonly #changes: (table: Table<T>, id: string, row: T | undefined) => void;
@@ -79,7 +79,7 @@ export class Table<T extends object> {
     return filed.rows;
   }
 
-  /** Replaces, adds or (with undefined) removes the row with this id. */
+  /** Adds or replaces the row of an id; undefined removes the row. */
   set(id: string, row: T | undefined): void {
     const before = this.#rows.get(id);
     if (row === undefined) this.#rows.delete(id);
@@ -97,13 +97,13 @@ export class Table<T extends object> {
   }
 }
 
-/** A row as it is kept: a field whose value is undefined is no field. */
+/** Copies a row without the fields that are undefined. */
 function withoutUndefined<T extends object>(row: T): T {
   const isWhole = !Object.values(row).includes(undefined);
   return isWhole ? row : (Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as T);
 }
 
-/** The keys a row is filed under in one index. */
+/** Lists the keys of a row in an index. */
 export function keysOf<T>(filed: Filed<T>, row: T | undefined): readonly string[] {
   const keys = row === undefined ? [] : (filed(row) ?? []);
   return typeof keys === 'string' ? [keys] : keys;

@@ -1,8 +1,8 @@
 /**
- * The state on disk. The first line of the file is the whole state, each further line one commit or one request, all with checksums. A
- * commit is on disk before anything that knows of it is answered; the line of a request that committed nothing follows within a second.
- * The file is only ever replaced as a whole, by rename. A last line without its end was being written when the process died: it was
- * never answered, and is dropped. Any other damage is refused.
+ * Keeps the state on disk. The first line of the file is the whole state; each further line is a commit or a request. All lines have
+ * checksums. No answer goes out before the commits that it depends on are on disk; other request lines follow within a second. The first
+ * line changes only when a rename replaces the whole file. If the process dies while it writes the last line, nothing was answered from
+ * that line, so it is dropped. Any other damage is refused.
  */
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,13 +14,13 @@ import type { RequestLine, SavedState, SavedStep } from './saved.ts';
 const writeTo = promisify(fs.writeFile);
 const syncTo = promisify(fs.fdatasync);
 
-/** The content of a state file. */
+/** The parsed content of a state file. */
 export interface Kept {
   readonly state: unknown;
   readonly lines: readonly (SavedStep | RequestLine)[];
 }
 
-/** The state file cannot be used; it is left as it is. */
+/** Says that the state file is damaged; the file is not changed. */
 class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
@@ -50,7 +50,7 @@ function contentOf(path: string): Buffer | undefined {
   }
 }
 
-/** One line: JSON whose last field is the checksum of all before it. */
+/** Writes a value as one line of JSON whose last field is a checksum of the rest. */
 export function lineOf(value: object): string {
   const json = JSON.stringify(value);
   const head = json.slice(0, -1);
@@ -74,13 +74,13 @@ const longestBuffer = 4 * 1024 * 1024;
 const longestLazy = 64 * 1024;
 const lazyMs = 1000;
 
-/** The open state file. */
+/** Writes the state file. */
 export class Journal {
   readonly #path: string;
   #fd = -1;
   #buffer: string[] = [];
   #buffered = 0;
-  /** Set while the buffer holds a commit: answers wait for those, and not for the lines of requests. */
+  /** True while the buffer holds a commit: answers wait for commits, but not for the lines of requests. */
   #holdsCommit = false;
   #lazyTimer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -92,12 +92,12 @@ export class Journal {
     this.#path = path;
   }
 
-  /** Tells if the lines have grown so far beyond the state that it pays to write the file anew. */
+  /** Tells if the lines after the state have become so long that the file should be written anew. */
   get overgrown(): boolean {
     return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
   }
 
-  /** Replaces the file by a state, at once and as a whole. */
+  /** Replaces the whole file by one that holds only a state. */
   rewrite(state: SavedState): void {
     const line = lineOf(state);
     const temporary = `${this.#path}.new`;
@@ -114,27 +114,27 @@ export class Journal {
     if (before >= 0) void this.#settled().then(() => fs.closeSync(before));
   }
 
-  /** Adds a commit; it is on disk once `flushed()` resolves. */
+  /** Adds a commit, which is on disk once `flushed()` resolves. */
   append(step: SavedStep): void {
     this.#add(step);
     this.#holdsCommit = true;
     if (this.#buffered > longestBuffer && this.#running === undefined) this.#flushNow();
   }
 
-  /** Adds the line of a request without waiting: it is on disk with the next commit, or a second later. */
+  /** Adds the line of a request, which is on disk with the next commit or a second later. */
   appendLazily(line: RequestLine): void {
     this.#add(line);
     if (this.#buffered > longestLazy) this.#flushBehind();
     else this.#lazyTimer ??= setTimeout(() => this.#flushBehind(), lazyMs).unref();
   }
 
-  /** Undefined when every commit is on disk already. */
+  /** Resolves when every commit is on disk; undefined when that is so already. */
   flushed(): Promise<void> | undefined {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return this.#holdsCommit ? this.#flush() : this.#running;
   }
 
-  /** Writes what is left and closes the file. */
+  /** Writes all lines that still wait, and closes the file. */
   async close(): Promise<void> {
     clearTimeout(this.#lazyTimer);
     await this.#flush();
@@ -156,7 +156,7 @@ export class Journal {
     this.#lazyTimer = undefined;
   }
 
-  /** Writes in the background; a failure is kept, and the next commit fails with it. */
+  /** Writes in the background; if that fails, the next commit fails with the same error. */
   #flushBehind(): void {
     this.#flush().catch(() => undefined);
   }
@@ -167,7 +167,7 @@ export class Journal {
   }
 
   async #flush(): Promise<void> {
-    // During a fs.write, wait for it, and then for the write with the lines that came meanwhile.
+    // Wait for a write that is running, and then for the one that writes the lines added meanwhile.
     if (this.#running !== undefined) await this.#running;
     if (this.#buffer.length > 0) this.#running ??= this.#write().finally(() => (this.#running = undefined));
     if (this.#running !== undefined) await this.#running;
@@ -193,7 +193,7 @@ export class Journal {
   }
 }
 
-/** Makes a rename survive a power cut. */
+/** Flushes a directory to disk, so that a rename in it survives a power cut. */
 function syncDirectory(path: string): void {
   const fd = fs.openSync(path, 'r');
   try {

@@ -1,18 +1,18 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { kill, pid as ownPid } from 'node:process';
 
-/** A process in a lock file: its id and, where the system shows it, its start time, because ids are reused. */
+/** The process that a lock file names: its id and, on Linux, its start time, because systems reuse ids. */
 interface Owner {
   readonly pid: number;
   readonly started?: string;
 }
 
-/** Another process has the file. */
+/** Says that another process has locked the file. */
 export class InUse extends Error {
   override readonly name = 'InUse';
 }
 
-/** Who has a file: a process that lives, one that has ended, or nobody. */
+/** Tells who has locked a file: a living process, one that has ended, or nobody. */
 export function ownerOf(path: string): 'living' | 'dead' | 'nobody' {
   const text = contentOf(`${path}.lock`);
   const owner = text === undefined ? undefined : ownerIn(text);
@@ -21,8 +21,8 @@ export function ownerOf(path: string): 'living' | 'dead' | 'nobody' {
 }
 
 /**
- * Takes a file for this process: `FILE.lock` beside it names who has it. The lock of a process that is gone is taken over. Returns what
- * gives the file back; throws `InUse` when another process has it.
+ * Locks a file for this process; `FILE.lock` beside it names the owner. Takes over the lock of a process that has ended. Returns a
+ * function that releases the lock; throws `InUse` when a living process has it.
  */
 export function lock(path: string): () => void {
   const file = `${path}.lock`;
@@ -44,7 +44,7 @@ function removeIfStale(file: string): void {
   const owner = ownerIn(text);
   if (owner === undefined) throw new InUse(`${file} names no process: remove it when nobody has the file`);
   if (isAlive(owner)) throw new InUse(`process ${owner.pid} has it`);
-  // Another process may take over the same stale lock at this moment: a fresh lock that was moved by mistake is put back.
+  // Another process may replace the stale lock at this moment. If this moved the new lock by mistake, put it back.
   const aside = `${file}.${ownPid}`;
   try {
     renameSync(file, aside);
@@ -79,19 +79,19 @@ function isAlive({ pid, started }: Owner): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  // A process that has ended and that nobody has reaped yet has the state Z or X: it holds nothing.
+  // A process in state Z or X has ended and waits to be reaped: it holds no lock.
   if (/^[ZX]$/u.test(fieldsOf(pid)?.[0] ?? '')) return false;
   const now = ownerNow(pid).started;
   return started === undefined || now === undefined || now === started;
 }
 
-/** On Linux the 22nd field of /proc/PID/stat is when the process began; the second, in brackets, may hold anything. */
+/** Reads the start time of a process: on Linux it is the 22nd field of /proc/PID/stat. */
 function ownerNow(pid: number): Owner {
   const started = fieldsOf(pid)?.[19];
   return started === undefined ? { pid } : { pid, started };
 }
 
-/** The fields of /proc/PID/stat from the third on, which is the state. */
+/** Reads the fields of /proc/PID/stat from the third one, the state; the second one may contain spaces and brackets. */
 function fieldsOf(pid: number): readonly string[] | undefined {
   const stat = contentOf(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');

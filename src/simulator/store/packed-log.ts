@@ -1,12 +1,12 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** A thousand lines in a row, compressed. */
+/** A compressed block of a thousand lines. */
 interface Sealed {
   readonly last: number;
   readonly data: Buffer;
 }
 
-/** A log as it is kept on disk. */
+/** A log in the form that is saved on disk. */
 export interface PackedLines {
   /** The number of the newest line that was dropped; 0 when none was. */
   readonly gone: number;
@@ -18,8 +18,8 @@ const linesSealed = 1000;
 const mostLines = 500_000;
 
 /**
- * A log of numbered lines that is kept compactly: the newest lines as they are, all before them compressed. It holds half a million
- * lines. Beyond that it drops the oldest; `gone` is the number of the newest line that was dropped.
+ * Holds numbered lines in little memory: only the newest lines are not compressed. It holds half a million lines, and then drops the
+ * oldest.
  */
 export class PackedLog<T extends { readonly seq: number }> {
   readonly #mostSealed: number;
@@ -40,19 +40,19 @@ export class PackedLog<T extends { readonly seq: number }> {
     if (this.#open.length >= 2 * linesSealed) this.#seal();
   }
 
-  /** The lines above `seq`, oldest first, as far as they are still there. */
+  /** Lists the lines above `seq` that were not dropped, oldest first. */
   after(seq: number): readonly T[] {
     return [...this.partsAfter(seq)].flat();
   }
 
-  /** The same lines in parts, of which only one is unpacked at a time; lines that come meanwhile are not among them. */
+  /** Yields the lines above `seq` in parts, and unpacks one part at a time; leaves out lines that are added meanwhile. */
   *partsAfter(seq: number): Iterable<readonly T[]> {
     const [sealed, open] = [this.#sealed.filter(({ last }) => last > seq), [...this.#open]];
     for (const { data } of sealed) yield (unpacked(data) as T[]).filter((line) => line.seq > seq);
     yield open.filter((line) => line.seq > seq);
   }
 
-  /** Begins anew; the lines up to `gone` were there once. */
+  /** Empties the log; the next line follows the number `gone`. */
   clear(gone = 0): void {
     this.#sealed = [];
     this.#open = [];
@@ -75,7 +75,7 @@ function unpacked(data: Buffer): unknown[] {
   return JSON.parse(inflateRawSync(data).toString('utf8')) as unknown[];
 }
 
-/** The lines of a log from disk: packed, or as a plain list. Undefined when they cannot be read. */
+/** Unpacks the lines of a saved log, which may also be a plain list; undefined when they cannot be read. */
 export function linesOf(kept: unknown): readonly unknown[] | undefined {
   if (kept === undefined) return [];
   if (Array.isArray(kept)) return kept as readonly unknown[];

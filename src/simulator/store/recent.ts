@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 
-/** A row that changed; what it is now is for the reader to look up. */
+/** Says that a row changed; its new value is in its collection. */
 export interface ChangedRow {
   readonly at: number;
   readonly collection: string;
   readonly id: string;
-  /** The row before, where lists may have to show it. */
+  /** The earlier value, in collections whose lists may have to show it; undefined otherwise, and for a new row. */
   readonly before: object | undefined;
 }
 
 const longest = 40_000;
 
-/** The newest changes of rows, for a client that follows the world without reading all of it again, and for lists that lag; bounded. */
+/** Holds a limited number of the newest changes, for lists that lag and for a page that reads only what has changed. */
 export class RecentChanges {
   #changes: ChangedRow[] = [];
   #seq = 0;
-  /** Another value for every world that was loaded: what was read before is of no use then. */
+  /** A random value for each world that is loaded: a new value says that everything read before is void. */
   epoch: string = randomUUID();
 
   /** The number of the newest change. */
@@ -29,14 +29,14 @@ export class RecentChanges {
     if (this.#changes.length > longest) this.#changes = this.#changes.slice(-longest / 2);
   }
 
-  /** The changes above `seq`; undefined when some of them are too long ago to be known. */
+  /** Lists the changes above `seq`; undefined when some of them are no longer held. */
   after(seq: number): readonly ChangedRow[] | undefined {
     const missing = this.#seq - seq;
     if (missing < 0 || missing > this.#changes.length) return undefined;
     return missing === 0 ? [] : this.#changes.slice(-missing);
   }
 
-  /** Takes back, in a copy of the rows of a collection, everything after a moment. */
+  /** Reverts all changes after a moment in `rows`, a copy of the rows of a collection. */
   rewind<T extends object>(rows: Map<string, T>, collection: string, moment: number): Map<string, T> {
     const begin = this.#changes.findLastIndex(({ at }) => at <= moment) + 1;
     for (const { id, before, ...undo } of this.#changes.slice(begin).toReversed()) {

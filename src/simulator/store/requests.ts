@@ -1,22 +1,22 @@
 import { linesOf, PackedLog, type PackedLines } from './packed-log.ts';
 
-/** One public request, as the control surface shows it. */
+/** A public request in the request log. */
 export interface LoggedRequest {
   readonly seq: number;
   readonly at: number;
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** 0 when nothing was answered. */
+  /** The status of the answer, or 0 without an answer. */
   readonly status: number;
   readonly durationMs: number;
   readonly committed: boolean;
   readonly fault?: string;
-  /** The fields and parameters that were sent although the interface does not name them. */
+  /** The fields and parameters in the request that the interface does not name. */
   readonly unknownFields?: readonly string[];
 }
 
-/** The number of requests to a route, and of those that committed something. */
+/** How many requests a method and path got, and how many of them committed something. */
 interface Count {
   readonly method: string;
   readonly path: string;
@@ -24,7 +24,7 @@ interface Count {
   readonly commits: number;
 }
 
-/** The request log as it is kept on disk. */
+/** The request log in the form that is saved on disk. */
 export interface KeptRequests {
   readonly lastSeq: number;
   readonly counts: readonly Count[];
@@ -33,23 +33,23 @@ export interface KeptRequests {
 
 const mostPaths = 1000;
 
-/** The public requests: their numbers, the log of them, and counts that outlive the log. */
+/** Numbers, logs and counts public requests; the counts include requests whose lines were dropped. */
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
   readonly #counts = new Map<string, Count>();
   #seq = 0;
-  /** Called with every request, so that it can be kept on disk. */
+  /** Called with every request, to write it to disk. */
   onKept: (request: LoggedRequest) => void = () => undefined;
-  /** Called with every request once it is in the log. */
+  /** Called with every request, to send it to the page. */
   onRequest: (request: LoggedRequest) => void = () => undefined;
 
-  /** The number of the next request. */
+  /** Takes the number of the next request. */
   next(): number {
     this.#seq += 1;
     return this.#seq;
   }
 
-  /** Lets the next request have a number above this one: the ledger knows this one. */
+  /** Makes the numbers of later requests higher than `seq`, because the ledger refers to a request with that number. */
   skipTo(seq: number): void {
     this.#seq = Math.max(this.#seq, seq);
   }
@@ -60,7 +60,7 @@ export class RequestLog {
     this.onRequest(request);
   }
 
-  /** Adds a request of an earlier run. */
+  /** Adds a request to the log and the counts, but neither writes it to disk nor sends it to the page. */
   replay(request: LoggedRequest): void {
     this.log.push(request);
     this.#seq = Math.max(this.#seq, request.seq);
@@ -81,7 +81,7 @@ export class RequestLog {
     return { lastSeq: this.#seq, counts: this.counts(), lines: this.log.packed() };
   }
 
-  /** Goes on from what an earlier run kept. */
+  /** Restores the log that an earlier run saved. */
   resume({ lastSeq, counts, lines }: KeptRequests): void {
     this.clear();
     this.log.clear(lines.gone);

@@ -2,43 +2,43 @@ import { collection } from './collection.ts';
 import { linesOf, type PackedLines } from './packed-log.ts';
 import type { KeptRequests, LoggedRequest } from './requests.ts';
 
-/** A value of the simulator itself that is part of its world: counters, readings. */
+/** A value of the simulator itself that is saved with the world, such as a counter or the readings. */
 export interface Setting {
   readonly key: string;
   readonly value: unknown;
 }
 
-/** The simulator's own values. */
+/** All values of the simulator itself. */
 export const settings = collection<Setting>('settings', (setting) => setting.key);
 
-/** A change of the world as a handler reports it. */
+/** A change of the world that a handler reports for the ledger. */
 export interface Entry {
-  /** For example `contactPoint.created`. */
+  /** The kind of the change, for example `contactPoint.created`. */
   readonly kind: string;
   /** The id of what changed. */
   readonly id: string;
   readonly accountId: string;
-  /** The caller's own reference, where the request carries one. */
+  /** The requestId that the caller sent, if any. */
   readonly requestId?: string;
   /** The details of the change, without secrets. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** One line of the ledger: a change that is part of the world now. */
+/** A line of the ledger: a change that was committed. */
 export interface Commit extends Entry {
   readonly seq: number;
   readonly at: number;
-  /** The request that caused it; null for what happened by itself or was done through the control surface. */
+  /** The number of the request that caused the change; null for a timer or the control surface. */
   readonly requestSeq: number | null;
-  /** It was done through the control surface. */
+  /** Set when the control surface caused the change. */
   readonly control?: true;
-  /** The membership by which the caller was let into the account. */
+  /** The membership through which the caller had access to the account. */
   readonly membershipId?: string;
   /** The first characters of the caller's token. */
   readonly token: string | null;
 }
 
-/** The whole state as JSON: what `--state` keeps, `--world` reads and the control surface shows. */
+/** The whole world as JSON: `--world` reads this form, and the control surface shows it. */
 export interface SavedWorld {
   readonly format: 'apphosting-simulator';
   readonly version: 1;
@@ -49,20 +49,20 @@ export interface SavedWorld {
   readonly ledger: readonly Commit[];
 }
 
-/** One commit as it is kept on disk: rows by collection and id, null for a removed one. */
+/** A commit in the form that is saved on disk: its rows by collection and id, with null for a removed row. */
 export interface SavedStep {
   readonly at: number;
   readonly rows: readonly (readonly [collection: string, id: string, row: object | null])[];
   readonly ledger: readonly Commit[];
 }
 
-/** The first line of a state file: the world with its ledger packed, and the request log, which is no part of the world. */
+/** The first line of a state file: the world with its ledger compressed, and the request log. */
 export interface SavedState extends Omit<SavedWorld, 'ledger'> {
   readonly ledger: PackedLines;
   readonly requests: KeptRequests;
 }
 
-/** One public request as it is kept on disk until the state is written anew. */
+/** A public request as a line of a state file. */
 export interface RequestLine {
   readonly request: LoggedRequest;
 }
@@ -71,7 +71,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads a world from JSON; a sentence instead of a world says why it is none. */
+/** Checks a saved world; returns a sentence instead when it is not valid. */
 export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWorld | string {
   if (!isObject(value) || value['format'] !== 'apphosting-simulator') return 'it is not a world of this simulator';
   if (value['version'] !== 1) return 'it was written by another version of the simulator';

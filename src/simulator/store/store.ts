@@ -1,6 +1,6 @@
 /**
- * The world and the only way to change it. A transaction runs a plain function to its end: what it put and removed becomes one
- * commit, or, when it throws, nothing has happened. Nothing here waits, so two requests are always some order of the two.
+ * Holds the world; only transactions change it. A transaction runs a function to its end: all its changes become one commit, or none
+ * if the function throws. Transactions never wait, so they never overlap.
  */
 import { createHash } from 'node:crypto';
 
@@ -14,7 +14,7 @@ import { type Timer, TimerQueue, timers } from './timers.ts';
 /** The world as a handler sees it, inside one transaction. */
 export type World = Pick<Store, 'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'cancel' | 'record'>;
 
-/** The cause of a transaction, a request with its token or the control surface: the ledger names it. */
+/** What caused a transaction, for the ledger: a request with its token, or the control surface. */
 export type Cause =
   | 'control'
   | { readonly requestSeq: number; readonly token: string; readonly memberships: Memberships };
@@ -43,9 +43,9 @@ export class Store {
   #now = 0;
   #seq = 0;
   readonly ledger = new PackedLog<Commit>();
-  /** The rows that changed of late. */
+  /** The newest changes of rows. */
   readonly recent = new RecentChanges();
-  /** Called with every commit, before anything is answered. */
+  /** Called with every commit, before its request is answered. */
   onStep: (step: SavedStep) => void = () => undefined;
   /** Called with every line of the ledger. */
   onLedger: (commit: Commit) => void = () => undefined;
@@ -54,7 +54,7 @@ export class Store {
     this.#collections = collections as unknown as readonly Collection<object>[];
   }
 
-  /** The simulator's clock, in milliseconds since 1970; it stands still during a transaction. */
+  /** The time of the simulator's clock in milliseconds since 1970; it stands still during a transaction. */
   get now(): number {
     return this.#now;
   }
@@ -81,19 +81,19 @@ export class Store {
     for (const timer of this.of(timers).all()) this.#queue.push(timer);
   }
 
-  /** The whole world as plain JSON. */
+  /** Returns the whole world as plain JSON. */
   save(): SavedWorld {
     return { ...this.head(), ledger: this.ledger.after(0) };
   }
 
-  /** The world without its ledger. */
+  /** Returns the world without its ledger as plain JSON. */
   head(): Omit<SavedWorld, 'ledger'> {
     const collections = Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.all()]));
     const head = { format: 'apphosting-simulator', version: 1, seed: this.#seed, now: this.#now } as const;
     return { ...head, ledgerSeq: this.#seq, collections };
   }
 
-  /** Applies one commit that was written to disk earlier. */
+  /** Applies a commit from disk. */
   replay(step: SavedStep): void {
     this.#now = Math.max(this.#now, step.at);
     for (const [name, id, row] of step.rows) {
@@ -106,7 +106,7 @@ export class Store {
     }
   }
 
-  /** Runs `work` at a moment; it commits as a whole, or throws and has not happened. Says whether anything changed. */
+  /** Runs `work` at the time `now` and commits all its changes, or none if it throws. Tells if anything changed. */
   transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     if (this.#open !== undefined) throw new Error('a transaction is open already');
     const open: Open = { changes: new Map(), entries: [] };
@@ -125,7 +125,7 @@ export class Store {
     }
   }
 
-  /** The next timer in the order of time. */
+  /** Finds the timer that fires next. */
   nextTimer(): Timer | undefined {
     const rows = this.of(timers);
     const entry = this.#queue.peek(({ timerId, at }) => rows.get(timerId)?.at === at);
@@ -138,26 +138,26 @@ export class Store {
     return table as unknown as Rows<T>;
   }
 
-  /** The rows of a remembered collection as they were at a moment. */
+  /** Lists the rows of a remembered collection as they were at a moment. */
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
     const table = this.#tables.get(collection.name) as unknown as Table<T>;
     return [...this.recent.rewind(table.entries(), collection.name, at).values()];
   }
 
-  /** A new identifier; the same seed gives the same ones in the same order. */
+  /** Makes a new id; the same seed gives the same ids in the same order. */
   id(prefix: string): string {
     const counter = this.#next(`ids.${prefix}`);
     return `${prefix}_${createHash('sha256').update(`${this.#seed}/${prefix}/${counter}`).digest('hex').slice(0, 16)}`;
   }
 
-  /** 64 hexadecimal characters that depend on the seed and on these words. */
+  /** Hashes words together with the seed to 64 hexadecimal characters. */
   hash(...words: readonly string[]): string {
     return createHash('sha256')
       .update([this.#seed, ...words].join('\n'))
       .digest('hex');
   }
 
-  /** Schedules a timer of a kind, with some data; returns its id. */
+  /** Schedules a timer; returns its id. */
   schedule(kind: string, at: number, data: unknown): string {
     const order = this.#next('timers');
     const timerId = `timer_${order}`;

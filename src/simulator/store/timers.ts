@@ -1,17 +1,17 @@
 import { collection } from './collection.ts';
 
-/** A future event that happens by itself; part of the world, so that it survives a restart. */
+/** A function that will run at a time of the clock; timers are part of the world, so they survive a restart. */
 export interface Timer {
   readonly timerId: string;
   readonly at: number;
-  /** Ties are broken by who came first. */
+  /** Orders timers of the same time by when they were scheduled. */
   readonly order: number;
-  /** `area.event`: names the function of the area that runs. */
+  /** The name of the function to run, as `area.event`. */
   readonly kind: string;
   readonly data: unknown;
 }
 
-/** Every timer that has not fired. */
+/** All timers that have not fired. */
 export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
 type Entry = Pick<Timer, 'timerId' | 'at' | 'order'>;
@@ -20,7 +20,7 @@ function earlier(a: Entry, b: Entry): boolean {
   return a.at === b.at ? a.order < b.order : a.at < b.at;
 }
 
-/** The timers of the world in the order of time; entries whose timer is gone are skipped when their turn comes. */
+/** Keeps timers in the order of time; a cancelled timer stays in the queue until it is first. */
 export class TimerQueue {
   readonly #entries: Entry[] = [];
 
@@ -30,7 +30,7 @@ export class TimerQueue {
     this.#entries.splice(before + 1, 0, entry);
   }
 
-  /** The next entry that `alive` confirms; the ones before it are dropped. */
+  /** Returns the first entry for which `alive` is true, and drops the entries before it. */
   peek(alive: (entry: Entry) => boolean): Entry | undefined {
     const next = this.#entries.findIndex(alive);
     if (next !== 0) this.#entries.splice(0, next < 0 ? this.#entries.length : next);

@@ -1,4 +1,4 @@
-// The bodies of the calls on disaster readiness: their form only. Unknown fields are refused everywhere.
+// Reads the bodies of requests about disaster readiness. Checks only their form, and refuses unknown fields everywhere.
 import { type BodyFields, choice, fields, flag, list, must, number, onlyFields } from '../../http/fields.ts';
 import { orNull, type ReadFields, readFields, type Reads, required, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
@@ -6,7 +6,7 @@ import { PHASES } from '../durations.ts';
 
 const names = { envName: text({ min: 0 }), createNewApp: flag, appName: text({ min: 0 }) };
 
-/** Names as a request gives them. */
+/** The names of a recovered environment, as a request gives them. */
 export type AskedNames = ReadFields<typeof names>;
 
 const settings = {
@@ -21,7 +21,7 @@ const settings = {
   target: fields(names),
 };
 
-/** Settings as a request gives them: absent means the default, and null storage is not absent storage. */
+/** The settings of a protection, as a request gives them. Absent settings mean the default; a storage of null means the platform's. */
 export type AskedSettings = ReadFields<typeof settings>;
 
 const generation = number({ min: 0, whole: true });
@@ -34,7 +34,7 @@ const configureItem = {
   expectedGeneration: must(generation),
 };
 
-/** One item of a configure call. */
+/** An item of a configure request: the settings for one environment. */
 export type ConfigureItem = ReadFields<typeof configureItem>;
 
 const configureFields = fields(
@@ -42,7 +42,7 @@ const configureFields = fields(
   ['accountId'],
 );
 
-/** Reads the settings common to all items and the items, which must be of distinct environments. */
+/** Reads the common settings and the items of a configure request; each item must be about another environment. */
 export function configureBody(body: BodyFields): ReturnType<typeof configureFields> {
   const read = configureFields(body, '');
   if (new Set(read.items.map(({ sourceAppEnvId }) => sourceAppEnvId)).size < read.items.length) {
@@ -54,7 +54,7 @@ export function configureBody(body: BodyFields): ReturnType<typeof configureFiel
 /** Reads a request for an isolated check. */
 export const validateBody = fields(reference, ['accountId', 'configurationId']);
 
-/** An ISO 8601 date in UTC. */
+/** Reads an ISO 8601 date in UTC. */
 const instant: Reads<number> = (value, name) => {
   const isUtc = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/.test(value);
   const at = isUtc ? Date.parse(value) : Number.NaN;
@@ -62,7 +62,7 @@ const instant: Reads<number> = (value, name) => {
   return at;
 };
 
-/** Reads an activation; a target that is left out is a matter of the rules, not of the form. */
+/** Reads a request for an activation; the rules decide whether the target may be left out. */
 export const activateBody = fields(
   {
     target: orNull(fields(names)),
@@ -77,7 +77,7 @@ export const activateBody = fields(
 
 const discardFields = { operationId: must(text()), ...reference };
 
-/** Reads a discard; it counts only with the literal acknowledgement. */
+/** Reads a request to discard an activation; refuses it without the literal acknowledgement. */
 export function discardBody(body: BodyFields): ReadFields<typeof discardFields> {
   onlyFields(body, '', [...Object.keys(discardFields), 'accountId', 'configurationId', 'discardAcknowledged']);
   if (body['discardAcknowledged'] !== true) throw invalid('discardAcknowledged must be true');
@@ -96,7 +96,7 @@ export function resetBody(body: BodyFields): string {
 
 const count = number({ min: 0, whole: true });
 
-/** Reads a request of the control surface that tells a configuration its circumstances; null takes back an earlier word. */
+/** Reads the circumstances that the control surface sets on a configuration; null removes what an earlier request set. */
 export const circumstances = fields({
   readiness: orNull(fields({ state: must(text()), reason: text(), warnings: list(text()) })),
   standby: fields({ shape: choice(['standard', 'seedBoost', 'sustained']), reason: orNull(text()), caughtUp: flag }),
@@ -116,5 +116,5 @@ export const circumstances = fields({
   firstCopyBytes: number({ min: 0 }),
 });
 
-/** What the control surface may set of the circumstances of a configuration. */
+/** The circumstances that the control surface can set on a configuration. */
 export type Circumstances = ReturnType<typeof circumstances>;

@@ -1,4 +1,4 @@
-// The control surface of disaster readiness: tells a configuration its circumstances, and takes snapshots.
+// The control surface of disaster readiness: sets the circumstances of a configuration, and takes snapshots.
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
 import { number, onlyFields, optional } from '../../http/fields.ts';
 import { found, taken } from '../../http/refusal.ts';
@@ -17,8 +17,8 @@ import { type Circumstances, circumstances } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**
- * Applies one request to a configuration: circumstances first, then immediate events, then readiness, so that one request can set the
- * stage, take a step and say what readiness is afterwards.
+ * Applies one control request to a configuration: circumstances first, then steps of its operation, then readiness. So one request can
+ * prepare a step, take it and set the readiness after it.
  */
 export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer {
   const before = configurationNamed(world, id);
@@ -36,7 +36,7 @@ export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer 
   return ok(configurationItem(configuration, disksOf(world, sourceAppEnvId), world));
 }
 
-/** Takes snapshots now, a millisecond apart so that they can be told apart. */
+/** Takes snapshots now; their times are a millisecond apart, so that no two are equal. */
 export function takeSnapshots({ world, id, body }: ControlCall): AreaAnswer {
   let configuration = configurationNamed(world, id);
   onlyFields(body, '', ['count']);
@@ -77,7 +77,7 @@ function toldFrom(configuration: Configuration, telling: Circumstances): Disclos
 
 const NOTHING_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
-/** What was said before stays when nothing is said now; null takes it back. */
+/** Returns the new value, or the earlier one if there is no new value; null removes the earlier one. */
 function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
   return said === undefined ? before : (said ?? undefined);
 }

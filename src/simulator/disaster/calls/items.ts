@@ -1,5 +1,5 @@
-// Disaster readiness as clients see it: the items of the lists, receipts and points. Nothing here is stored. Optional
-// fields without a value are there with the value undefined; how those are shown is decided for all areas at once.
+// Makes the JSON objects of answers about disaster readiness: items of lists, receipts and points. Nothing here is stored.
+// Optional fields without a value are set to undefined; one place decides for all areas how to show them.
 import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
@@ -13,10 +13,10 @@ import { readinessAt } from '../readiness.ts';
 import { caughtUp } from '../standby.ts';
 import { eligibleDestinations, sourceOf, targetOf, unsupportedReasons } from '../surroundings.ts';
 
-/** One JSON object of an answer. */
+/** A JSON object in an answer. */
 export type Item = Readonly<Record<string, unknown>>;
 
-/** An environment as a candidate for protection, with its protection and the target environment of that once there is one. */
+/** Shows an environment that may be protected, with its protection and the target environment, if they exist. */
 export function sourceItem(
   environment: Environment,
   configuration: Configuration | undefined,
@@ -46,7 +46,7 @@ export function sourceItem(
   };
 }
 
-/** A protection with its readiness as of now. */
+/** Shows a protection with its current readiness. */
 export function configurationItem(configuration: Configuration, disks: readonly RetainedDisk[], world: World): Item {
   const { settings, target, told, nextSnapshotAt, nextValidationAt } = configuration;
   return {
@@ -155,7 +155,7 @@ function countsOf(retained: readonly RetainedDisk[]): CleanupRecord | undefined 
   };
 }
 
-/** A candidate for an activation. */
+/** Shows a recovery point from which an activation may start. */
 export function pointItem(configuration: Configuration, point: SelectablePoint, world: World): Item {
   return {
     selectedOperationId: point.selectedOperationId,
@@ -166,7 +166,7 @@ export function pointItem(configuration: Configuration, point: SelectablePoint, 
   };
 }
 
-/** The answer to a journaled call. */
+/** Shows the receipt of a request for an operation. */
 export function receiptItem(receipt: ReceiptRecord, world: World): Item {
   return { ...receipt, phase: phaseWord(receipt.phase, world) };
 }

@@ -1,6 +1,6 @@
-// POST configure, validate, activate and discard-activation: each commits one operation under its requestId and answers with a
-// receipt, which says that the work is journaled, not that it is done. One requestId space per account over all calls: the same
-// payload gets the committed receipt again, another is rejected.
+// POST configure, validate, activate and discard-activation. Each commits one operation under its requestId and answers with a
+// receipt: the work is accepted, not done. A requestId is unique in an account over these four requests. The same payload gets the
+// same receipt again; another payload under the same requestId is rejected.
 import { adminOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, required, text } from '../../http/fields.ts';
@@ -32,7 +32,7 @@ import {
 } from './bodies.ts';
 import { receiptItem } from './items.ts';
 
-/** Queues the preparation of up to 100 protections: each item stands alone, so one that breaks a rule leaves the others as they are. */
+/** Queues the preparation of up to 100 protections; an item that breaks a rule is refused alone, and the others are accepted. */
 export function configure(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);
@@ -63,14 +63,14 @@ function configureOne(
   });
 }
 
-/** The effective settings, common or per item: a repeated requestId is compared by them. */
+/** The settings of an item in a fixed order, as the part of the payload by which a repeated requestId is compared. */
 function effective(asked: AskedSettings): readonly unknown[] {
   const { target } = asked;
   const names = target && [target.envName?.trim(), target.createNewApp === true, target.appName?.trim()];
   return Object.entries({ ...asked, target: names ?? null }).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Asks for an isolated check of the protected point. */
+/** Accepts a request for an isolated check of the protected point. */
 export function validate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
@@ -82,7 +82,7 @@ export function validate(call: AreaCall): AreaAnswer {
   return ok(receiptItem(receipt, world));
 }
 
-/** Asks for a recovered environment to become live. */
+/** Accepts a request to make a recovered environment live. */
 export function activate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
@@ -111,7 +111,7 @@ function activationRequest(
   return { expectedGeneration, selectedOperationId, pointId, cutoffAt, target, ...unused, writerSafetyAcknowledged };
 }
 
-/** Gives an activation up before it is live. */
+/** Accepts a request to discard an activation before it is live. */
 export function discardActivation(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
@@ -130,7 +130,7 @@ function refuse(world: World, reason: string | undefined): void {
   if (reason !== undefined) throw rejected(world, reason);
 }
 
-/** The account whose admin is calling, for a call whose fields are all in the body. */
+/** Reads accountId from the body; refuses a caller who is not an admin of that account, and any query parameter. */
 export function accountOfAdmin(call: AreaCall): string {
   const accountId = required(call.body, 'accountId', text());
   adminOf(call, accountId);
@@ -138,7 +138,7 @@ export function accountOfAdmin(call: AreaCall): string {
   return accountId;
 }
 
-/** The configuration that a request of its account's admin names. */
+/** Finds the configuration that a request names; refuses a caller who is not an admin of its account. */
 function named(call: AreaCall): Configuration {
   const accountId = accountOfAdmin(call);
   const configuration = configurationOf(call.world, required(call.body, 'configurationId', text()));
@@ -160,8 +160,8 @@ function journaled(
 }
 
 /**
- * The committed receipt of this reference; when there is none yet, what is asked for is carried out and committed. The receipt is about
- * the newest operation, unless another one is named.
+ * Returns the receipt that was committed under this requestId. If there is none, carries out the request and commits a receipt. The
+ * receipt is about the operation that the request names, or else about the newest one.
  */
 function once(
   world: World,

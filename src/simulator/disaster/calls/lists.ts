@@ -1,5 +1,5 @@
-// The lists of disaster readiness: sources, configurations and points, one page at a time, as much of each item as the
-// readings disclose.
+// Serves the lists of disaster readiness in pages: sources, configurations and points. The readings decide which fields of an
+// item are shown.
 import { maySee, memberOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, optional, queryNumber, required, text } from '../../http/fields.ts';
@@ -32,7 +32,7 @@ export function sources(call: AreaCall): AreaAnswer {
   return ok({ items: minimal ? items.map(minimalSource) : items, ...nextCursor(world, page.next) });
 }
 
-/** Every protection of an account, with its readiness as of now. */
+/** Lists the protections of an account with their current readiness. */
 export function protections(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
@@ -46,7 +46,7 @@ export function protections(call: AreaCall): AreaAnswer {
   return ok({ items, ...nextCursor(world, page.next) });
 }
 
-/** The points a recovery may start from: candidates only, in no order that means anything. */
+/** Lists the recovery points that an activation may name; their order means nothing. */
 export function points(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
@@ -60,12 +60,12 @@ export function points(call: AreaCall): AreaAnswer {
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
 
-/** Reads the query of a list; the caller must be a member of the account. */
+/** Finds the caller's membership in the account that the query names. */
 function asked(call: AreaCall): MembershipRecord {
   return memberOf(call, required(call.query, 'accountId', text()));
 }
 
-/** The page after a cursor, and the cursor of the next one where there is more. */
+/** Returns the page that follows a cursor, and the cursor of the next page if there is one. */
 function pageOf<Thing>(call: AreaCall, things: readonly Thing[], placeOf: (thing: Thing) => PagePlace) {
   onlyFields(call.query, 'query', ['accountId', 'configurationId', 'after', 'limit']);
   const limit = optional(call.query, 'limit', queryNumber({ min: 1, max: 100 })) ?? DEFAULT_LIMIT;
@@ -107,10 +107,10 @@ function shownOf(call: AreaCall, accountId: string, configurationId: string): Co
   return withPoints(call, rows.find((each) => each.configurationId === configurationId) ?? current);
 }
 
-/** The place of one thing in an order; ties are broken by the text. A cursor holds it, and so survives changes of the list. */
+/** The place of an item in the order of a list: by number, then by text. A cursor is such a place, so it survives changes of the list. */
 type PagePlace = readonly [number, string];
 
-/** A fixed place in the list that does not depend on the time of creation. */
+/** Makes a place that stays the same from request to request and says nothing about the time of creation. */
 function shuffledPlace(id: string): PagePlace {
   return [0, hash(id)];
 }
@@ -130,7 +130,7 @@ function placeIn(cursor: string): PagePlace {
     const [number, text, ...more] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
     if (typeof number === 'number' && typeof text === 'string' && more.length === 0) return [number, text];
   } catch {
-    // Bytes that are no list of JSON are no cursor either.
+    // A text that does not decode to a JSON list is no cursor.
   }
   throw invalid('after is not a cursor of this list');
 }
@@ -147,10 +147,10 @@ const READINESS = ['state', 'warnings'];
 const VOLUME = ['name', 'eligible'];
 const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
 
-/** The fields that the interface names of the operation under way and of one in the history. */
+/** The only fields of an operation that the interface names. */
 const NAMED = ['cutoffAt', 'validationCleanup'];
 
-/** A configuration as this world discloses it. */
+/** Removes the fields of a configuration that the readings do not disclose. */
 function disclosed(configuration: Item, readings: Readings): Item {
   const shown = readings['dr.disclosed'] === 'minimal' ? minimalConfiguration(configuration) : configuration;
   switch (readings['dr.operations']) {
@@ -172,12 +172,12 @@ function withOperations(configuration: Item, show: (operation: object) => Item):
   };
 }
 
-/** A source without its optional fields. */
+/** Removes the optional fields of a source. */
 function minimalSource(source: Item): Item {
   return { ...only(SOURCE, source), volumes: eachOnly(VOLUME, source['volumes']) };
 }
 
-/** A configuration without its optional fields. */
+/** Removes the optional fields of a configuration. */
 function minimalConfiguration(configuration: Item): Item {
   return {
     ...only(CONFIGURATION, configuration),

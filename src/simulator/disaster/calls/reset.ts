@@ -1,5 +1,5 @@
-// POST /disaster-readiness/reset: the way out of everything. It carries no requestId: it is pinned by a name, and repeated
-// until nothing is left to do.
+// POST /disaster-readiness/reset: removes protections whatever state they are in. It has no requestId: the client confirms it by
+// a name, and repeats it until nothing is left to do.
 import { accountNamed } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { required, text } from '../../http/fields.ts';
@@ -13,7 +13,7 @@ import { environmentIn } from '../surroundings.ts';
 import { resetBody } from './bodies.ts';
 import { accountOfAdmin } from './journaled.ts';
 
-/** Wipes the protection of one environment or of a whole account. */
+/** Removes the protection of one environment, or all protections of an account. */
 export function reset(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);
@@ -25,7 +25,7 @@ export function reset(call: AreaCall): AreaAnswer {
   return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
 }
 
-/** The environment to reset; one that is gone is still known by what its protection remembers. */
+/** Finds the environment to reset with its protection; a deleted environment is found by the name that its protection keeps. */
 function environmentOf({ world, body }: AreaCall, accountId: string) {
   const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
   const protection = protectionOf(world, sourceAppEnvId);
@@ -56,7 +56,7 @@ function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswe
   return ok({ configurations: protections.length, destinations });
 }
 
-/** The work is fenced and stays so, but nothing is deleted yet: the same reset has to be sent again. */
+/** Stops all work of the protections but deletes nothing yet; refuses, so that the client sends the same reset again. */
 function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
   for (const protection of protections) keep(world, fence(protection, world.now));
   const refusal = rejected(world, 'the cleanup at the provider is pending: retry the same reset');

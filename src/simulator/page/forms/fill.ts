@@ -7,7 +7,7 @@ import { type Field, type Form, type FormChoice, type FormPlace, type FormValues
 import { placeOf } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
-/** Every request that the page can send. */
+/** Lists the forms of all requests that the page can send. */
 export const forms: readonly Form[] = [
   ...appForms,
   ...environmentForms,
@@ -16,23 +16,23 @@ export const forms: readonly Form[] = [
   ...controlForms,
 ];
 
-/** The forms as the page reads them. */
+/** Lists the forms as JSON for the page. */
 export function shownForms(): readonly unknown[] {
   return forms.map(({ method, path, area, does, fields }) => ({ method, path, area, does, fields }));
 }
 
-/** A request that is filled in from the world. */
+/** A request whose fields are filled in with rows of the world. */
 export interface Filled {
-  /** With the id in its place, without the query. */
+  /** The path with the id filled in, but without the query. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly choices: Readonly<Record<string, readonly FormChoice[]>>;
-  /** The collections that have nothing to name where a field needs it. */
+  /** The collections in which a required field found no row to name. */
   readonly lacks: readonly Pick[];
 }
 
-/** Fills a request in: `{method, path, token?, given?}`, where `given` has the values that were chosen already. */
+/** Fills in a request. The page asks with `{method, path, token?, given?}`, where `given` has the values that its user chose. */
 export function fill(world: World, body: BodyFields, lastRequest: number): Filled {
   const name = nameOf({ method: required(body, 'method', text()), path: required(body, 'path', text()) });
   const form = forms.find((each) => nameOf(each) === name);
@@ -43,7 +43,7 @@ export function fill(world: World, body: BodyFields, lastRequest: number): Fille
   return { ...composed(form, values), choices: form.choices(at), lacks: lacking(form, values) };
 }
 
-/** The ids that a request must name, and the account; a deletion names the newest, as that was made to be tried. */
+/** Chooses the ids of required fields, and the account. A DELETE gets the newest row, which was probably made to try things out. */
 function idsOf({ method, fields }: Form, at: FormPlace): FormValues {
   const named = fields.flatMap(({ name, kind, pick, isRequired }) =>
     pick !== undefined && kind === 'text' && (isRequired || name === 'accountId')
@@ -64,7 +64,7 @@ function lacking({ fields }: Form, values: FormValues): readonly Pick[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** The part of a request in which a field is sent. */
+/** Tells in which part of a request a field is sent. */
 function partOf({ method, path }: Form, { name }: Field): 'path' | 'query' | 'body' {
   if (name === 'id' && path.includes(':id')) return 'path';
   return method === 'POST' || method === 'PATCH' ? 'body' : 'query';
@@ -82,7 +82,7 @@ function composed(form: Form, values: FormValues): Omit<Filled, 'choices' | 'lac
   return { path, query, body };
 }
 
-/** The same value with another one in it, at a way into its objects and lists. */
+/** Copies a value and sets another one inside it, at a path through its objects and lists. */
 function withValue(into: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
   const inside = rest.length === 0 ? value : withValue((into as FormValues | undefined)?.[step], rest, value);
   if (/^\d+$/.test(step)) return Object.assign(Array.isArray(into) ? [...into] : [], { [step]: inside });

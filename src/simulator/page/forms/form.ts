@@ -12,42 +12,42 @@ import { catalog } from '../../solutions/installation.ts';
 import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
 
-/** One field of a request as the page asks for it. */
+/** A field in the form of a request. */
 export interface Field {
-  /** `name`, or its path through objects and lists, as in `items/0/requestId`. */
+  /** The name of the field, or its path through objects and lists, as in `items/0/requestId`. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'flag' | 'list' | 'json';
   readonly isRequired: boolean;
-  /** The only words that are taken. */
+  /** The only words that the field may have. */
   readonly words?: readonly string[];
-  /** It names a row of this collection. */
+  /** The collection of which the field names a row. */
   readonly pick?: Pick;
-  /** The value is filled in anew when one of these fields changes. */
+  /** The fields on which the value depends: it is filled in again when one of them changes. */
   readonly follows?: readonly string[];
 }
 
-/** A value that can be picked, and how it is called. */
+/** A value that the user can pick, and the text to show for it. */
 export interface FormChoice {
   readonly value: string;
   readonly text: string;
 }
 
-/** A request that the page can send: its fields, and how they are filled in from a world. */
+/** The form of a request: its fields, and how to fill them in from the world. */
 export interface Form {
   readonly method: Method;
-  /** Relative to the public prefix, or with `/_sim` for the control surface. */
+  /** The path after the public prefix; for the control surface the whole path, with `/_sim`. */
   readonly path: string;
   readonly area: string;
   readonly does: string;
   readonly fields: readonly Field[];
   readonly fill: (at: FormPlace) => FormValues;
-  /** Values of a field that stand in no collection of the page. */
+  /** Lists the values of fields that the page cannot find in its own collections. */
   readonly choices: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 
 const kinds = { '': 'text', '#': 'number', '?': 'flag', '[]': 'list', '{}': 'json' } as const;
 
-/** The word lists that fields name. */
+/** The lists of words that the description of a field can refer to by name. */
 const wordLists: Readonly<Record<string, readonly string[]>> = {
   creatablePresets,
   knownPresets,
@@ -61,9 +61,9 @@ const wordLists: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Reads a list of fields: `name` is text, `name#` a number, `name?` a flag, `name[]` a list and `name{}` any JSON; `*` behind it says
- * that it must be sent. Then may come `@COLLECTION`, whose ids it names, `=WORDS`, which are all it takes (`=a|b`, or the name of a word
- * list), and `<OTHER+FIELDS`, on which its value depends.
+ * Reads a list of fields. `name` is a text, `name#` a number, `name?` a flag, `name[]` a list and `name{}` any JSON; a `*` after it makes
+ * the field required. It may be followed by `@COLLECTION`, of which it names a row, by `=WORDS`, the only values that it may have (`=a|b`,
+ * or the name of a word list), and by `<OTHER+FIELDS`, on which its value depends.
  */
 function fieldsOf(list: string): readonly Field[] {
   return list.split(/,\s*/).flatMap((text) => {
@@ -83,14 +83,14 @@ function fieldsOf(list: string): readonly Field[] {
   });
 }
 
-/** `METHOD /path`, as a form is called. */
+/** The name of a form: `METHOD /path`. */
 export function nameOf({ method, path }: { readonly method: string; readonly path: string }): string {
   return `${method} ${path}`;
 }
 
 type About = readonly [does: string, fields?: string, fill?: Form['fill'], choices?: Form['choices']];
 
-/** Makes the forms of one area: `METHOD /path`, what it does, its fields, and how they are filled in beyond the ids they name. */
+/** Makes the forms of an area from their names, explanations, fields, and functions that fill in fields other than ids. */
 export function formsOf(area: string, forms: Readonly<Record<string, About>>): readonly Form[] {
   return Object.entries(forms).map(([name, [does, fields = '', fill = () => ({}), choices = () => ({})]]) => {
     const [method = '', path = ''] = name.split(' ');
@@ -98,7 +98,7 @@ export function formsOf(area: string, forms: Readonly<Record<string, About>>): r
   });
 }
 
-/** The collections whose ids a field may name. */
+/** The collections of which a field may name a row. */
 const picks = {
   accounts,
   alerts,
@@ -113,10 +113,10 @@ const picks = {
   tokens,
 };
 
-/** The name of a collection whose ids a field may name. */
+/** The name of a collection of which a field may name a row. */
 export type Pick = keyof typeof picks;
 
-/** The values of a request that are filled in, under the names of its fields; what is undefined is not sent. */
+/** The values of a form by the names of its fields; undefined ones are not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
 interface Asked {
@@ -125,20 +125,20 @@ interface Asked {
   readonly lastRequest: number;
 }
 
-/** The context of filling a request in: the world, the sender, and the values that were chosen already. */
+/** What filling in a form needs: the world, the account of the token, and the values that the user chose. */
 export type FormPlace = ReturnType<typeof placeOf>;
 
-/** The place of one request. */
+/** Collects what filling in a form needs. */
 export function placeOf(world: World, { token, given, lastRequest }: Asked) {
   const [own] = token === undefined ? [] : world.of(memberships).where('token', token);
-  /** A text that was chosen for a field. */
+  /** The text that the user chose for a field; undefined without one. */
   const chosen = (name: string) => {
     const value = given[name];
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
   const known = token === undefined ? undefined : world.of(tokens).get(token);
   const accountId = chosen('accountId') ?? known?.currentAccountId ?? own?.accountId;
-  /** The rows of a collection that belong to the account. */
+  /** Lists the rows of a collection that belong to the account. */
   const rows = <T extends object>(of: Collection<T>) => {
     const isOurs = (row: T) => !('accountId' in row) || accountId === undefined || row.accountId === accountId;
     return world.of(of).all().filter(isOurs);
@@ -146,24 +146,24 @@ export function placeOf(world: World, { token, given, lastRequest }: Asked) {
   return {
     world,
     accountId,
-    /** A reference that no request has used yet. */
+    /** A requestId that no request has used yet. */
     requestId: `try-${lastRequest + 1}`,
     chosen,
     rows,
-    /** The row that a field names: the chosen one, else the first of the account that suits, else the first of the account. */
+    /** Finds the row for a field: the chosen one, else the first suitable one of the account, else the first of the account. */
     row: <T extends object>(name: string, of: Collection<T>, suits: (row: T) => boolean = () => true) => {
       const named = chosen(name);
       if (named !== undefined) return world.of(of).get(named);
       const all = rows(of);
       return all.find(suits) ?? all[0];
     },
-    /** The id that a field names unless its form says otherwise: the chosen one, else that of the first or of the newest row. */
+    /** Finds the id for a field: the chosen one, else that of the first or of the newest row of the account. */
     idOf: (name: string, pick: Pick, isNewest: boolean) => {
       const collection = picks[pick] as unknown as Collection<object>;
       const row = rows(collection).at(isNewest ? -1 : 0);
       return chosen(name) ?? (name === 'accountId' ? accountId : row && collection.id(row));
     },
-    /** A name that no row of a collection has: as it is, or with the first number that is free. */
+    /** Makes a name that no row of the account has: the name itself, or with the first free number after it. */
     freeName: <T extends object>(name: string, of: Collection<T>, nameOf: (row: T) => string) => {
       const taken = new Set(rows(of).map(nameOf));
       let free = name;

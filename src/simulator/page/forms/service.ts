@@ -12,7 +12,7 @@ import { type Form, type FormChoice, type FormPlace, formsOf, type FormValues } 
 const member = 'accountId* @accounts, membershipId* @memberships';
 const byMode = '<solutionSlug+inputs/agentAuthenticationMode';
 
-/** Presets, apps, solutions and what a member may see. */
+/** The forms of presets, apps, solutions and member access. */
 export const appForms: readonly Form[] = [
   ...formsOf('Apps', {
     'GET /apps': ['lists the apps of an account', 'accountId @accounts'],
@@ -75,7 +75,7 @@ function changedApp(at: FormPlace): FormValues {
   return { useImage: true, image: nextTag(app.image ?? 'registry.example/demo/app') };
 }
 
-/** The same image with the next number as its tag. */
+/** Replaces the tag of an image by the next number. */
 function nextTag(image: string): string {
   const [, name = image, tag = '0'] = /^(.*):(\d+)$/.exec(image) ?? [];
   return `${name}:${Number(tag) + 1}`;
@@ -110,12 +110,12 @@ const meant = 'appEnvId* @environments, envName';
 const startup = `startupConfig/command, startupConfig/args[], startupConfig/shell?, startupConfig/workingDir,
   clearStartupConfig?, replaceStartupConfig?`;
 
-/** Fills in an environment that suits. */
+/** Fills in a suitable environment. */
 function one(suits: (environment: Environment, world: World) => boolean) {
   return (at: FormPlace) => ({ appEnvId: at.row('appEnvId', environments, (each) => suits(each, at.world))?.appEnvId });
 }
 
-/** Environments and their deployment lifecycle. */
+/** The forms of environments and their deployments. */
 export const environmentForms: readonly Form[] = formsOf('Environments', {
   'GET /app-envs': ['lists the environments of an account or of an app', 'accountId @accounts, appId @apps'],
   'POST /app-env/deploy-image': [
@@ -171,7 +171,7 @@ function contentChoices(at: FormPlace): readonly FormChoice[] {
   return rows.map(({ contentId, version, image }) => ({ value: contentId, text: `version ${version}: ${image}` }));
 }
 
-/** A config that is accepted for each type; every secret in it is made up. */
+/** A valid config for each type of contact point, with invented secrets. */
 const configs = {
   email: { addresses: ['on-call@example.com'] },
   webhook: { url: 'https://hooks.example.com/made-up', httpMethod: 'POST' },
@@ -185,7 +185,7 @@ const aPoint = 'contactPointId* @contactPoints';
 const anAlert = 'alertId* @alerts';
 const words = 'aggregation =mean|max|min|last, queryRange =queryRanges';
 
-/** Contact points and alerts. */
+/** The forms of contact points and alerts. */
 export const alertForms: readonly Form[] = [
   ...formsOf('Contact points', {
     'GET /contact-points': ['lists the contact points of an account', 'accountId* @accounts'],

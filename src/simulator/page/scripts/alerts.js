@@ -1,4 +1,4 @@
-// Alerts with their state and a strip of the last half hour; contact points.
+// Shows alerts, with their state now and during the last half hour, and contact points.
 import { alertActions, pointActions } from './actions.js';
 import { button, byId, chip, el, menuButton, mono, on, svg, tag } from './base/elements.js';
 import { openRequest } from './request/try.js';
@@ -44,7 +44,7 @@ function alertRow(alert) {
   return { sig: JSON.stringify([alert, env, value, strip]), make: () => alertNode(alert, env, value, strip) };
 }
 
-/** The value that an alert looks at, as the metric stands. */
+/** Computes the value that an alert compares with its threshold. */
 function observed(alert) {
   const { value = null, pods = [] } = tables.metrics.get(`${alert.appEnvId}/${alert.metric}`) ?? {};
   if (value === null) return 'no data';
@@ -60,12 +60,12 @@ function observed(alert) {
 
 const halfHour = 1_800_000;
 
-/** The states over the last half hour, as pieces of the whole in thousandths. */
+/** Lists the states of an alert in the last half hour, with their share of the time in thousandths. */
 function stripOf(alert) {
   const until = now();
   const start = Math.max(alert.createdAt, until - halfHour);
   const changes = linesAbout(alert.id, 'alert.stateChanged').filter(({ at }) => at >= start);
-  // From a little before the first change of the last half hour, so that what happened fills the strip.
+  // Begin a little before the first change of state, so that the changes fill the whole strip.
   const recent = changes.length === 0 ? halfHour : Math.max(120_000, (until - changes[0].at) * 1.25);
   const from = Math.max(start, until - recent);
   const width = Math.max(1, until - from);

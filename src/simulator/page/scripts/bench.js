@@ -1,4 +1,4 @@
-// The bench: clock, metrics, regions, readings and faults.
+// Draws the column on the right, in which a user sets clock, metrics, regions, readings and faults.
 import { button, byId, chip, el, menuButton, on, onSubmit, patchList, say } from './base/elements.js';
 import { openRequest } from './request/try.js';
 import { drawOn, now, rowsOf, view } from './base/state.js';
@@ -96,7 +96,7 @@ function drawReadings() {
   patchList('reading-list', rows, show, 'All as they are by default.');
 }
 
-/** The value that an effect needs, with its name, type and a suggestion; other effects need none. */
+/** The effects of faults that need a value, with its name, type and a suggestion. */
 const valueOf = {
   status: ['Status', 'number', '503'],
   commitThen: ['Status', 'number', '500'],

@@ -1,4 +1,4 @@
-// The two logs, newest first.
+// Draws the ledger and the request log, newest lines first.
 import { byId, chip, el, mono, on, tag } from './base/elements.js';
 import { drawOn, logs, tables } from './base/state.js';
 import { rowOf, windowedList } from './base/windowed.js';
@@ -57,7 +57,7 @@ function factOf(name, value) {
   return value.length > 24 ? `${value.slice(0, 24)}…` : value;
 }
 
-/** The cause of a line of the ledger: a request with its token, the control surface, or time. */
+/** Says what caused a line of the ledger: a request with its token, the control surface, or a timer. */
 function causeOf({ requestSeq, token, membershipId, control }) {
   if (requestSeq !== null) {
     const by = tables.memberships.get(membershipId)?.token ?? `${token}…`;

@@ -1,4 +1,4 @@
-// Disaster readiness: for each protection its readiness, lanes of the last day, and the phases of what runs.
+// Shows each protection with its readiness, a timeline of the last day, and the phases of its operations.
 import { protectionActions } from './actions.js';
 import { button, byId, chip, el, icon, menuButton, mono, on, tag } from './base/elements.js';
 import { openRequest } from './request/try.js';
@@ -100,7 +100,7 @@ function protectionNode(first) {
   return node;
 }
 
-/** The result of one step of the operation under way: it may have failed. */
+/** Makes a function that says whether the step that the user demanded succeeded or failed. */
 function stepped(before) {
   const operationOf = (row) => row?.operations.find(({ operationId }) => operationId === before.busy);
   const failed = operationOf(before)?.failedSteps ?? 0;
@@ -215,7 +215,7 @@ function spanNode(scale, row, op) {
   return node;
 }
 
-/** The operations whose phases are shown: the newest activation and what is under way, else the newest of all. */
+/** Chooses the operations to show with their phases: the newest activation and the running one, else the newest of all. */
 function operationsOf(row) {
   const activation = row.operations.findLast(({ kind }) => kind === 'activation');
   const busy = row.operations.find(({ operationId }) => operationId === row.busy);

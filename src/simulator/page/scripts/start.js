@@ -1,4 +1,4 @@
-// The page comes to life.
+// Starts the page.
 import { prepareAlerts } from './alerts.js';
 import { drawClock, prepareBench } from './bench.js';
 import { byId, prepareMenu } from './base/elements.js';
@@ -23,7 +23,7 @@ async function start() {
   follow();
 }
 
-/** The metrics stand in the form that sets one. */
+/** Finds the names of all metrics: they are the choices in the form that sets a metric. */
 function metricsIn(forms) {
   const form = forms.find(({ method, path }) => method === 'POST' && path === '/_sim/metrics');
   return form.fields.find(({ name }) => name === 'metric').words;

@@ -1,4 +1,4 @@
-// The world: accounts with their tokens, apps and environments, as one long list.
+// Shows accounts with their tokens, apps and environments in one long list.
 import { byId, chip, el, menuButton, mono, on, tag } from './base/elements.js';
 import { accountActions, appActions, environmentActions, tokenActions } from './actions.js';
 import { openRequest } from './request/try.js';
@@ -58,7 +58,7 @@ function drawWorld() {
   showRows(rowsOf('accounts').flatMap(accountRows), none);
 }
 
-/** A protection as the tree shows it: its readiness, and an activation that is under way. */
+/** Sums up the protection of an environment for the list: its readiness, and the phase of a running activation. */
 function guardOf(protection) {
   if (protection === undefined) return undefined;
   const active = protection.operations.find(({ kind, endedAt }) => kind === 'activation' && endedAt === undefined);

@@ -1,18 +1,18 @@
-// Makes elements: text is always text, never markup.
+// Makes elements of the page. Text is never read as markup.
 
 export const byId = (id) => document.getElementById(id);
 
-/** Listens to an element; what is under way when the listener returns says itself how it ended. */
+/** Listens to an event of an element; an async listener must report its own errors. */
 export const on = (id, event, run) => byId(id).addEventListener(event, (happened) => void run(happened));
 
-/** Runs something in the place of sending a form. */
+/** Runs a function when a form is submitted; the browser does not send the form. */
 export const onSubmit = (id, run) =>
   on(id, 'submit', (event) => {
     event.preventDefault();
     void run();
   });
 
-/** An element: `tag.class.class`, its attributes if it has any, and its children; those that are false or missing are left out. */
+/** Makes an element from `tag.class.class`, optional attributes and children; children that are false or undefined are left out. */
 export function el(selector, ...parts) {
   const [tag, ...classes] = selector.split('.');
   const node = document.createElement(tag);
@@ -40,7 +40,7 @@ export function button(text, act, run, more = {}) {
   return node;
 }
 
-/** Makes the children of a container those of `rows`; what has not changed stays as it is, and keeps the focus. */
+/** Updates the children of a container to match `rows`; children whose rows have not changed stay and keep the focus. */
 export function patch(container, rows) {
   const focused = container.contains(document.activeElement) ? document.activeElement : undefined;
   const place = focused && placeOf(focused);
@@ -65,7 +65,7 @@ export function patch(container, rows) {
   if (place?.act !== undefined && document.activeElement !== focused) focusAt(container, place);
 }
 
-/** The place of a control, by which the one is found that stands there after it was made anew. */
+/** Describes where a control is, so that its replacement can be found after a redraw. */
 const placeOf = (node) => ({ key: node.closest('[data-key]')?.dataset.key, act: node.dataset.act });
 
 function focusAt(container, { key, act }) {
@@ -73,7 +73,7 @@ function focusAt(container, { key, act }) {
   inside.find((node) => placeOf(node).key === key)?.focus({ preventScroll: true });
 }
 
-/** Makes a short list of what has an id; when there is nothing, it says so. */
+/** Updates a short list of items with ids; an empty list shows the text `none`. */
 export function patchList(id, items, make, none) {
   const rows = items.map((item) => ({ key: item.id, sig: JSON.stringify(item), make: () => make(item) }));
   const nothing = { key: '-', sig: '', make: () => el('li.muted.small', none) };
@@ -83,7 +83,7 @@ export function patchList(id, items, make, none) {
 let saying;
 let saidAt = 0;
 
-/** Says something for a few seconds; what is said at nearly the same time is said together. */
+/** Shows a message for a few seconds; messages within one second are shown together. */
 export function say(text) {
   const before = Date.now() - saidAt < 1000 ? byId('said').textContent : '';
   byId('said').textContent = before && before.length < 200 ? `${before}. ${text}` : text;
@@ -94,7 +94,7 @@ export function say(text) {
 
 let opener;
 
-/** A button that opens a menu of what can be done with a row; `items` gives `[text, run]` for each entry when it is opened. */
+/** Makes a button that opens a menu of actions for a row; on opening, `items` returns `[text, run]` for each entry. */
 export function menuButton(about, items) {
   const title = `Actions for ${about}`;
   const open = (event) => openMenu(event.currentTarget, title, items());
@@ -129,7 +129,7 @@ function moveIn(menu, event) {
   entries.at(to % entries.length)?.focus();
 }
 
-/** Makes the menu of the page work; there is one, and it moves to where it is needed. */
+/** Prepares the one menu of the page, which opens beside whatever button was pressed. */
 export function prepareMenu() {
   const menu = byId('menu');
   menu.addEventListener('keydown', (event) => moveIn(menu, event));

@@ -1,8 +1,8 @@
-// Talks to the simulator: reads the world and its two logs again when something happened.
+// Talks to the simulator: sends control requests, and reads the world and its two logs when something has changed.
 import { byId, chip, say } from './elements.js';
 import { logs, redraw, tables, takeIn, view } from './state.js';
 
-/** Asks the control surface; throws what it says when it refuses. */
+/** Sends a request to the control surface; throws the message of a refusal. */
 export async function ask(method, path, body) {
   const settings = body === undefined ? {} : { body: JSON.stringify(body) };
   const answer = await fetch(`/_sim${path}`, { method, ...settings });
@@ -12,7 +12,7 @@ export async function ask(method, path, body) {
   throw Object.assign(new Error(value.error ?? `it answered ${answer.status}`), { first: value.first });
 }
 
-/** Sends a control request and shows the result: a text, or one made after the world was read again. */
+/** Sends a control request, reads the world again and shows a message; `done` is the text, or a function that makes it afterwards. */
 export async function act(done, method, path, body) {
   try {
     await ask(method, path, body);
@@ -27,7 +27,7 @@ export async function act(done, method, path, body) {
 let running = Promise.resolve();
 let planned;
 
-/** Updates the tables and logs; one update at a time, and one more for all who ask during it. */
+/** Updates the rows and logs. One update runs at a time; all calls during an update share the next one. */
 export function sync() {
   planned ??= running.then(() => {
     running = planned.catch(() => undefined);
@@ -37,7 +37,7 @@ export function sync() {
   return planned;
 }
 
-/** Reads everything at first and for another world, otherwise only changes. */
+/** Reads the whole world at first and after another world was loaded, otherwise only the changes. */
 async function syncOnce() {
   const before = view;
   const watch = [...byId('protections').querySelectorAll('article')].map((node) => node.dataset.key).join(',');
@@ -58,7 +58,7 @@ async function readLog(name, last, isOther) {
   if (last <= log.last) return;
   const linesAfter = (seq) => ask('GET', `/${name}?after=${seq}`);
   const { items } = await linesAfter(log.last).catch((error) => {
-    // The simulator has dropped older lines, so go on with the oldest that it has.
+    // The simulator has dropped these lines: begin with the oldest one that it still has.
     if (error.first === undefined) throw error;
     return linesAfter(error.first - 1);
   });
@@ -73,7 +73,7 @@ async function readLog(name, last, isOther) {
 
 let stream;
 
-/** Follows the stream of events; it comes back by itself when it breaks. */
+/** Follows the stream of events, and connects again when it breaks. */
 export function follow() {
   stream = new EventSource('/_sim/events');
   stream.addEventListener('open', () => {
@@ -93,7 +93,7 @@ export function live(is) {
 
 let timer;
 
-/** Reads the world again a little later, once for all that happens until then. */
+/** Reads the world again a little later; several calls until then cause one read. */
 export function soon() {
   timer ??= setTimeout(() => {
     timer = undefined;

@@ -1,12 +1,12 @@
-// Long lists: only the rows in sight, and a few around them, are elements.
+// Draws long lists: only the rows in sight, and a few around them, become elements.
 import { byId, el, patch } from './elements.js';
 
 const margin = 400;
 
 /**
- * Keeps the list inside a box that scrolls. Each row is `{key, show}`; `show` gives `{sig, make, update?}` and is asked only for rows in
- * sight; `guess` is the height of a row that was not yet seen. Returns what sets the rows, and the text that stands there when there are
- * none.
+ * Draws a list inside a box that scrolls. Each row is `{key, show}`; `show` returns `{sig, make, update?}` and is called only for rows
+ * near the visible part. `guess` is the height of a row that was not drawn yet. Returns a function that sets the rows, and the text for
+ * an empty list.
  */
 export function windowedList(id, guess) {
   const box = byId(id);
@@ -41,7 +41,7 @@ export function windowedList(id, guess) {
     return measure(first);
   }
 
-  /** Notes the heights of what is shown and, for screen readers, its place in the whole list; says whether a height changed. */
+  /** Measures the rows that are drawn, and tells screen readers their places in the whole list; returns whether a height changed. */
   function measure(first) {
     let changed = false;
     for (const [n, node] of [...list.querySelectorAll(':scope > :not(.gap)')].entries()) {
@@ -61,7 +61,7 @@ export function windowedList(id, guess) {
     if (box.scrollTop === 0) endAtRow();
   }
 
-  /** Lets the box end with a whole row where its list is longer than it may become. */
+  /** Shortens the box so that it ends with a whole row, where the list is longer than the box may be. */
   function endAtRow() {
     box.style.maxHeight = '';
     const most = parseFloat(getComputedStyle(box).maxHeight) || box.clientHeight;
@@ -83,7 +83,7 @@ export function windowedList(id, guess) {
   };
 }
 
-/** A row that is made anew when what it is made from has changed. */
+/** Describes a row that `make` builds from the values in `from`, and builds again when they change. */
 export const rowOf = (key, from, make) => ({
   key,
   show: () => ({ sig: JSON.stringify(from), make: () => make(...from) }),

@@ -1,4 +1,4 @@
-// Words for times, numbers and states.
+// Writes times, numbers and states as text.
 import { chip } from './elements.js';
 
 const two = (n) => String(n).padStart(2, '0');

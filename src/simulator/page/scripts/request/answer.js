@@ -1,4 +1,4 @@
-// Sends a request as a client would, and shows what came of it: the answer, the ledger, the world.
+// Sends a request as a client would, and shows the answer, the new lines of the ledger and the changes of the world.
 import { byId, chip, el, say } from '../base/elements.js';
 import { ledgerNode, statusChip } from '../logs.js';
 import { called, logs, tables } from '../base/state.js';
@@ -13,7 +13,7 @@ export function nothingSentYet() {
   byId('t-answer').replaceChildren(el('p.muted', text));
 }
 
-/** Sends a request, or gives up the one that is still waiting for its answer. */
+/** Sends a request and shows its results; if a request still waits for its answer, cancels that one instead. */
 export async function sendAndShow(request) {
   if (waiting !== undefined) {
     waiting.abort();
@@ -88,7 +88,7 @@ function showAnswer(request, answer, before) {
   byId('t-answer').scrollIntoView({ block: 'nearest' });
 }
 
-/** The line of the request log that is ours: the oldest one since then with the same method, path and query. */
+/** Finds the line of the request log for our request: the first line after it was sent with the same method, path and query. */
 function loggedOf({ method, url }, after) {
   const asked = (line) => `/api/public/v1${line.path}?${new URLSearchParams(line.query)}`;
   const { pathname, searchParams } = new URL(url, location.origin);
@@ -108,7 +108,7 @@ function bodyNode(body) {
   try {
     text = JSON.stringify(JSON.parse(body), undefined, 2);
   } catch {
-    // Text that is not JSON is shown as it came.
+    // Show text that is not JSON unchanged.
   }
   const more = text.length - longestShown;
   if (more > 0) text = `${text.slice(0, longestShown)}\n… ${more} more characters`;
@@ -132,7 +132,7 @@ function changeNode({ verb, what, id, name, fields }) {
 
 const nameOfRow = (row) => row.name ?? row.envName ?? row.cliEnvName ?? row.token;
 
-/** Every row that came, went or changed, with the fields that changed. */
+/** Lists every row that was added, removed or changed, with the fields that changed. */
 function changesSince(before) {
   return Object.entries(called).flatMap(([name, what]) => {
     const [old, now] = [before.get(name), tables[name]];
@@ -146,7 +146,7 @@ function changesSince(before) {
   });
 }
 
-/** Fields that change with time alone: differences in them are not shown. */
+/** Fields that change just because time passes; their differences are not shown. */
 const passing = new Set(['updatedAt', 'recoveryPointAgeMs']);
 
 function differences(old, now, under = '') {

@@ -1,10 +1,10 @@
-// The fields of a request: each with the control that suits it, and real ids to pick.
+// Draws the fields of a request, each with a suitable input; fields that name an object offer the ids that exist.
 import { button, el } from '../base/elements.js';
 import { tables } from '../base/state.js';
 
 const mostOptions = 500;
 
-/** A field with its control; `changed` gets its new value, or undefined when it is not to be sent. */
+/** Draws a field with its input; calls `changed` with a new value, or with undefined when the field must not be sent. */
 export function fieldNode(field, value, { choices, accountId }, changed) {
   const input = controlOf(field, value, optionsOf(field, choices, accountId), changed);
   input.id = `t-field-${field.name}`;
@@ -29,7 +29,7 @@ export function fieldNode(field, value, { choices, accountId }, changed) {
   );
 }
 
-/** The label of a field: its path in small letters, its name in normal ones. */
+/** Makes the label of a field: the path to it in small print, then its name. */
 function partsOf(name) {
   const steps = name.split('/');
   const last = steps.pop();
@@ -40,7 +40,7 @@ function partsOf(name) {
   return [way !== '' && el('span.way', `${way}.`), last];
 }
 
-/** The values that a field may have; undefined when any text will do. */
+/** Lists the values that a field may have; undefined when it may have any. */
 function optionsOf({ name, kind, words, pick }, choices, accountId) {
   if (kind === 'flag') return ['true', 'false'].map((value) => ({ value, text: value }));
   if (words) return words.map((value) => ({ value, text: value }));
@@ -116,7 +116,7 @@ function jsonOf(value, changed) {
   return area;
 }
 
-/** Adds one more item to a list. */
+/** Makes the control that adds an item to a list. */
 function adderOf(field, input, choices, accountId) {
   const options = field.kind === 'list' ? optionsOf({ ...field, kind: 'text' }, choices, accountId) : undefined;
   if (!options || options.length === 0) return undefined;

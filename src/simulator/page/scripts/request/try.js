@@ -1,4 +1,4 @@
-// Try a request: a token, a route with its fields filled in from the world, and what comes of sending it.
+// Lets a user try a request: choose a token and a route, fill in the fields, send it and see the answer.
 import { nothingSentYet, sendAndShow } from './answer.js';
 import { button, byId, el, on, onSubmit, say } from '../base/elements.js';
 import { fieldNode } from './fields.js';
@@ -7,11 +7,11 @@ import { ask } from '../base/sync.js';
 
 const formsByName = new Map();
 let form;
-/** The request that is being written: the id in its path, its query and its body. */
+/** The request that the user is writing: the id in its path, its query and its body. */
 let draft = { query: {} };
 let choices = {};
 let lacks = [];
-/** The fields that somebody chose: they stay as they are when others are filled in. */
+/** The fields that the user chose, with their values; filling in the others does not change them. */
 let chosen = {};
 
 const nameOfForm = ({ method, path }) => `${method} ${path}`;
@@ -44,7 +44,7 @@ export function prepareRequest(all) {
   void openForm('GET /apps');
 }
 
-/** Opens a request with some of its fields chosen, and goes there. */
+/** Opens the form of a request with some fields already chosen, and scrolls to it. */
 export async function openRequest(name, given = {}) {
   const accountId = given.accountId ?? accountOf(given);
   if (accountId !== undefined) byId('t-token').value = tokenFor(accountId);
@@ -60,7 +60,7 @@ function accountOf({ appId, appEnvId, alertId, contactPointId }) {
   return row?.accountId;
 }
 
-/** A token that may act in an account: the chosen one where it can, else the admin with the most rights. */
+/** Finds a token for an account: the chosen one if it is a member there, else the user token with the most rights. */
 function tokenFor(accountId) {
   const now = byId('t-token').value;
   const own = rowsOf('memberships').filter((member) => member.accountId === accountId);
@@ -70,7 +70,7 @@ function tokenFor(accountId) {
   return able.sort((a, b) => rights(b) - rights(a))[0]?.token ?? now;
 }
 
-/** Sends requests with this token from now on. */
+/** Selects the token with which requests are sent. */
 export function useToken(token) {
   byId('t-token').value = token;
   say(`Requests are sent as ${token}`);
@@ -97,7 +97,7 @@ async function openForm(name, given = {}) {
   await fillIn();
 }
 
-/** Fills in again every field that was not chosen, and chosen ones that need not be kept. */
+/** Fills in all fields again, except chosen ones that `isKept` accepts. */
 async function fillAnew(isKept = () => false) {
   const kept = form.fields.filter((field) => field.name in chosen && isKept(field));
   chosen = Object.fromEntries(kept.map(({ name }) => [name, chosen[name]]));
@@ -105,10 +105,10 @@ async function fillAnew(isKept = () => false) {
 }
 
 let asking = 0;
-/** Until the fields are filled in nothing is sent. */
+/** Settles when the fields are filled in; no request is sent before. */
 let filling = Promise.resolve();
 
-/** Fills in what nobody chose. */
+/** Fills in the fields that the user has not chosen. */
 function fillIn() {
   filling = fillFrom(form, byId('t-token').value);
   return filling;
@@ -173,7 +173,7 @@ function drawLacks() {
   );
 }
 
-/** Redraws the fields, but leaves them alone while somebody is in one of them. */
+/** Redraws the fields, and keeps the focus in the field where the user is. */
 function drawFields() {
   const held = byId('t-fields').contains(document.activeElement) ? document.activeElement.dataset.field : undefined;
   const shown = form.fields.filter((field) => field.isRequired || valueOfField(field) !== undefined);
@@ -197,14 +197,14 @@ function accountNow() {
   return named ?? tables.tokens.get(byId('t-token').value)?.currentAccountId;
 }
 
-/** The value of a field, wherever it stands. */
+/** Finds the value of a field in the path, the query or the body. */
 function valueOfField(field) {
   if (isInPath(field)) return draft.id;
   if (!carriesBody()) return draft.query[field.name];
   return field.name.split('/').reduce((into, step) => into?.[step], draft.body);
 }
 
-/** Gives a field another value; undefined takes it out. */
+/** Sets a field in the path, the query or the body; undefined removes it. */
 function setField(field, value) {
   const { name } = field;
   if (isInPath(field)) draft.id = value;
@@ -246,7 +246,7 @@ function addField() {
   byId(`t-field-${field.name}`)?.focus();
 }
 
-/** The body as somebody wrote it: it is sent as it stands, whatever it is. */
+/** Takes over the body that the user wrote; a text that is not JSON is sent unchanged. */
 function takeBody() {
   try {
     draft.body = JSON.parse(byId('t-body').value);
@@ -263,7 +263,7 @@ function writeBody() {
   drawCurl();
 }
 
-/** The request as it is sent. */
+/** Makes the request to send. */
 function requestNow() {
   const { id = '', query } = draft;
   const token = byId('t-token').value;
