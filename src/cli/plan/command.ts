@@ -185,7 +185,7 @@ export function exitCodeOf(
     );
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
-  // An unknown row is no change: a contact point always has one, because the service hides some of its fields.
+  // An unknown row is no change: a contact point usually has one, because the service hides some of its fields.
   const isChange = made.rows.some(({ action }) => action !== 'unknown');
   return settings.detailedExitcode && isChange ? exitCodes.found : exitCodes.fine;
 }

@@ -32,7 +32,7 @@ export interface PlannedCall {
   readonly object: string;
   readonly words: string;
   readonly request: Request;
-  /** The object of the service right before the call. */
+  /** The object of the service as it was right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
   /** The assumed answer of the service; new ids in it exist only in this run. */
@@ -119,7 +119,7 @@ class Stage {
         openHosting({
           ...around,
           callMs: 30_000,
-          // Loose rules are safe here: every request is answered in this process.
+          // Loose host rules are safe here: every request is answered in this process.
           hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
           wire: async (request) => {
             const token = request.headers['authorization'] ?? '';

@@ -10,7 +10,7 @@ import { valueAt } from '../definitions.ts';
 import { accountOfActor, type Actor } from './scenes.ts';
 import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
-/** Further facts about the resources of a plan. */
+/** Facts about the resources of a plan that the recorded calls do not show. */
 export interface Known {
   readonly actors: readonly Actor[];
   /** The file and line of each resource in the documents, by key. */
