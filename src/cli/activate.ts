@@ -47,10 +47,10 @@ export const activateCommand = {
   ],
 } satisfies CommandLine<Flags>;
 
-/** `apphosting activate NAME --point latest`: prints a manifest, and applies nothing. */
+/** `apphosting activate NAME --point latest`: prints the manifest of a RecoveryActivation, and applies nothing. */
 export const activate = aboutProtection(activateCommand, manifestOf);
 
-/** The options given on the command line. */
+/** The options of `apphosting activate` that choose a recovery point and the names to recover under. */
 export interface PointChoice {
   readonly point: string;
   readonly confirm?: string | undefined;
@@ -60,7 +60,7 @@ export interface PointChoice {
   readonly validMinutes: number;
 }
 
-/** The manifest that activates one point, or why there is none. */
+/** Builds the manifest that activates one recovery point; says why if it cannot. */
 export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): CommandAnswer {
   const point = pointOf(protection, choice.point);
   if (typeof point === 'string') return { trouble: point };
@@ -99,7 +99,7 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
   return { text: `${notesOn(protection, point, choice, nowMs)}${stringify(manifest)}` };
 }
 
-/** The point that `--point` selects; a sentence if it is none or several. */
+/** Finds the recovery point that `--point` selects; returns a sentence if none or several match. */
 function pointOf({ facts }: ProtectionView, asked: string): Point | string {
   const { recoveryPoints = [] } = facts;
   const [newest] = recoveryPoints;
@@ -111,7 +111,7 @@ function pointOf({ facts }: ProtectionView, asked: string): Point | string {
   return found.length === 1 ? only : `${found.length} recovery points begin with ${asked}; give more of the id`;
 }
 
-/** The target names: those of the warm destination, else given or saved ones; a sentence if there are none. */
+/** Chooses the names to recover under: a warm standby's, else given or saved ones; returns a sentence if there are none. */
 function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object | string {
   const { warmDestination } = facts;
   const saved = warmDestination ?? facts.plannedDestination ?? spec.target;
@@ -127,7 +127,7 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
     return 'a warm protection is recovered under the names of its standby; leave out --environment-name and --app-name';
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
-  // Leave createNewApp out when nothing states it: false would contradict the new app that a standby has.
+  // Leave createNewApp out if it is unknown: false would contradict a standby that has a new app.
   const createNewApp = isNew ? true : (saved?.createNewApp ?? (appName === undefined ? false : undefined));
   return {
     environmentName,
@@ -136,19 +136,19 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   };
 }
 
-/** True when the configuration was activated before. */
+/** True if this protection was activated before. */
 function isAnother({ facts, obstacle }: ProtectionView): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }
 
-/** Counts earlier activations of this point: the service answers the same content with the same operation. */
+/** Counts earlier activations of this point. The next one needs a new `attempt`: equal requests get the same operation. */
 function earlierTries({ facts: { operations = [] } }: ProtectionView, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
   return operations.filter(({ kind, cutoffTime: cutoffAt }) => isActivation({ kind, cutoffAt }) && isOfPoint(cutoffAt))
     .length;
 }
 
-/** Comments above the manifest: what a person must know and confirm. */
+/** The YAML comments above the manifest: what a person must know and confirm. */
 function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, nowMs: number): string {
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const lines = [

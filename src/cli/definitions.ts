@@ -1,4 +1,4 @@
-/** What the API server would refuse of an object, by the schema of its kind: the definition is made from that, and its rules stand in both. */
+/** Finds what the API server would refuse in an object, by the zod schema that its CRD is generated from. */
 import { z } from 'zod';
 import { isRecord } from '../base/json.ts';
 import { ownNameKey } from '../engine/kind/schema/schema.ts';
@@ -9,17 +9,17 @@ type Path = readonly (string | number)[];
 
 /** Why the API server would refuse an object, and where. */
 export interface Flaw {
-  /** The way to the field, such as `['spec', 'contactPoints', 0]`. */
+  /** The path of the field, such as `['spec', 'contactPoints', 0]`. */
   readonly path: Path;
   readonly message: string;
 }
 
-/** How a field is called in messages: `spec.contactPointRefs[0].name`. */
+/** Writes the path of a field for messages: `spec.contactPointRefs[0].name`. */
 export function pathInWords(path: Path): string {
   return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
 }
 
-/** What the API server would refuse of an object of ours when it is created; empty where it would take it. */
+/** Lists what the API server would refuse when this object is created; empty if it would accept the object. */
 export function flawsOf(kind: string, object: Readonly<Record<string, unknown>>): readonly Flaw[] {
   const schema = kindOf(kind)?.spec;
   if (schema === undefined) return [{ path: ['kind'], message: `apphosting.dev/v1alpha1 has no kind ${kind}` }];
@@ -44,7 +44,7 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
   if (typeof name !== 'string' || name === '') return flaw('name is required');
   if (name.length > 253 || !subdomain.test(name))
     return flaw(`"${name}" is no name: lower case letters, digits, - and . only, and a letter or digit at both ends`);
-  // The name is that of the object in the service too, unless the spec has one.
+  // The object in the service gets this name too, unless the spec sets another.
   return fieldsAt(schema, []).flatMap((field) => {
     const { maxLength, [ownNameKey]: isOwnName } = schemaAt(schema, [field])?.meta() ?? {};
     const isTooLong = isOwnName !== undefined && name.length > Number(maxLength);
@@ -53,7 +53,7 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
   });
 }
 
-/** The API server drops a null where nothing is required. */
+/** Removes fields that are null, as the API server does for optional fields. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isRecord(value)) return value;
@@ -81,24 +81,24 @@ function inWords(value: unknown): string {
   return typeof value === 'string' ? `the text ${JSON.stringify(value)}` : JSON.stringify(value);
 }
 
-/** A field that the schema does not have, with the one that was probably meant. */
+/** Reports a field that the schema does not have, and suggests the nearest name that it has. */
 function unknownField(path: Path, known: readonly string[]): Flaw {
   const meant = nearest(String(path.at(-1)), known);
   return { path, message: `unknown field${meant === undefined ? '' : `; did you mean ${meant}?`}` };
 }
 
-/** The fields of the object at a place of a schema. */
+/** The names of the fields at a path in a schema; empty if the schema there is not that of an object. */
 export function fieldsAt(schema: z.ZodType, path: Path): readonly string[] {
   const found = schemaAt(schema, path);
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }
 
-/** The value at a place of an object; undefined where it has none. */
+/** The value at a path in an object; undefined if there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, part) => (isRecord(inner) ? inner[part] : undefined), value);
 }
 
-/** The schema of a field. */
+/** Finds the schema at a path. */
 function schemaAt(schema: z.ZodType | undefined, path: Path): z.ZodType | undefined {
   if (schema instanceof z.ZodOptional) return schemaAt(schema.unwrap() as z.ZodType, path);
   const [first, ...rest] = path;

@@ -1,44 +1,44 @@
-/** How every command begins and ends: flags, help, its answer in the form that was asked for, what is wrong, and the exit code. */
+/** The frame of every command: parses flags, prints help, the result or the problem, and sets the exit code. */
 import { parseFlags, program, wordOf, type CommandLine, type Flags, type Settings } from '../config.ts';
 import { asData, exitCodes, type Speaks, standard } from './output.ts';
 
-/** A problem that ends a command: the line, and whether other flags would help. */
+/** A problem that ends a command: the line to print, and whether the command line was wrong. */
 export interface Trouble {
   readonly trouble: string;
   readonly isUsage?: boolean;
 }
 
-/** What a command comes to: it is printed in this order. */
+/** The result of a command; its parts are printed in this order. */
 export interface CommandAnswer extends Partial<Trouble> {
-  /** What could not be told: with any the command ends with 1, whatever else it found. */
+  /** What could not be found out, one sentence each; if there are any, the exit code is 1. */
   readonly problems?: readonly string[];
   /** The result for programs, as `-o json` and `-o yaml` print it. */
   readonly data?: unknown;
-  /** The result for people, and in every other form. */
+  /** The result for people, printed unless `-o` is json or yaml. */
   readonly text?: string;
-  /** A line beside the result. */
+  /** A line for standard error, after the result. */
   readonly note?: string;
-  /** The exit code where nothing is wrong; 0 unless given. */
+  /** The exit code if nothing is wrong; 0 unless given. */
   readonly code?: number;
 }
 
-/** What a command is called with, and where it speaks. */
+/** The flags and operands that a command is called with, and its output streams. */
 export interface Called<F extends Flags> {
   readonly settings: Settings<F>;
   readonly operands: readonly string[];
   readonly speaks: Speaks;
-  /** Says a line beside the result, at once. */
+  /** Prints a line to standard error at once. */
   readonly warn: (line: string) => void;
 }
 
-/** A command to be called with its arguments; `extra` is what tests give in place of the world. */
+/** A command as a function of its arguments; tests replace the outside world with `extra`. */
 export type Command<Extra extends readonly unknown[] = []> = (
   args: readonly string[],
   speaks?: Speaks,
   ...extra: Extra
 ) => Promise<number>;
 
-/** A command: `work` ends with its answer, or with an exit code where all is said. */
+/** Makes a command. `work` returns the answer to print, or only an exit code if it has printed everything itself. */
 export function command<F extends Flags, Extra extends readonly unknown[] = []>(
   line: CommandLine<F>,
   work: (called: Called<F>, ...extra: Extra) => Promise<number | CommandAnswer>,

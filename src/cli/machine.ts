@@ -1,4 +1,4 @@
-/** The machine that a command runs on: its clock and its randomness; and where nobody listens. */
+/** The real clock and randomness of the machine, and a log and metrics that discard everything. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Clock, Entropy } from '../base/time.ts';
@@ -14,13 +14,13 @@ export const realClock: Clock = {
   },
 };
 
-/** The time of a command that waits. */
+/** The time as commands that wait use it; tests replace it. */
 export interface Waiting {
   readonly nowMs: () => number;
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** The time of the machine. */
+/** The real time of the machine. */
 export const realTime: Waiting = {
   nowMs: () => Date.now(),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -29,7 +29,7 @@ export const realTime: Waiting = {
 /** The machine's randomness. */
 export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 
-/** A log that nobody reads. */
+/** A log that discards everything. */
 export const silent: Log = {
   debug: () => undefined,
   info: () => undefined,
@@ -37,5 +37,5 @@ export const silent: Log = {
   error: () => undefined,
 };
 
-/** Metrics that nobody collects. */
+/** Metrics that discard everything. */
 export const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };

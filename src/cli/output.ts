@@ -1,4 +1,4 @@
-/** How commands speak: their streams, exit codes, colours, tables and data for programs. */
+/** The output of commands: streams, exit codes, colours, tables, JSON and YAML. */
 import { stringify } from 'yaml';
 import { styleText } from 'node:util';
 import { withoutColour } from '../config.ts';
@@ -8,7 +8,7 @@ export const exitCodes = {
   fine: 0,
   /** The answer is incomplete, such as after a failed read; this code wins over all others. */
   unknown: 1,
-  /** Changes or findings. */
+  /** There are changes or findings. */
   found: 2,
   /** A condition of `--fail-on` is met. */
   gate: 3,
@@ -20,7 +20,7 @@ export const exitCodes = {
 export interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** True where a line may be written over: a person looks at it. */
+  /** True on a terminal, where a line may be overwritten. */
   readonly isTerminal: boolean;
 }
 
@@ -40,19 +40,19 @@ type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim' | 'bold';
 /** Colours a text, or leaves it as it is. */
 export type Paint = (colour: Colour, text: string) => string;
 
-/** How text for this stream is coloured. */
+/** Chooses whether text for a stream is coloured. */
 export function paintFor(wish: ColourWish, stream: { readonly isTTY?: boolean }): Paint {
   const isColoured = wish === 'always' || (wish === 'auto' && stream.isTTY === true && !withoutColour());
   return isColoured ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_colour, text) => text;
 }
 
-/** A value for programs in the form of `-o`; undefined for a form that is for people. */
+/** Formats a value as the JSON or YAML that `-o` asks for; undefined if `-o` asks for text. */
 export function asData(output: unknown, value: unknown): string | undefined {
   if (output === 'json') return `${JSON.stringify(value, null, 2)}\n`;
   return output === 'yaml' ? stringify(value) : undefined;
 }
 
-/** Rows as columns of text; the last column is free. */
+/** Aligns rows as columns of text; the last column is not padded. */
 export function columns(rows: readonly (readonly string[])[], gap = '  '): readonly string[] {
   const widths: number[] = [];
   for (const row of rows)
@@ -65,12 +65,12 @@ export function columns(rows: readonly (readonly string[])[], gap = '  '): reado
   );
 }
 
-/** `1 call`, `2 calls`. */
+/** A number with its noun: `1 call`, `2 calls`. */
 export function counted(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
-/** A word with a capital letter. */
+/** A word with its first letter in upper case. */
 export function capitalised(word: string): string {
   return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 }
@@ -84,7 +84,7 @@ export function ageInWords(time: string, nowMs = Date.now()): string {
   return seconds < 172_800 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
 }
 
-/** The same in the two largest units: `12m`, `5h3m`, `3d7h`. */
+/** How long ago something was, in the two largest units: `12m`, `5h3m`, `3d7h`. */
 export function ageInTwoUnits(moment: string, nowMs: number): string {
   const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
   if (minutes < 60) return `${minutes}m`;

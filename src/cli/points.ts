@@ -35,12 +35,12 @@ export const pointsCommand = {
   ],
 } satisfies CommandLine<Flags>;
 
-/** `apphosting points NAME`: the recovery points of a protection, as the service lists them now. */
+/** `apphosting points NAME`: prints the recovery points of a protection, as the service lists them now. */
 export const points = aboutProtection(pointsCommand, listing);
 
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
-/** The points of a protection. */
+/** Answers with the recovery points of a protection. */
 export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): CommandAnswer {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
@@ -61,7 +61,7 @@ export function listing(protection: ProtectionView, { before, limit, output }: A
   return { data, text, ...(stale.asked ? { trouble: doubt } : { note: doubt }) };
 }
 
-/** The points as a table, newest first. */
+/** Formats recovery points as a table, newest first. */
 function tableOf(
   protection: ProtectionView,
   { listed, total }: { readonly listed: readonly Point[]; readonly total: number },

@@ -1,4 +1,4 @@
-/** A DisasterProtection as it stands in the cluster with its points as the service lists them, for the commands that help to activate it. */
+/** Reads a DisasterProtection from the cluster and its recovery points from the service, for `points` and `activate`. */
 import type { CommandLine, Flags, Settings } from '../config.ts';
 import type { KubeApi } from '../engine/ports.ts';
 import { drPointsOf } from '../hosting/requests.ts';
@@ -15,18 +15,18 @@ import { readWhole } from './import/read-account.ts';
 import { resourceOf } from './operator/operator.ts';
 import { ageInTwoUnits } from './output.ts';
 
-/** A protection as the commands need it. */
+/** A DisasterProtection and its recovery points, as these commands need them. */
 export interface ProtectionView {
   readonly name: string;
   readonly namespace: string;
   readonly configurationId: string;
   readonly spec: DisasterProtectionSpec;
   readonly facts: DisasterProtectionFacts;
-  /** The message of RecoveryReady, when it is not True. */
+  /** The message of the condition RecoveryReady, if it is not True. */
   readonly doubt: string | undefined;
-  /** The reason and message of ActivationAvailable, when it is False. */
+  /** The reason and message of the condition ActivationAvailable, if it is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
-  /** Set when the points come from status: says why the service did not list them. */
+  /** Why the service did not list the points; set only if they come from status. */
   readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
 
@@ -36,7 +36,7 @@ export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[numbe
 /** The flags of a command about a protection. */
 export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag };
 
-/** A command about one protection. */
+/** Makes a command that reads one protection and prints what `answerOf` says about it. */
 export function aboutProtection<F extends typeof protectionFlags & Flags>(
   line: CommandLine<F>,
   answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => CommandAnswer,
@@ -65,13 +65,13 @@ async function readProtection(
   return withPoints(protection, await livePoints(api, protection, settings));
 }
 
-/** All points, newest first, or a sentence on why they could not be listed. */
+/** All recovery points, newest first, or a sentence that says why they could not be listed. */
 export type LivePoints =
   | { readonly points: readonly PointRow[] }
-  /** `asked` tells a service that did not answer from one that nobody could ask. */
+  /** `asked` is true if the service was asked and did not answer, false if it could not be asked. */
   | { readonly why: string; readonly asked: boolean };
 
-/** Asks the service for every point: as the flags say, and else as the account of the protection does. */
+/** Asks the service for every recovery point, with the credential from the flags or else from the protection's account. */
 export async function livePoints(
   api: Pick<KubeApi, 'get'>,
   protection: Pick<ProtectionView, 'namespace' | 'spec' | 'facts' | 'configurationId'>,
@@ -87,7 +87,7 @@ export async function livePoints(
   return 'trouble' in found ? { why: found.trouble, asked: false } : found;
 }
 
-/** The same from an account that is open. */
+/** Asks the service for every recovery point, through an account that is already open. */
 export async function pointsFrom(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { configurationId, facts }: Pick<ProtectionView, 'facts' | 'configurationId'>,
@@ -97,7 +97,7 @@ export async function pointsFrom(
   return { points: pointRows(byMoment(found.items), { generation: facts.configurationGeneration ?? 0 }) };
 }
 
-/** The protection with the points that the service lists; without an answer, with those of status. */
+/** Replaces the points from status by those that the service lists; keeps them if the service gave no list. */
 export function withPoints(protection: ProtectionView, live: LivePoints): ProtectionView {
   if ('why' in live) return { ...protection, stale: live };
   const { obstacle, facts } = protection;
@@ -109,7 +109,7 @@ export function withPoints(protection: ProtectionView, live: LivePoints): Protec
   };
 }
 
-/** A protection from its object; a sentence where it has nothing to activate. */
+/** Parses a DisasterProtection; returns a sentence if it is not bound to a configuration yet. */
 export function protectionFrom(object: {
   readonly name: string;
   readonly namespace: string;

@@ -19,7 +19,7 @@ import { measure } from './operator/measure.ts';
 
 const stopMs = 25_000;
 
-/** `apphosting run`: the operator until SIGTERM or SIGINT. */
+/** `apphosting run`: runs the operator until SIGTERM or SIGINT. */
 export const run = command(runCommand, ({ settings }) => operate(settings));
 
 async function operate(settings: RunSettings): Promise<number | Trouble> {
@@ -28,7 +28,7 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   const metrics = new MetricRegistry();
   const credentials = await credentialsOf(settings);
   const api = openKube({ credentials, clock: realClock });
-  // Connections of its own: a renewal must not queue behind a thousand status writes.
+  // Give the lease its own connections: a renewal must not queue behind a thousand status writes.
   const leaseApi = openKube({ credentials, clock: realClock });
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
@@ -78,7 +78,7 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   }
 }
 
-/** The lease, if one is taken; when it is won, with whether calls that cannot be repeated must wait, and why it is lost. */
+/** Sets up leader election. `won` says whether calls that must not be sent twice have to wait, `lost` why the lease is lost. */
 function electionOf(
   { leaderElect, leaseSeconds }: RunSettings,
   options: Omit<LeaseOptions, 'name' | 'onAcquired' | 'onLost'>,
@@ -134,7 +134,7 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
       code = 1;
     }
   }
-  // Running calls are finished and ids written to status before the lease is released.
+  // Finish running calls and write ids to status before the lease is released.
   const late = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), stopMs).unref());
   const ended = await Promise.race([operator.stop().then(() => 'done' as const), late]);
   if (ended === 'late') log.warn({}, 'not everything came to an end in time');

@@ -36,7 +36,7 @@ interface Served {
 /** The calls of the Kubernetes API that the sandbox uses. */
 export type SandboxCluster = ReturnType<typeof clusterAt>;
 
-/** Access to a cluster as its administrator, through the API classes of client-node. */
+/** Opens a cluster as its administrator, through the API classes of client-node. */
 export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   const config = new ConnectedConfig(ca, answerMs);
   const cluster = { name: 'sandbox', server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
@@ -45,7 +45,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   const objects = KubernetesObjectApi.makeApiClient(config);
   const custom = config.makeApiClient(CustomObjectsApi);
 
-  /** The resources of an API group; empty when there is no such group. */
+  /** Lists the resources of an API group; empty if the group does not exist. */
   async function served(groupVersion: string): Promise<readonly Served[]> {
     const [version, group] = groupVersion.split('/').toReversed() as [string, string?];
     const asked = group === undefined ? core.getAPIResources() : custom.getAPIResources({ group, version });
@@ -54,7 +54,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
       .map(({ kind, name, namespaced }) => ({ kind, plural: name, namespaced }));
   }
 
-  /** Untyped, because the typed classes drop unknown fields such as `x-kubernetes-validations`. */
+  /** Sends untyped JSON, because the typed classes drop unknown fields such as `x-kubernetes-validations`. */
   function patched(manifest: Manifest, { plural, namespaced }: Served): Promise<unknown> {
     const { apiVersion, metadata } = manifest;
     const namespace = metadata.namespace ?? 'default';
@@ -71,11 +71,11 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
       : custom.patchClusterCustomObject(patch, options);
   }
 
-  /** Server-side apply. Throws `CannotStart` with the API server's words when it refuses. */
+  /** Applies a manifest with server-side apply. Throws `CannotStart` with the API server's message if it refuses. */
   async function apply(manifest: Manifest): Promise<void> {
     const { apiVersion, kind, metadata } = manifest;
     const what = `${kind} ${metadata.name}`;
-    // Right after its definition is established a kind may not be served yet.
+    // Ask again for a while: right after its CRD is established, a kind may not be served yet.
     const known = async () => (await served(apiVersion)).find((candidate) => candidate.kind === kind);
     const found = await poll(known, { everyMs: 100, deadlineMs: 5000 });
     if (found === undefined) throw new CannotStart(`${what}: the cluster serves no ${kind} in ${apiVersion}`);
@@ -110,7 +110,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   return { apply, list, served, established, close: () => config.close() };
 }
 
-/** The answer; undefined if the API server refused. */
+/** Waits for an answer; undefined if the API server refuses the request. */
 async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

@@ -14,17 +14,17 @@ const prefixes: Readonly<Record<Purpose, string>> = {
   tests: 'apphosting-tests-',
 };
 
-/** The folder of one sandbox, held by this process. */
+/** The folder of one sandbox, which this process has locked. */
 export interface DataFolder {
   readonly dir: string;
   readonly kept: boolean;
-  /** How many processes an earlier start had left running for it; they have been ended. */
+  /** How many processes of an earlier start were still running and had to be ended. */
   readonly leftovers: number;
-  /** Gives it up: a kept folder stays, a temporary one is removed. */
+  /** Unlocks the folder: a kept folder stays, a temporary one is removed. */
   readonly release: () => Promise<void>;
 }
 
-/** Takes the folder that the user named. Throws `CannotStart` when it is in use or is something else. */
+/** Locks the folder that the user named. Throws `CannotStart` if it is in use or holds other files. */
 export async function keptFolder(named: string): Promise<DataFolder> {
   const dir = resolve(named);
   const entries = await readdir(dir).catch((): readonly string[] => []);
@@ -41,7 +41,7 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   }
 }
 
-/** Makes a temporary folder and takes it. */
+/** Creates a temporary folder and locks it. */
 export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<DataFolder> {
   const dir = await mkdtemp(join(tmpdir(), prefixes[purpose]));
   const unlock = await taken(dir);
@@ -52,7 +52,7 @@ export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<Dat
   return { dir, kept: false, leftovers: 0, release };
 }
 
-/** Ends the processes and removes the temporary folders whose own process was killed. Returns how many there were. */
+/** Removes the temporary folders of killed sandboxes and ends their processes. Returns the number of folders. */
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
   for (const { dir, owner } of await temporaryFolders(Object.values(prefixes))) {
@@ -89,7 +89,7 @@ export async function portsIn(dir: string): Promise<Ports | undefined> {
   return text === undefined ? undefined : (JSON.parse(text) as Ports);
 }
 
-/** Keeps the ports for the next start. */
+/** Saves the ports for the next start. */
 export function keepPorts(dir: string, ports: Ports): Promise<void> {
   return writeWhole(portsPath(dir), JSON.stringify(ports));
 }

@@ -11,7 +11,7 @@ export interface TableScreen extends Screen {
 /** Shows rows as they change: a table that stays in place on a terminal, a line per change elsewhere. */
 export interface Display {
   readonly show: (rows: readonly Row[]) => void;
-  /** A line between the changes; the table, where there is one, stays below it. */
+  /** Prints a line; on a terminal the table stays below it. */
   readonly line: (text: string) => void;
 }
 

@@ -4,11 +4,11 @@ import type { Manifest } from './manifests.ts';
 import { keyOf, rowOf } from './table.ts';
 import type { Row } from './table.ts';
 
-/** The group of our kinds. */
+/** The API group of our kinds. */
 const group = 'apphosting.dev';
 const groupVersion = `${group}/v1alpha1`;
 
-/** The resources to watch, and the callback for changes. */
+/** The cluster to look at, the function that shows the rows, and the signal to stop. */
 export interface Following {
   readonly cluster: SandboxCluster;
   readonly show: (rows: readonly Row[]) => void;
@@ -24,7 +24,7 @@ export async function follow(
   let rows: readonly Row[] = [];
   for (;;) {
     const began = performance.now();
-    // Without an answer the API server is restarting: keep the last rows and ask again in the next round.
+    // If the API server does not answer, it is restarting: keep the last rows and ask again in the next round.
     rows = await currentRows(cluster).catch(() => rows);
     show(rows);
     if (enough(rows)) return rows;
@@ -34,7 +34,7 @@ export async function follow(
   }
 }
 
-/** The samples of our own kinds that are not Ready, each with its row once it has one. */
+/** The samples of our own kinds that are not Ready, each with its row in the table if it has one. */
 export function notReady(
   samples: readonly Manifest[],
   rows: readonly Row[],
@@ -46,7 +46,7 @@ export function notReady(
   return all.filter(({ row }) => row?.ready !== 'True');
 }
 
-/** The samples that the operator makes ready. */
+/** The samples of our own kinds, which the operator makes Ready. */
 export function ours(samples: readonly Manifest[]): readonly Manifest[] {
   return samples.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
 }

@@ -12,7 +12,7 @@ import { inApplyOrder, type Manifest, manifestsIn } from './manifests.ts';
 import { type Commands, operator, operatorKubeconfig, simulator, simulatorState } from './programs.ts';
 import { revival } from './revival.ts';
 
-/** What a sandbox is made of. */
+/** Everything that is needed to start a sandbox. */
 interface Recipe {
   readonly dir: string;
   readonly binaries: Binaries;
@@ -32,7 +32,7 @@ const credentialsSecret = 'hosting-credentials';
 
 const demoToken = 'demo-admin';
 
-/** Brings everything up and applies the samples. When it throws, all it started has ended. */
+/** Starts all parts of a sandbox and applies the samples. If it throws, everything that it started has ended. */
 export async function launch(recipe: Recipe) {
   const { dir, binaries, commands, settings, say, signal } = recipe;
   const files = { urls: join(dir, 'urls.json'), pids: join(dir, 'pids.json') };
@@ -104,7 +104,7 @@ export async function launch(recipe: Recipe) {
   }
 }
 
-/** The definitions of the kinds, and the Secret that samples refer to. */
+/** Installs the CRDs, and the Secret that the samples refer to. */
 async function install(cluster: SandboxCluster, crds: readonly Manifest[], simulatorUrl: string): Promise<void> {
   await Promise.all(crds.map((crd) => cluster.apply(crd)));
   await cluster.established(crds.map(({ metadata }) => metadata.name));
@@ -116,14 +116,14 @@ async function install(cluster: SandboxCluster, crds: readonly Manifest[], simul
   });
 }
 
-/** The manifests of a folder without the placeholder of the Secret that the sandbox makes itself. */
+/** Loads the manifests of a folder, without the placeholder for the Secret that the sandbox creates itself. */
 export async function samplesIn(dir: string): Promise<readonly Manifest[]> {
   const isPlaceholder = ({ kind, metadata }: Manifest) =>
     kind === 'Secret' && metadata.name === credentialsSecret && (metadata.namespace ?? 'default') === 'default';
   return (await manifestsIn(dir)).filter((manifest) => !isPlaceholder(manifest));
 }
 
-/** The ports of the last start in this folder: what was made there is bound to the simulator's address. */
+/** Chooses ports; takes those of the last start in this folder, because kept objects are bound to the simulator's address. */
 async function choosePorts(dir: string): Promise<Ports> {
   const before = await portsIn(dir);
   const [kubernetes = 0, simulator = 0, metrics = 0] = await freePorts(3);

@@ -15,7 +15,7 @@ export async function manifestsIn(dir: string): Promise<readonly Manifest[]> {
   return manifestsOf(texts, unreadable);
 }
 
-/** The objects in texts, by their paths. Throws `CannotStart` at the first that is none. */
+/** Parses the objects in files, given as texts by path. Throws `CannotStart` if one is no Kubernetes object. */
 export function manifestsOf(
   texts: ReadonlyMap<string, string>,
   before: readonly Unreadable[] = [],
@@ -26,7 +26,7 @@ export function manifestsOf(
   return loaded.map(({ object }) => object as Manifest);
 }
 
-/** Namespaces first, everything else in its order. */
+/** Sorts manifests for applying: namespaces first, all others in their order. */
 export function inApplyOrder(manifests: readonly Manifest[]): readonly Manifest[] {
   const isNamespace = ({ kind }: Manifest) => kind === 'Namespace';
   return [...manifests.filter(isNamespace), ...manifests.filter((manifest) => !isNamespace(manifest))];

@@ -14,25 +14,25 @@ export interface Commands {
   readonly operator: readonly string[];
 }
 
-/** The program file beside this one, in the sources as well as in the bundle. */
+/** The file of the main program, in the sources as well as in the bundle. */
 const main = join(import.meta.dirname, '..', `main${extname(import.meta.filename)}`);
 
-/** Node's size of the young generation, the same as in the image. */
+/** Node flags for the size of the young generation, the same as in the container image. */
 export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
 
-/** Memory that is free goes back to the system; glibc reads this, and the image sets it too. */
+/** Settings of glibc that return free memory to the system; the container image sets them too. */
 export const operatorMemory = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '32768',
   MALLOC_TRIM_THRESHOLD_: '65536',
 };
 
-/** The real ones. */
+/** The commands that start the simulator and the operator of this repository. */
 export const ownCommands: Commands = { simulator: [main, 'simulator'], operator: [...operatorNode, main, 'run'] };
 
 type SimulatorSettings = Pick<SandboxSettings, 'latency' | 'reading' | 'rateLimit' | 'clock'>;
 
-/** The simulator as a process of the sandbox; its world is kept in the data folder. */
+/** The simulator as a process of the sandbox; its state is kept in the data folder. */
 export function simulator(
   commands: Commands,
   dir: string,
@@ -63,7 +63,7 @@ export function simulator(
   };
 }
 
-/** Where the simulator keeps its world. */
+/** Where the simulator keeps its state. */
 export function simulatorState(dir: string): string {
   return join(runFolder(dir), 'simulator', 'state');
 }
@@ -93,7 +93,7 @@ export function operator(commands: Commands, dir: string, port: number, more: re
     logPath: join(dir, 'logs', 'operator.log'),
     isUp: () => answersOk(`http://${listen}/readyz`),
     upWithinMs: 60_000,
-    // It finishes the calls it has begun.
+    // The operator first finishes the calls that it has begun.
     graceMs: 10_000,
   };
 }

@@ -1,6 +1,6 @@
 /*
- * What a kubelet does for a pod: a part that ended by itself is started again, later each time, and given up when it
- * does not stay up.
+ * Restarts parts of the sandbox as a kubelet restarts a pod: a part that ends by itself is started again, after a longer
+ * pause each time, and is given up if it does not stay up.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { described } from './control-plane/daemon.ts';
@@ -11,7 +11,7 @@ const windowMs = 120_000;
 const mostInWindow = 6;
 const firstPauseMs = 200;
 
-/** Starts parts again that ended by themselves, until the signal. */
+/** Restarts parts that end by themselves, until the signal is aborted. */
 export function revival(say: (text: string) => void, signal: AbortSignal, onRevived: () => Promise<void>) {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);

@@ -30,7 +30,7 @@ const ownRepository: Repository = {
   commands: ownCommands,
 };
 
-/** `apphosting sandbox`: everything on this machine. Returns the exit code. */
+/** `apphosting sandbox`: runs Kubernetes, the simulator and the operator on this machine. Returns the exit code. */
 export function sandbox(args: readonly string[], repository: Repository = ownRepository): Promise<number> {
   const { own, kubectl: kubectlArgs } = splitKubectl(args);
   return started(own, standard, repository, kubectlArgs);
@@ -82,7 +82,7 @@ async function runSandbox(
     return running.stop();
   });
   display.line(welcome(running, kept));
-  // From here on what happens is shown in one place, above the table.
+  // From here on, print messages above the table.
   say = (text) => display.line(text);
   const watched = settings.once
     ? untilReady(running, samples, settings.timeout, display, signal)
@@ -142,10 +142,10 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
   ].join('\n');
 }
 
-/** One abort for the wish to end: Ctrl-C, SIGTERM, a closed terminal; further signals change nothing. */
+/** Makes an abort signal for Ctrl-C, SIGTERM and a closed terminal; further signals change nothing. */
 function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
-  // `npm start` holds a channel to us; it closes when that process is killed, whatever the signal.
+  // `disconnect` comes when `npm start` is killed, by whatever signal: it holds a channel to this process.
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
   const end = () => stop.abort();
   for (const name of names) process.on(name, end);

@@ -11,12 +11,12 @@ export interface Row {
   /** True, False or Unknown; empty before the first reconcile. */
   readonly ready: string;
   readonly reason: string;
-  /** The state that the kind itself shows. */
+  /** The state that the resource itself reports, such as that of an environment. */
   readonly state: string;
   readonly message: string;
 }
 
-/** A resource's row. Ready is what the newest generation was found to be. */
+/** Makes the row of a resource. Ready is empty unless status is about the newest generation. */
 export function rowOf(object: KubeObject): Row {
   const { kind, metadata, status } = object;
   const { namespace = '', name } = metadata;

@@ -1,4 +1,4 @@
-/** The flags with which commands open an account of the service. */
+/** Flags that name an account of the service, and functions that open it. */
 import { readFile } from 'node:fs/promises';
 import { hostFlags, hostRulesOf, text, wholeNumber, type Settings } from '../../config.ts';
 import { Secret } from '../../base/json.ts';
@@ -6,7 +6,7 @@ import type { Trouble } from '../frame.ts';
 import { openAccount, type AccountAccess, type AccountReader, type Reports } from './reader.ts';
 import { openSnapshot } from './snapshot.ts';
 
-/** The flags of an account of the service. */
+/** Flags that say where the service is, which account is meant and which token to use. */
 export const accountFlags = {
   baseUrl: {
     ...text('where the service is, such as https://hosting.example.com', 'URL'),
@@ -27,26 +27,26 @@ export const accountFlags = {
   },
 };
 
-/** How the flags name an account, and how it may be asked. */
+/** The parsed values of the account flags. */
 export type AccountSettings = Settings<typeof accountFlags>;
 
-/** How an account is opened: where the service is, and with which token. */
+/** What is needed to open an account: the address of the service and a token. */
 export interface GivenCredential extends AccountAccess {
-  /** Where the base URL stands, for the reader of a message: a flag, or a Secret. */
+  /** Where the base URL was found, for messages: a flag or a Secret. */
   readonly source: string;
-  /** The resource of the cluster that it is of. */
+  /** The account resource in the cluster that names this credential. */
   readonly of?: { readonly kind: string; readonly name: string };
 }
 
-/** How a person names the account by flags. */
+/** The flags that together name an account, for messages. */
 export const byFlags = '--base-url, --token-file and --account-id';
 
-/** True where the flags name an account of the service by themselves. */
+/** True if flags name an account of the service directly, without a cluster. */
 export function isNamedByFlags({ baseUrl, tokenFile }: AccountSettings): boolean {
   return baseUrl !== undefined || tokenFile !== undefined;
 }
 
-/** The credential that the flags give. */
+/** Reads the credential that the flags give. */
 export async function credentialByFlags(settings: AccountSettings): Promise<GivenCredential | Trouble> {
   const { baseUrl, tokenFile, accountId, caFile } = settings;
   if (!isNamedByFlags(settings)) return { trouble: `name the account with ${byFlags}`, isUsage: true };
@@ -65,7 +65,7 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
   return { accountId, baseUrl, source, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
 }
 
-/** Opens an account with what a credential came to. */
+/** Opens an account; says what is wrong if there is no credential or the base URL is not allowed. */
 export function openWith(
   credential: GivenCredential | Trouble,
   settings: AccountSettings,
@@ -79,7 +79,7 @@ export function openWith(
     : reader;
 }
 
-/** Works with an account: what `credential` came to is opened, and closed in the end. */
+/** Opens an account, runs `work` with it and closes it afterwards. */
 export async function withAccount<T>(
   credential: GivenCredential | Trouble,
   settings: AccountSettings,
@@ -95,7 +95,7 @@ export async function withAccount<T>(
   }
 }
 
-/** The account in a snapshot file. */
+/** Opens the account in a snapshot file. */
 export async function openSnapshotFile(path: string, accountId: string | undefined): Promise<AccountReader | Trouble> {
   const found = await textIn(path, '--snapshot');
   if (typeof found !== 'string') return found;
@@ -103,7 +103,7 @@ export async function openSnapshotFile(path: string, accountId: string | undefin
   return 'refused' in reader ? { trouble: `--snapshot ${path}: ${reader.refused}` } : reader;
 }
 
-/** The text of a file; what is wrong with it otherwise. */
+/** Reads a file as text; says what is wrong if it cannot be read. */
 async function textIn(path: string, flag: string): Promise<string | Trouble> {
   try {
     return await readFile(path, 'utf8');

@@ -1,4 +1,4 @@
-/** The credential of an account as the operator has it: from the Secret that a HostingAccount or a ClusterHostingAccount names. */
+/** Finds an account's credential as the operator does: in the Secret that a HostingAccount or ClusterHostingAccount names. */
 import { z } from 'zod';
 import { isRecord, Secret } from '../../base/json.ts';
 import { text } from '../../config.ts';
@@ -10,7 +10,7 @@ import type { Trouble } from '../frame.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { byFlags, credentialByFlags, isNamedByFlags, type AccountSettings, type GivenCredential } from './flags.ts';
 
-/** Where the Secrets of a ClusterHostingAccount are. */
+/** The flag for the operator's namespace, which holds the Secrets of ClusterHostingAccounts. */
 export const operatorNamespaceFlag = {
   help: 'where the operator runs',
   value: 'NAME',
@@ -20,14 +20,14 @@ export const operatorNamespaceFlag = {
 
 const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
 
-/** The flags that choose the account resource of a cluster whose credential is used. */
+/** Flags that choose the account resource in a cluster whose credential is used. */
 export const clusterAccountFlags = {
   ...anyCluster,
   account: text('read as this HostingAccount of the cluster does, or as this ClusterHostingAccount/NAME', 'NAME'),
   operatorNamespace: operatorNamespaceFlag,
 };
 
-/** An account of a cluster, and where it is looked for. */
+/** An account resource in a cluster, and the namespaces where it and its Secret are looked for. */
 export interface AccountPlace {
   readonly kind: string;
   readonly name: string;
@@ -35,14 +35,14 @@ export interface AccountPlace {
   readonly operatorNamespace: string;
 }
 
-/** The place that `--account` names: `NAME` or `ClusterHostingAccount/NAME`. */
+/** Turns the value of `--account`, `NAME` or `ClusterHostingAccount/NAME`, into the kind and name of a resource. */
 function placeNamed(word: string, rest: Pick<AccountPlace, 'namespace' | 'operatorNamespace'>): AccountPlace {
   const [first = '', name] = word.split('/');
   if (name === undefined) return { kind: 'HostingAccount', name: first, ...rest };
   return { kind: kindNamed(first)?.kind ?? first, name, ...rest };
 }
 
-/** The credential of an account of the cluster. */
+/** Reads the credential of an account resource in the cluster. */
 export async function credentialOfAccount(
   api: Pick<KubeApi, 'get'>,
   place: AccountPlace,
@@ -58,7 +58,7 @@ export async function credentialOfAccount(
   return 'trouble' in credential ? credential : { ...credential, of: { kind, name } };
 }
 
-/** The credential that the spec of an account names, which may stand in a document alone; its Secret is in this namespace. */
+/** Reads the credential that the spec of an account names. The account may exist only in a file; its Secret is in `namespace`. */
 export async function credentialInSpec(
   api: Pick<KubeApi, 'get'>,
   namespace: string,
@@ -75,13 +75,13 @@ export async function credentialInSpec(
   return { accountId, baseUrl, source: `baseUrl of ${title}`, token: new Secret(token), ...(caBundle && { caBundle }) };
 }
 
-/** The name of the Secret that the spec of an account names. */
+/** The name of the credentials Secret in the spec of an account. */
 export function secretNameIn(spec: unknown): string {
   const ref = isRecord(spec) ? spec['credentialsRef'] : undefined;
   return isRecord(ref) ? String(ref['name']) : '';
 }
 
-/** A text of a Secret, without the white space around it; empty where there is none. */
+/** The decoded and trimmed value of a key of a Secret; empty if the key is absent. */
 export function secretText(secret: KubeObject | undefined, key: string): string {
   const data = secret?.['data'];
   const encoded = isRecord(data) ? data[key] : undefined;
@@ -102,7 +102,7 @@ async function reading(
   }
 }
 
-/** The credential that the flags of a service name, or else an account of the cluster; an `--account` goes before both. */
+/** Finds the credential: from `--account`, else from the service flags, else from the account `default` in the cluster. */
 export async function credentialFor(
   settings: AccountSettings & {
     readonly account?: string | undefined;

@@ -1,8 +1,8 @@
 /**
- * Reads one account of the service, each address once, within the budget of its credential.
+ * Reads one account of the service, each address once, at a limited number of requests per second.
  *
- * Guarantees: nothing but GET is sent; the same address gives the same answer for the whole run, so that everything that is
- * made of the answers fits together; an answer that did not come is told as such, and never looks like an empty one.
+ * Guarantees: only GET is sent; an address has the same answer for the whole run, so that all results fit together; a read
+ * that fails is reported as failed, and never looks like an empty answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordsIn, type Secret } from '../../base/json.ts';
@@ -29,12 +29,12 @@ export interface AccountReader {
   /** The time of the data, in milliseconds since the epoch. */
   readonly asOfMs: number;
   read(request: Request): Promise<AccountReading>;
-  /** Everything that was asked so far, in the order of its addresses. */
+  /** All finished reads so far, sorted by address. */
   readings(): readonly (readonly [address: string, reading: AccountReading])[];
   close(): Promise<void>;
 }
 
-/** The items in all answers so far to reads of this path, by the field that a list has them under. */
+/** Collects the items from all answers so far to reads of this path; `field` is the name of the list in an answer. */
 export function itemsRead(reader: Pick<AccountReader, 'readings'>, path: string, field: string) {
   return reader.readings().flatMap(([address, reading]) => {
     const isOfPath = address === path || address.startsWith(`${path}?`);
@@ -50,9 +50,9 @@ export interface AccountAccess {
   readonly caBundle?: string;
 }
 
-/** What a reader is told while it reads, and what ends it. */
+/** A callback for the progress of a reader, and a signal that ends its reads. */
 export interface Reports {
-  /** Called after each answer with how many came so far. */
+  /** Called after each answer with the number of answers so far. */
   readonly onRead?: (count: number) => void;
   /** Ends all reads. */
   readonly signal?: AbortSignal;
@@ -61,13 +61,13 @@ export interface Reports {
 const mostTries = 6;
 const longestPauseMs = 30_000;
 
-/** What names a read: its path and its query. */
+/** The address of a read: its path and its sorted query. */
 export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>): string {
   const rows = Object.entries(query).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return rows.length === 0 ? path : `${path}?${new URLSearchParams(rows).toString()}`;
 }
 
-/** Opens an account to read it; a sentence says why its base URL is not allowed. */
+/** Opens an account for reading; returns a sentence if its base URL is not allowed. */
 export function openAccount(
   { accountId, baseUrl, token, caBundle }: AccountAccess,
   { hostRules, requestsPerSecond }: { readonly hostRules: HostRules; readonly requestsPerSecond: number },
@@ -105,7 +105,7 @@ export function openAccount(
   };
 }
 
-/** Repeats a read that was throttled, after the pause that the service names, or that failed on the way. */
+/** Sends a read; tries again after a pause if the service throttles the read or the connection fails. */
 async function persistently(service: Service, request: Request, signal?: AbortSignal): Promise<AccountReading> {
   const mayDispatch = () => (signal?.aborted === true ? 'stopped' : undefined);
   for (let tries = 1; ; tries += 1) {
@@ -116,7 +116,7 @@ async function persistently(service: Service, request: Request, signal?: AbortSi
   }
 }
 
-/** How long to wait before the same read is tried again; undefined where that would change nothing. */
+/** The pause before the read is tried again, in milliseconds; undefined if another try is useless. */
 function pauseBefore(outcome: Outcome, tries: number): number | undefined {
   if (outcome.is === 'notExecuted' && outcome.why === 'throttled')
     return Math.min(outcome.retryInMs ?? 1_000 * tries, longestPauseMs);

@@ -1,4 +1,4 @@
-/** A snapshot: what the service answered about one account, without a secret, for plans where no credential may be. */
+/** A snapshot: a file with the service's answers about one account, without secrets, for plans where no credential is allowed. */
 import { z } from 'zod';
 import { addressOf, type AccountReader, type AccountReading } from './reader.ts';
 
@@ -20,10 +20,10 @@ const Snapshot = z.strictObject({
   ),
 });
 
-/** A snapshot file. */
+/** The content of a snapshot file. */
 type Snapshot = z.output<typeof Snapshot>;
 
-/** The snapshot of everything that was read, as the text of a file. Reads that may hold a secret are left out. */
+/** Writes everything that was read as the text of a snapshot file. Leaves out answers that may hold a secret. */
 export function snapshotOf(reader: AccountReader): string {
   const answers = reader.readings().flatMap(([address, reading]) => {
     if (reading.is !== 'answered' || address.includes('showSecrets=')) return [];
@@ -34,7 +34,7 @@ export function snapshotOf(reader: AccountReader): string {
   return `${JSON.stringify({ format, version: formatVersion, accountId, endpoint, takenAt, answers }, null, 1)}\n`;
 }
 
-/** Opens a snapshot for reading; returns a sentence if the text is not one. */
+/** Opens a snapshot for reading; returns a sentence if the text is no valid snapshot of the account. */
 export function openSnapshot(
   text: string,
   accountId: string | undefined,

@@ -1,4 +1,4 @@
-/** All objects of our kinds, read once and used for every question. */
+/** Reads the objects of our kinds from a cluster, and finds kinds and conditions for the commands. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
@@ -7,14 +7,14 @@ import { kinds } from '../../kinds/index.ts';
 import { resourceOf } from '../operator/operator.ts';
 import { listAll } from './open.ts';
 
-/** What was read, and what could not be. */
+/** The objects that were read, and the reasons why others could not be read. */
 export interface ObjectsRead {
   readonly objects: readonly ParsedObject[];
   /** One sentence each: `may not list metricalerts.apphosting.dev in team-a`. */
   readonly problems: readonly string[];
 }
 
-/** Reads every object of our kinds in a namespace, or in all. */
+/** Reads every object of our kinds in one namespace, or in all namespaces if `namespace` is undefined. */
 export async function readObjects(
   api: Pick<KubeApi, 'list'>,
   namespace: string | undefined,
@@ -31,36 +31,36 @@ export async function readObjects(
   return { objects, problems };
 }
 
-/** The kind of this name. */
+/** Finds a kind by its exact name. */
 export function kindOf(name: string): AnyKind | undefined {
   return kinds.find(({ kind }) => kind === name);
 }
 
-/** The kind that people mean by a word: its name, its plural or a short name, in any case. */
+/** Finds a kind by its name, plural or short name, in upper or lower case. */
 export function kindNamed(word: string): AnyKind | undefined {
   const wanted = word.toLowerCase();
   return kinds.find(({ kind, plural, shortNames }) => [kind.toLowerCase(), plural, ...shortNames].includes(wanted));
 }
 
-/** The resource that `KIND/NAME` means, or a bare name where only one kind can be meant; undefined where it means none. */
+/** Parses `KIND/NAME`, or a bare name if `only` gives the kind; undefined if the text names no resource of ours. */
 export function targetIn(word: string, only?: string): { readonly kind: AnyKind; readonly name: string } | undefined {
   const [first = '', name = ''] = word.includes('/') || only === undefined ? word.split('/') : [only, word];
   const kind = kindNamed(first);
   return kind === undefined || name === '' || (only ?? kind.kind) !== kind.kind ? undefined : { kind, name };
 }
 
-/** `Kind/name` of a key, as people write it. */
+/** Shortens a key to `Kind/name`, as people write it. */
 export function keyInWords(key: string): string {
   const { kind, name } = partsOfKey(key);
   return `${kind}/${name}`;
 }
 
-/** A text as a terminal may show it: without control characters. */
+/** Replaces control characters by spaces, so that a terminal can show the text safely; empty if the value is no text. */
 export function printable(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '';
 }
 
-/** A condition by its type, as commands print it; of an object, or of its parsed status. */
+/** Finds a condition by its type, with texts that are safe to print. */
 export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string) {
   const found = recordsIn(status, 'conditions').find((condition) => condition['type'] === type);
   return (

@@ -1,4 +1,4 @@
-/** A cluster as the commands for people see it: the one of a context, as whoever calls. */
+/** Opens the cluster that a command works in, with the credentials of the caller. */
 import { z } from 'zod';
 import { duration, text, wholeEnvironment, type Settings } from '../../config.ts';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
@@ -7,7 +7,7 @@ import { KubeTransport, usualLimits } from '../../kube/client/transport.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
 import { realClock } from '../machine.ts';
 
-/** The flags of a cluster, as kubectl has them. */
+/** Flags that choose a cluster, named as in kubectl. */
 export const clusterFlags = {
   kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
@@ -26,19 +26,19 @@ export const clusterFlags = {
   namespace: { short: 'n', ...text('the namespace; else that of the context', 'NAME', 'must be a namespace') },
 };
 
-/** Which cluster the flags name, and an account in it. */
+/** The parsed flags that choose a cluster, and an account resource in it. */
 type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly account?: string | undefined };
 
 /** An open cluster. */
 export interface OpenCluster {
   readonly api: CommandApi;
-  /** The namespace that is meant: else that of the context, or `default`. */
+  /** The namespace from the flags, else from the context, else `default`. */
   readonly namespace: string;
   readonly server: string;
   close(): Promise<void>;
 }
 
-/** The credentials of the cluster that the flags name. */
+/** Finds the credentials of the cluster that the flags name. */
 export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
   return findCredentials({
     clock: realClock,
@@ -54,14 +54,14 @@ async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
   const credentials = await credentialsOf(settings);
   const { requestTimeout: seconds } = settings;
   const limits = { ...usualLimits, ...(seconds !== undefined && { requestMs: seconds * 1_000 }) };
-  // Half of all that a command loads: not for those that open no cluster.
+  // Import this only here: it is half of the code that a command loads, and many commands open no cluster.
   const { ClassedApi } = await import('../../kube/client/api-classes.ts');
   const api = new ClassedApi(new KubeTransport(credentials, realClock, limits));
   const namespace = credentials.namespace ?? 'default';
   return { api, namespace, server: credentials.server.origin, close: () => api.close() };
 }
 
-/** Works in the cluster that the flags name, or in one that is open already; in the namespace that they name, if they do. */
+/** Runs `work` in the cluster that is open already, else in the one that the flags name. `--namespace` wins over the context. */
 export async function inCluster<T>(
   settings: ClusterSettings,
   given: OpenCluster | undefined,
@@ -75,7 +75,7 @@ export async function inCluster<T>(
   }
 }
 
-/** The same where the flags name one; without a cluster elsewhere. */
+/** Runs `work` with a cluster if one is open already or the flags name one, else without a cluster. */
 export function inClusterIfNamed<T>(
   settings: ClusterSettings,
   given: OpenCluster | undefined,
@@ -86,7 +86,7 @@ export function inClusterIfNamed<T>(
   return isNamed ? inCluster(settings, given, work) : work(undefined);
 }
 
-/** Every object of a resource, page by page; a sentence says why there is no complete list. */
+/** Lists every object of a resource, page by page; returns a sentence if the list is not complete. */
 export async function listAll(
   api: Pick<CommandApi, 'list'>,
   resource: Resource,
@@ -110,7 +110,7 @@ export async function listAll(
   }
 }
 
-/** Why the cluster did not do something: it may not be done, or what went wrong; any other error is thrown. */
+/** Says why a Kubernetes request failed: no permission, or the message of the error. Throws any other error again. */
 export function failureOf(error: unknown, verb: string): string {
   if (!(error instanceof KubeError)) throw error;
   return error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`;

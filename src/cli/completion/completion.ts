@@ -1,4 +1,4 @@
-/** `apphosting completion`: scripts by which a shell completes the commands and their flags. */
+/** `apphosting completion`: prints scripts with which a shell completes commands and flags. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ export const completion = command(completionCommand, async ({ settings, operands
     : { text };
 });
 
-/** Runs what the scripts call: the words so far, the last of them still being typed. */
+/** Prints the candidates for the last word of a command line that is still being typed. The shell scripts call this. */
 export async function complete(
   args: readonly string[],
   commands: readonly Candidate[],
@@ -74,17 +74,17 @@ export async function complete(
   given?: OpenCluster,
 ): Promise<number> {
   const { found, files } = await candidatesFor(args, commands, given);
-  // As kubectl reads it: 4 says that files are no candidates, 2 that no space follows.
+  // kubectl reads this number as a set of bits: 4 means no file names, 2 means no space after the word.
   const directive = found.some(([value]) => value.endsWith('/')) ? ':6' : files ? ':0' : ':4';
   const lines = [...found.map(([value, description]) => `${value}\t${description}`), directive];
   speaks.out(`${lines.join('\n')}\n`);
   return exitCodes.fine;
 }
 
-/** What may stand there, with what it is. */
+/** A word that may complete the command line, and its description. */
 export type Candidate = readonly [value: string, description: string];
 
-/** The candidates for the last word. */
+/** Finds the candidates for the last word, and whether file names are candidates too. */
 export async function candidatesFor(
   words: readonly string[],
   commands: readonly Candidate[],
@@ -115,10 +115,10 @@ export async function candidatesFor(
   return { found: names.filter(begins), files: false };
 }
 
-/** Operands that are the name of a resource of one kind. */
+/** Operands that name a resource, and the kind that each of them stands for. */
 const kindsOfOperands: Readonly<Record<string, string>> = { ENVIRONMENT: 'AppEnvironment', NAME: 'DisasterProtection' };
 
-/** The resources that a command may be about: kinds first, and of one kind what the cluster names within a second. */
+/** Completes the operand `KIND/NAME`: first the kind, then the names that the cluster lists within a second. */
 async function resourcesFor(
   line: CommandLine<Flags>,
   before: readonly string[],
@@ -131,7 +131,7 @@ async function resourcesFor(
   const [word = '', name] = typed.split('/');
   if (only === undefined && name === undefined) return kinds.map(({ kind }) => [`${kind}/`, '']);
   const kind = kindNamed(only ?? word);
-  // A line that is still being typed may lack what the command needs.
+  // Accept any values: a command line that is still being typed may lack required flags.
   const anything = Object.entries(line.flags).map(([key, flag]) => [key, { ...flag, schema: z.unknown() }] as const);
   const flags = { ...Object.fromEntries(anything), ...clusterFlags };
   const parsed = parseFlags({ ...line, flags, operands: { least: 0, most: 1 } }, before);

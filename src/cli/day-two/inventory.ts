@@ -1,4 +1,4 @@
-/** `apphosting inventory` and `apphosting catalog`: what is in an account of the service, and what it offers. */
+/** `apphosting inventory` and `apphosting catalog`: what an account of the service contains, and what the service offers. */
 import { output, type CommandLine, type Flags } from '../../config.ts';
 import { recordsIn } from '../../base/json.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
@@ -36,7 +36,7 @@ interface Thing {
   readonly id: string;
   readonly name: string;
   readonly in: string | undefined;
-  /** The resource that manages it, as `Kind/namespace/name`. Absent where none does, or where no cluster was read. */
+  /** The resource that manages this object, as `Kind/namespace/name`; undefined if none does or no cluster was read. */
   readonly managedBy: string | undefined;
 }
 
@@ -76,7 +76,7 @@ export const inventory = command(inventoryCommand, ({ settings }, given?: OpenCl
   ),
 );
 
-/** Which resources of a cluster are bound to which ids. */
+/** Maps ids of the service to the resources in the cluster that manage them. */
 async function managersIn({
   api,
 }: OpenCluster): Promise<{ readonly byId: ReadonlyMap<unknown, string>; readonly problems: readonly string[] }> {
@@ -85,7 +85,7 @@ async function managersIn({
     const ids = recordsIn(memory.facts, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
     return ids.map((id) => [id, key] as const);
   });
-  // What a solution has made is its own, unless a resource of its own is bound to it.
+  // A SolutionInstallation manages what it has created, unless another resource is bound to the same id.
   const bound = objects.map(({ key, status: { memory } }) => [memory.id, key] as const);
   return { byId: new Map([...made, ...bound]), problems };
 }

@@ -13,15 +13,15 @@ import { resourceOf } from '../operator/operator.ts';
 import { exitCodes } from '../output.ts';
 import { gitOwnerOf } from './owner.ts';
 
-/** An action on a resource. */
+/** The name of an action on a resource, which is also the name of the command. */
 export type Steering = 'reconcile' | 'pause' | 'resume' | 'redeploy' | 'rollback' | 'stop' | 'start';
 
 interface Way {
   readonly summary: string;
-  /** The only kind it applies to. */
+  /** The only kind that the action applies to; absent if it applies to all. */
   readonly kind?: 'AppEnvironment';
   readonly operations: (object: KubeObject, at: string) => readonly PatchOperation[];
-  /** The same change in the manifest in Git, if it is a change of the spec. */
+  /** What to write into the manifest in Git instead; only for actions that change the spec. */
   readonly inGit?: string;
   /** True once the operator has handled the request. */
   readonly isTakenUp: (object: KubeObject, at: string) => boolean;
@@ -55,7 +55,7 @@ export const ways: Readonly<Record<Steering, Way>> = {
   start: powering('Starts', 'Running'),
 };
 
-/** Asks by an annotation, which the operator answers in this field of the status. */
+/** Defines an action that sets an annotation; the operator copies its value to `status[handled]` when it has acted. */
 function asking(annotation: string, handled: string, more: Annotations = {}): Pick<Way, 'operations' | 'isTakenUp'> {
   return {
     operations: (object, at) => annotate(object, { ...more, [annotation]: at }),
@@ -73,7 +73,7 @@ function powering(verb: string, value: 'Stopped' | 'Running'): Way {
   };
 }
 
-/** Annotations to set; undefined removes one. */
+/** Annotations to set; a value of undefined removes the annotation. */
 type Annotations = Readonly<Record<string, string | undefined>>;
 
 function annotate({ metadata }: KubeObject, wanted: Annotations): readonly PatchOperation[] {
@@ -98,7 +98,7 @@ const flags = {
   dryRun: { help: 'say what would be changed, and change nothing', schema: z.boolean() },
 };
 
-/** The command line of one action. */
+/** Describes the command line of one action: its name, operand, flags and help. */
 export function steeringCommand(name: Steering) {
   const { summary, kind } = ways[name];
   return {
@@ -112,7 +112,7 @@ export function steeringCommand(name: Steering) {
   } satisfies CommandLine<Flags>;
 }
 
-/** Runs one of them. */
+/** Makes the command that carries out one action. */
 export function steering(name: Steering) {
   const way = ways[name];
   return command(
@@ -170,7 +170,7 @@ interface Waited {
   readonly title: string;
   readonly isPause: boolean;
   readonly isTakenUp: (object: KubeObject) => boolean;
-  /** Why it was stalled before it was asked, if it was. */
+  /** The message of the Stalled condition before the request; undefined if the resource was not stalled. */
   readonly before: string | undefined;
 }
 
@@ -179,7 +179,7 @@ function messageOf(object: KubeObject): string | undefined {
   return stalled?.status === 'True' ? stalled.message : undefined;
 }
 
-/** Waits until the object is Ready, or says that it will not be by itself. */
+/** Waits until the resource is Ready, or paused for `pause`; ends early if the resource is stalled. */
 async function waited(
   { find, title, isTakenUp, isPause, before }: Waited,
   timeoutSeconds: number,
@@ -193,10 +193,10 @@ async function waited(
     const [ready, stalled] = [conditionOf(object, 'Ready'), messageOf(object)];
     if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
     const isDone = isTakenUp(object);
-    // The conditions of a paused object stay as they were.
+    // Do not look at the conditions of a paused object: they stay as they were.
     if (isDone && isPause) return { text: `${title}: paused\n` };
     if (isDone && isCurrent(object) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
-    // A call that the service refuses is not acknowledged: the resource stalls with words of its own.
+    // If the service refuses the call, the operator does not acknowledge the request: the Stalled message changes instead.
     if (stalled !== undefined && isCurrent(object) && (isDone || stalled !== before))
       return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
     if (nowMs() >= until)

@@ -23,27 +23,27 @@ export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
 export interface CheckFinding {
   readonly code: string;
   readonly verdict: CheckVerdict;
-  /** What it is about, such as a definition or a resource. */
+  /** What the finding is about, such as a CRD or a resource. */
   readonly object: string;
   readonly message: string;
   readonly remedy?: string;
 }
 
-/** What checks look at. */
+/** The installation to check, and how to reach it. */
 export interface Patient {
   readonly api: Pick<KubeApi, 'get' | 'list' | 'serverDate' | 'isAllowed'>;
   readonly operatorNamespace: string;
-  /** The only namespace that is looked at; undefined for all. */
+  /** The only namespace to check; undefined for all. */
   readonly namespace: string | undefined;
   readonly time: Waiting;
-  /** Only the checks that make sense before the installation. */
+  /** True to run only the checks that make sense before the operator is installed. */
   readonly isBefore: boolean;
 }
 
 type Findings = readonly CheckFinding[];
 type Say = (verdict: CheckVerdict, message: string, remedy?: string) => Findings;
 
-/** Where definitions of kinds are. */
+/** The API resource of CustomResourceDefinitions. */
 export const definitions: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
@@ -52,14 +52,14 @@ export const definitions: Resource = {
 };
 export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
 const clockSlackMs = 5_000;
-/** An operator looks at what it was asked to look at within seconds; so long, and its watch is silent. */
+/** A running operator handles a reconcile request within seconds. After this time its watch counts as silent. */
 const silenceMs = 60_000;
-/** The part of the budget that reads may take before changes have to wait for them. */
+/** The share of an account's request budget that reads may take before changes have to wait. */
 const mostOfBudget = 0.8;
 
 interface Check {
   readonly code: string;
-  /** What it is about, in the namespace of the operator or by itself. */
+  /** What the check is about, such as `apphosting-system/apphosting-operator`. */
   readonly object: string;
   readonly look: (patient: Patient, say: Say) => Findings | Promise<Findings>;
 }
@@ -69,7 +69,7 @@ const early: readonly Check[] = [
   { code: 'Clock', object: 'clock', look: clockIs },
 ];
 
-/** All checks, with the code of what they find. */
+/** The checks to run, in this order. */
 function checksOf({ operatorNamespace, isBefore }: Patient): readonly Check[] {
   const operator = `${operatorNamespace}/${operatorName}`;
   const installed: readonly Check[] = [
@@ -81,7 +81,7 @@ function checksOf({ operatorNamespace, isBefore }: Patient): readonly Check[] {
   return isBefore ? early : [...early, ...installed];
 }
 
-/** Runs the checks, each by itself. */
+/** Runs the checks one after the other; a failed check does not stop the others. */
 export async function examine(patient: Patient): Promise<Findings> {
   const found: CheckFinding[] = [];
   for (const { code, object, look } of checksOf(patient)) {
@@ -91,7 +91,7 @@ export async function examine(patient: Patient): Promise<Findings> {
   return found;
 }
 
-/** A check, or that it could not be made. */
+/** Runs a check; reports it as unknown if a Kubernetes request fails. */
 async function tried(say: Say, look: () => Findings | Promise<Findings>): Promise<Findings> {
   try {
     return await look();
@@ -101,7 +101,7 @@ async function tried(say: Say, look: () => Findings | Promise<Findings>): Promis
   }
 }
 
-/** Reads something; a failure names what was asked, and so the permission that is missing. */
+/** Runs a Kubernetes request; a failure names the request, and so the missing permission. */
 async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -111,7 +111,7 @@ async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Findings of one check about one object. */
+/** Makes the function with which a check reports findings about one object. */
 function about(code: string, object: string): Say {
   return (verdict, message, remedy) => [{ code, verdict, object, message, ...(remedy !== undefined && { remedy }) }];
 }
@@ -137,7 +137,7 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
   return findings.length > 0 ? findings : say('ok', `all ${identities.length} are as in this version`);
 }
 
-/** A value as JSON says it. */
+/** Copies a value through JSON, so that it can be compared with one from the API server. */
 function plain(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
@@ -152,14 +152,14 @@ function clockIs({ api, time }: Patient, say: Say): Findings {
   return apartMs <= clockSlackMs ? say('ok', message) : say('warning', message, setClocks);
 }
 
-/** The lease; and the clock of the operator, which writes the time into it every other second. */
+/** Checks the lease, and with it the clock of the operator, which writes its time there every two seconds. */
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const remedy = 'Start the operator, or name its namespace with --operator-namespace; docs/runbooks/nobody-acts.md.';
   const first = await leaseSeen(patient);
   if (first === undefined) return say('error', 'nobody has ever led here', remedy);
   let seen = first;
   if (first.holder !== '' && first.oldMs >= first.leaseMs) {
-    // It may be of an operator whose clock is behind, which renews it nevertheless.
+    // Look again: an operator whose clock is slow may still renew this lease.
     await patient.time.pause(secondLookMs);
     seen = (await leaseSeen(patient)) ?? first;
   }
@@ -174,7 +174,7 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   return [...say('ok', `${holder} leads`), ...(isApart ? sayOfClock('warning', clock, setClocks) : [])];
 }
 
-/** Longer than it takes a living operator to renew its lease. */
+/** The pause before the lease is read again: longer than a running operator takes to renew it. */
 const secondLookMs = 5_000;
 
 async function leaseSeen({ api, operatorNamespace, time }: Patient) {
@@ -189,7 +189,7 @@ async function leaseSeen({ api, operatorNamespace, time }: Patient) {
 }
 
 async function keyIs({ api, operatorNamespace }: Patient, say: Say): Promise<Findings> {
-  // Its metadata is all that is looked at.
+  // Keep only the name of the Secret, never its data.
   const secret = await reading(`get secrets in namespace ${operatorNamespace}`, async () => {
     return (await api.get(secretResource, operatorNamespace, `${operatorName}-key`))?.metadata.name;
   });
@@ -199,7 +199,7 @@ async function keyIs({ api, operatorNamespace }: Patient, say: Say): Promise<Fin
   return say('warning', message, 'Restore it from a backup if there was one.');
 }
 
-/** Asks the API server of each permission that the operator uses whether its service account has it. */
+/** Asks the API server whether the operator's ServiceAccount has each permission that the operator uses. */
 async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Say): Promise<Findings> {
   const { isAllowed } = api;
   if (isAllowed === undefined) return [];
@@ -270,7 +270,7 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   return found;
 }
 
-/** An account: the host that it is pinned to, what its token may do, and how much of its budget reads will take. */
+/** Checks an account: the host that it is pinned to, the limits of its token, and how much of its budget reads will take. */
 async function findingsOfAccount(
   api: Patient['api'],
   { key, object: { spec, status, metadata } }: ParsedObject,

@@ -1,4 +1,4 @@
-/** `apphosting doctor`: whether an installation is in order, check by check. */
+/** `apphosting doctor`: checks whether an installation is in order. */
 import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };

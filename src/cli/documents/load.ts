@@ -1,7 +1,7 @@
 /**
- * The objects of a folder, a file or standard input, each with the place where it stands.
+ * Loads Kubernetes objects from a folder, a file or standard input, each with its file and line.
  *
- * Guarantees: the order of what is found does not depend on the machine; what cannot be read is told and never left out.
+ * Guarantees: the order of the objects does not depend on the machine; what cannot be read is reported and never left out.
  */
 import { execFile } from 'node:child_process';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
@@ -11,13 +11,13 @@ import { promisify } from 'node:util';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, type Document } from 'yaml';
 import { isRecord } from '../../base/json.ts';
 
-/** Where something stands. */
+/** A file and a line in it. */
 interface Place {
   readonly file: string;
   readonly line: number;
 }
 
-/** An object as it stands in a file. */
+/** An object that was loaded from a file. */
 export interface Loaded {
   readonly apiVersion: string;
   readonly kind: string;
@@ -25,17 +25,17 @@ export interface Loaded {
   readonly namespace: string | undefined;
   readonly object: Readonly<Record<string, unknown>>;
   readonly place: Place;
-  /** The line of a field, or of the nearest one around it. */
+  /** Finds the line of a field, or of the nearest field around it. */
   lineOf(path: readonly (string | number)[]): number;
 }
 
-/** Something that keeps a document from being read. */
+/** The reason why a document cannot be read, and where. */
 export interface Unreadable {
   readonly place: Place;
   readonly message: string;
 }
 
-/** Everything that was found. */
+/** The objects that were loaded, and what could not be read. */
 export interface Documents {
   readonly loaded: readonly Loaded[];
   readonly unreadable: readonly Unreadable[];
@@ -43,7 +43,7 @@ export interface Documents {
   readonly notes: readonly string[];
 }
 
-/** Loads a folder, a file, or with `-` standard input; a folder with a kustomization as it is rendered. */
+/** Loads a folder, a file, or standard input for `-`. Renders a folder that has a kustomization. */
 export async function loadDocuments(path: string): Promise<Documents> {
   if (path === '-') return parsed([['(standard input)', await textOf(process.stdin)]]);
   const { texts, unreadable } = await readTexts(path);
@@ -52,7 +52,7 @@ export async function loadDocuments(path: string): Promise<Documents> {
   return [...texts.keys()].some((file) => isKustomization(file) && !file.includes('/')) ? kustomized(path, all) : all;
 }
 
-/** The texts of the manifests in a folder, by their paths in it, or of one file; and what cannot be read. */
+/** Reads the manifest files of a folder, by relative path, or one file; also lists what cannot be read. */
 export async function readTexts(
   path: string,
 ): Promise<{ readonly texts: ReadonlyMap<string, string>; readonly unreadable: readonly Unreadable[] }> {
@@ -68,7 +68,7 @@ export async function readTexts(
 
 type Found = { readonly file: string } & ({ readonly text: string } | { readonly problem: string });
 
-/** The manifests at a path and what cannot be read; links are followed, hidden names are not. `around` it are these folders. */
+/** Reads the manifest files at a path; follows links and skips hidden names. `around` are the folders that enclose the path. */
 async function* filesIn(file: string, around: readonly string[]): AsyncGenerator<Found> {
   try {
     const found = await stat(file);
@@ -86,7 +86,7 @@ async function* filesIn(file: string, around: readonly string[]): AsyncGenerator
   }
 }
 
-/** What is looked at in a folder: its manifests, and its folders. */
+/** The names in a folder that are manifest files or folders. */
 async function wantedIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
   const isFolder = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.isDirectory();
@@ -119,7 +119,7 @@ async function kustomized(path: string, sources: Documents): Promise<Documents> 
   };
 }
 
-/** What `kustomize` makes of a folder, or why it fails; undefined where there is no such program. */
+/** Runs `kustomize` on a folder; says why if it fails. Undefined if neither kustomize nor kubectl is installed. */
 async function render(path: string): Promise<{ readonly text: string } | { readonly problem: string } | undefined> {
   const ways = [
     ['kustomize', 'build'],
@@ -133,7 +133,7 @@ async function render(path: string): Promise<{ readonly text: string } | { reado
       const { code, message, stderr = '' } = error as NodeJS.ErrnoException & { readonly stderr?: string };
       if (code === 'ENOENT') continue;
       const [first = ''] = stderr.trim().split('\n');
-      // The log of kubectl begins a line with a time and the id of its process.
+      // Remove the time and process id with which kubectl begins a log line.
       const words = first.replace(/^[IWEF]\d{4} [\d:.]+ +\d+ [^\]]+\] /u, '');
       return { problem: `${program}: ${words || message}` };
     }
@@ -149,7 +149,7 @@ function isKustomization(file: string): boolean {
   return /(^|\/)(kustomization\.ya?ml|Kustomization)$/.test(file);
 }
 
-/** The objects in these texts, by their paths; kustomizations are none. */
+/** Parses the objects in these files, given as texts by path; skips kustomizations. */
 export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
   return parsed([...texts].filter(([file]) => !isKustomization(file)));
 }
@@ -172,7 +172,7 @@ function parsed(texts: readonly (readonly [string, string])[]): Documents {
   };
 }
 
-/** The value of a document, or what keeps it from being read, and where. */
+/** The value of a YAML document; if it cannot be read, the reason and the position. */
 export function valueOf(
   document: Document.Parsed,
 ): { readonly value: unknown } | { readonly problem: string; readonly offset: number } {
@@ -181,7 +181,7 @@ export function valueOf(
   try {
     return { value: document.toJS() };
   } catch (error) {
-    // The parser throws where an alias has no anchor, and where aliases multiply.
+    // The parser throws if an alias has no anchor, or if aliases expand to too many nodes.
     return { problem: (error as Error).message, offset: startOf(document) };
   }
 }
@@ -190,7 +190,7 @@ function startOf({ contents }: Document): number {
   return isNode(contents) ? (contents.range?.[0] ?? 0) : 0;
 }
 
-/** A document of a file. */
+/** A YAML document and the file that it comes from. */
 interface Source {
   readonly file: string;
   readonly lines: LineCounter;
@@ -199,7 +199,7 @@ interface Source {
 
 type Path = readonly (string | number)[];
 
-/** The objects of a document, and what is none where one should be. */
+/** The objects of a document, or of the List in it; reports what is no Kubernetes object. */
 function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
   const { file, lines, document } = source;
   const found = valueOf(document);
@@ -231,7 +231,7 @@ function objectAt(source: Source, base: Path, object: unknown): Loaded | Unreada
   };
 }
 
-/** Where a field stands, or the nearest one around it. */
+/** Finds the file and line of a field, or of the nearest field around it. */
 function placeOf({ file, lines, document }: Source, path: Path): Place {
   let node: unknown = document.contents;
   let offset = startOf(document);

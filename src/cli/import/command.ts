@@ -1,4 +1,4 @@
-/** `apphosting import`: an account of the service as a folder of manifests that change nothing when they are applied. */
+/** `apphosting import`: writes an account of the service as a folder of manifests. Applying them changes nothing. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -96,7 +96,7 @@ export const importAccount = command(importCommand, async (called: Imported, giv
   }
 });
 
-/** What is told while it reads: how much there is to read, and for people a line that is written over. */
+/** Prints how much there is to read, and on a terminal a counter that is updated in place. */
 function progressOn({ err, isTerminal }: Speaks, requestsPerSecond: number) {
   let total = 0;
   return {
@@ -153,7 +153,7 @@ async function imported(
     ...proof.skipped,
   ];
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
-  // A new folder is what was proved; one that was there may ask for more.
+  // A new folder holds only what was just proved. An existing folder may hold edits that send something.
   const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, settings);
   const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
@@ -177,10 +177,10 @@ interface Report {
   readonly changes: readonly FileChange[];
   readonly written: number;
   readonly proof: Proof;
-  /** The calls that edits by hand ask for. */
+  /** The calls that manual edits in the folder would send. */
   readonly edits: readonly string[];
   readonly skipped: readonly Skipped[];
-  /** Files that hold what stands for a value that the service does not give away. */
+  /** Files with placeholders for values that the service does not show. */
   readonly toFillIn: readonly string[];
   readonly isCheck: boolean;
 }

@@ -1,8 +1,8 @@
 /**
- * The folder of an import: what stands in it, and what it becomes.
+ * Reads the folder of an import, and computes and writes the files that change.
  *
- * Guarantees: a file is written whole or not at all; of a file that is there only fields that come from the service change, so
- * comments, order and edits by hand stay; no file is ever removed.
+ * Guarantees: a file is written whole or not at all; in an existing file only fields that come from the service change, so
+ * comments, order and manual edits stay; no file is ever removed.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -16,24 +16,24 @@ import { fieldsAt, valueAt } from '../definitions.ts';
 import { readTexts, valueOf } from '../documents/load.ts';
 import type { Draft } from './manifests.ts';
 
-/** A file to write; `before` is undefined for a new one. */
+/** A file to write, with its text before and after; `before` is undefined for a new file. */
 export interface FileChange {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string;
 }
 
-/** What a folder has. */
+/** The content of an import folder. */
 export interface FolderContent {
-  /** Texts by path. */
+  /** The text of each file, by path. */
   readonly files: ReadonlyMap<string, string>;
-  /** Names of resources by the id that they are about. */
+  /** The name of each resource, by the id of its object in the service. */
   readonly names: ReadonlyMap<string, string>;
-  /** Where the resource of an id stands. */
+  /** The file of each resource, by `Kind/id`. */
   readonly paths: ReadonlyMap<string, string>;
 }
 
-/** Reads a folder; one that is not there is empty. */
+/** Reads a folder; a missing folder counts as empty. */
 export async function readFolder(folder: string): Promise<FolderContent | { readonly problem: string }> {
   const { texts, unreadable } = existsSync(folder) ? await readTexts(folder) : { texts: new Map(), unreadable: [] };
   const [flaw] = unreadable;
@@ -62,26 +62,26 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
   return { files, names, paths };
 }
 
-/** Whose resources a folder has, and where they go. */
+/** The account whose resources a folder holds, and the namespace of its manifests. */
 export interface FolderAccount {
   readonly accountId: string;
   readonly namespace: string | undefined;
-  /** The resource of the account where the cluster has one already: then none is written. */
+  /** The account resource that the cluster already has; if undefined, import writes one. */
   readonly ref: { readonly kind: string; readonly name: string } | undefined;
 }
 
-/** Computes the new contents of the folder. */
+/** Computes the files of the folder that change. */
 export function changesOf(
   found: FolderContent,
   drafts: readonly Draft[],
   account: FolderAccount,
 ): readonly FileChange[] {
-  // Several drafts may stand in one file: each is merged into what the ones before it have left.
+  // One file may hold several resources: merge each into the text that the earlier ones have changed.
   const texts = new Map<string, string>();
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${draft.folder}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
-    // In a cluster that observes it already, an end of Observe sends what stands in the Secret.
+    // Keep Observe while the Secret still holds placeholders: without Observe the operator would send them.
     const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
     texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft, isToFillIn));
   }
@@ -92,7 +92,7 @@ export function changesOf(
     const before = found.files.get(path);
     return { path, before, after: before === undefined ? after : withKeys(before, keys) };
   });
-  // A kustomization arranged by hand gets new files only. It is written first: an import that is stopped leaves no file unlisted.
+  // Add only new files to an existing kustomization. Write it first, so that a stopped import leaves no file unlisted.
   const kustomization = found.files.get('kustomization.yaml');
   const resources = [...fixed.slice(0, accounts.length === 0 ? 0 : 1), ...changes]
     .filter(({ before }) => kustomization === undefined || before === undefined)
@@ -103,7 +103,7 @@ export function changesOf(
   return [listed, ...others].filter(({ before, after }) => before !== after);
 }
 
-/** Writes the files, each whole; stops between two when asked to. */
+/** Writes each file whole; stops between two files if the signal is aborted. Returns how many were written. */
 export async function writeFiles(folder: string, changes: readonly FileChange[], signal: AbortSignal): Promise<number> {
   let written = 0;
   for (const { path, after } of changes) {
@@ -154,7 +154,7 @@ function observe(spec: Draft['spec']): object {
   return { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), managementPolicy: 'Observe' };
 }
 
-/** The document of this draft in a text, with only its own fields as the service has them. */
+/** Updates one resource in the text of a file; changes only the fields that come from the service. */
 function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   const documents = parseAllDocuments(before);
   const mine = documents.find((document) => {
@@ -184,7 +184,7 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
 
-/** Ends the Observe that import wrote with its reason, unless somebody asked for it; one without a reason is by hand. */
+/** Removes the policy Observe if import wrote it, as its comment shows. Keeps one that a person set or asked for. */
 function liftObserve(document: Document.Parsed): boolean {
   const written = /^ Only observed \[(?!AsAsked)\w+\]: .*\n?/mu;
   const holder = [document, document.contents].find((one) => written.test(one?.commentBefore ?? ''));
@@ -198,7 +198,7 @@ function liftObserve(document: Document.Parsed): boolean {
 
 const observing = ['spec', 'lifecycle', 'managementPolicy'];
 
-/** Fields in the order of the schema. */
+/** Sorts the fields of a spec in the order of its schema. */
 function ordered(schema: z.ZodType, value: unknown, path: readonly (string | number)[] = []): unknown {
   if (Array.isArray(value)) return value.map((item, at) => ordered(schema, item, [...path, at]));
   if (!isRecord(value)) return value;
@@ -208,7 +208,7 @@ function ordered(schema: z.ZodType, value: unknown, path: readonly (string | num
   return Object.fromEntries(rows.map(([name, inner]) => [name, ordered(schema, inner, [...path, name])]));
 }
 
-/** True if import wrote something into this text that somebody has to fill in, and nobody did. */
+/** True if a text still has placeholders that a person has to fill in. */
 export function hasBlanks(text: string): boolean {
   return /fill-in[.@]example\.com/u.test(text);
 }
@@ -239,7 +239,7 @@ function secretFile({ name, keys }: Draft['secrets'][number], draft: Draft, name
   return { ...fileToFillIn(name, namespace, values, `${draft.kind}/${draft.name}`), keys: values };
 }
 
-/** A Secret to fill in with these keys besides those that it has. */
+/** Adds missing keys, with placeholders, to the manifest of a Secret. */
 function withKeys(before: string, keys: Readonly<Record<string, string>>): string {
   const document = parseDocument(before);
   const missing = Object.entries(keys).filter(
@@ -259,7 +259,7 @@ function fileToFillIn(name: string, namespace: string | undefined, stringData: o
   return { path: secretPath(name), after: textOf(object, comment) };
 }
 
-/** The kustomization with these resources among its own. */
+/** Adds missing files to the resources of a kustomization; makes a kustomization if there is none. */
 function kustomized(before: string | undefined, resources: readonly string[]): string {
   if (before === undefined)
     return textOf({ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources });

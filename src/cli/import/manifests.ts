@@ -12,32 +12,32 @@ import { markForm } from '../plan/rows.ts';
 import { namesOf } from './names.ts';
 import type { AccountContent } from './read-account.ts';
 
-/** A resource to be written. */
+/** A resource that import writes. */
 export interface Draft {
   readonly kind: string;
   readonly name: string;
-  /** The id in the service. */
+  /** The id of the object in the service. */
   readonly id: string;
   readonly folder: string;
   readonly spec: Readonly<Record<string, unknown>>;
-  /** Paths that import writes anew each time; every other field is left as it is found. */
+  /** Paths in the spec that every import updates; other fields of an existing manifest stay as they are. */
   readonly own: readonly string[];
-  /** Paths that import writes where there is nothing: references to Secrets that people may put elsewhere. */
+  /** Paths in the spec that import writes only if they are absent: references to Secrets, which people may change. */
   readonly ifAbsent?: readonly string[];
-  /** Secrets that have to be filled in, with what each key is. */
+  /** Secrets that a person has to fill in, with a description of each key. */
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
   /** Why the resource is imported with Observe, if it is. */
   readonly observed?: { readonly code: string; readonly reason: string };
 }
 
-/** Something that becomes no resource. */
+/** An object that is not imported, and why. */
 export interface Skipped {
   readonly what: string;
   readonly code: string;
   readonly reason: string;
 }
 
-/** Where the resources of each kind go; their report calls them so too. */
+/** The folder for the resources of each kind; the report uses the same names. */
 export const folders = {
   HostedApp: 'apps',
   AppEnvironment: 'environments',
@@ -48,7 +48,7 @@ export const folders = {
   SolutionInstallation: 'installations',
 } as const;
 
-/** An installation that a person names: the service shows none. */
+/** An installation of a solution that a person names by flag, because the service does not list any. */
 export interface NamedInstallation {
   readonly id: string;
   readonly solution: string;
@@ -56,7 +56,7 @@ export interface NamedInstallation {
   readonly appName: string;
 }
 
-/** The resources of an account; `taken` are the names that a folder has for ids already. */
+/** Turns the content of an account into resources; `taken` are the names that an existing folder uses, by id. */
 export function draftsOf(
   content: AccountContent,
   taken: ReadonlyMap<string, string>,
@@ -128,7 +128,7 @@ export function draftsOf(
   return { drafts, skipped };
 }
 
-/** The names of all resources, by the ids of what they are about. */
+/** Chooses the name of each resource, by the id of its object in the service. */
 function namesIn(
   { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members }: AccountContent,
   taken: ReadonlyMap<string, string>,
@@ -197,7 +197,7 @@ function alertSpec(alert: AlertContent, name: string) {
   } satisfies Partial<Loose<MetricAlertSpec>>;
 }
 
-/** A spec whose enum fields may be any text; the definitions check them later. */
+/** A spec whose enum fields may be any text; the schema checks them later. */
 type Loose<Spec> = {
   readonly [Field in keyof Spec]: Spec[Field] extends string | undefined ? string | undefined : Spec[Field];
 };
@@ -239,18 +239,18 @@ function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): H
   };
 }
 
-/** A value, unless it is the usual one. */
+/** Returns undefined for the default value, and any other value as it is. */
 function unless<Value>(value: Value, usual: Value): Value | undefined {
   return value === usual ? undefined : value;
 }
 
 type PointContent = NonNullable<AccountContent['contactPoints']>[number];
 
-/** The settings of one type of contact point, by their fields. */
+/** How the settings of one type of contact point are written in the spec. */
 interface PointSettings {
-  /** The name of the settings in the spec. */
+  /** The field of the spec that holds the settings, such as `webhook`. */
   readonly way: (typeof ways)[number];
-  /** Fields that come from a Secret, with what each is. */
+  /** Settings that are read from a Secret, with a description of each. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
@@ -270,11 +270,11 @@ function contactPointDraft(
   const { way, secrets: all = {} } = pointTypes[type] ?? {};
   const open = way === undefined ? [] : settingsOf(way).filter((field) => field !== 'addresses' && !(field in all));
   const secretName = `contact-point-${name}`;
-  // A webhook has a password only where one is shown, if masked.
+  // A webhook has a password only if the service shows one, even if masked.
   const needed = Object.entries(all).filter(([field]) => field !== 'password' || (config?.[field] ?? null) !== null);
   const texts = open.flatMap((field) => {
     const given = config?.[field] ?? '';
-    // A user name may be shown; it arrives wrapped because every unknown setting is.
+    // A user name is no secret; it is wrapped as one because every unknown setting is.
     const text = given instanceof Secret && field === 'username' ? given.reveal() : given;
     return typeof text === 'string' ? [[field, text] as const] : [];
   });

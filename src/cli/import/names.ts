@@ -1,4 +1,4 @@
-/** Names for resources: the name in the service as Kubernetes may have it; with the id where several would have the same. */
+/** Turns names of the service into valid Kubernetes names; adds the id if several objects would get the same name. */
 export function namesOf(
   items: readonly { readonly id: string; readonly name: string }[],
   taken: ReadonlyMap<string, string> = new Map(),
@@ -17,7 +17,7 @@ export function namesOf(
   );
 }
 
-/** A text as a name of Kubernetes: at most 50 lower case letters, digits and dashes. */
+/** Turns a text into a Kubernetes name: at most 50 lower case letters, digits and dashes. */
 function slugOf(text: string): string {
   const plain = text.normalize('NFKD').toLowerCase();
   return (plain.match(/[a-z0-9]+/g) ?? []).join('-').slice(0, 50).replace(/-+$/, '');

@@ -8,17 +8,17 @@ import { rehearse, type Played } from '../plan/rehearsal.ts';
 import { actorOf, sortDocuments } from '../plan/scenes.ts';
 import type { Draft, Skipped } from './manifests.ts';
 
-/** The result. */
+/** The result of the proof. */
 export interface Proof {
   /** Resources that send nothing, including those that only observe. */
   readonly drafts: readonly Draft[];
   readonly skipped: readonly Skipped[];
-  /** How many calls are left; none unless something is wrong. */
+  /** How many calls the resources would still send; 0 unless something is wrong. */
   readonly calls: number;
   readonly problems: readonly string[];
 }
 
-/** Rehearses the resources; those that would send something get `Observe`. */
+/** Runs the operator on the resources in memory; a resource that would send something gets `Observe`. */
 export async function proved(
   drafts: readonly Draft[],
   reader: AccountReader,
@@ -30,7 +30,7 @@ export async function proved(
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
   let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
-  // Try again without the skipped objects, whose references are now missing: two rounds are enough for three levels.
+  // Repeat the run, since other resources refer to those that only observe now. Two repeats are enough for three levels.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = sendersIn(played);
@@ -50,7 +50,7 @@ export async function proved(
   }
 }
 
-/** What applying a folder would send where edits by hand ask for more than what import writes. */
+/** Lists the calls that applying a folder would send, including those that manual edits cause. */
 export async function callsOf(
   texts: ReadonlyMap<string, string>,
   reader: AccountReader,
@@ -82,7 +82,7 @@ function play(drafts: readonly Draft[], reader: AccountReader, namespace: string
   return rehearse(undefined, after, [reader]);
 }
 
-/** The objects that would send something, and what. */
+/** Groups the calls by the object that would send them. */
 function sendersIn({ calls }: Played): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
   for (const { object, request } of calls) found.set(object, [...(found.get(object) ?? []), request.endpoint]);

@@ -22,15 +22,15 @@ import {
 } from '../../hosting/requests.ts';
 import type { AccountReader, ReadFailure } from '../account/reader.ts';
 
-/** Something that was not read. */
+/** Something that could not be read. */
 interface Gap {
-  /** What it is, in words: `app app_9`. */
+  /** What could not be read, in words: `app app_9`. */
   readonly what: string;
   readonly why: ReadFailure | 'malformed' | 'notFound';
   readonly message: string;
 }
 
-/** What an account has. A list that could not be read whole is undefined. */
+/** The content of an account. A list is undefined if it could not be read completely. */
 export interface AccountContent {
   readonly apps: readonly (AppItem & { readonly record: AppRecord | undefined })[] | undefined;
   readonly environments: readonly AppEnvItem[] | undefined;
@@ -43,19 +43,19 @@ export interface AccountContent {
   readonly gaps: readonly Gap[];
 }
 
-/** What shall be read: only these kinds where any are named. */
+/** What to read: these kinds, or all if none is named, and these memberships. */
 export interface Wanted {
   readonly kinds: readonly string[];
   readonly members: readonly string[];
 }
 
-/** What is read besides: `recovery` for what stands in no manifest, and requests of recovery are planned with. */
+/** Options for reading: `recovery` also reads recovery points and sources, which no manifest holds but a plan needs. */
 interface Besides {
   readonly recovery: boolean;
   readonly onListed: (accountId: string, lists: number, reads: number) => void;
 }
 
-/** How many catalogs the proof reads: of presets, of databases, and of solutions. */
+/** How many catalogs the proof reads: app presets, database presets and solutions. */
 const catalogs = 3;
 
 /** Reads an account. */
@@ -121,7 +121,7 @@ export async function readAccount(
   };
 }
 
-/** The settings that the token may read; after the first refusal no more are asked for. Secrets stay wrapped. */
+/** Reads the settings of contact points until the service refuses one. Secrets stay wrapped. */
 async function settingsOf(
   reader: Pick<AccountReader, 'read'>,
   points: readonly ContactPointItem[],
@@ -135,7 +135,7 @@ async function settingsOf(
   return settings;
 }
 
-/** All items of a read, every page of it; or why there are none. */
+/** Reads all pages of a list; returns its items, or why they could not be read. */
 export async function readWhole<Item>(
   reader: Pick<AccountReader, 'read'>,
   read: Read<Item>,

@@ -10,13 +10,13 @@ export interface ClusterChange {
   readonly resource: string;
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
-  /** The object to deliver: when it is gone, its last form with the version of the deletion. */
+  /** The object to deliver; after a deletion its last state, with the resourceVersion of the deletion. */
   readonly object: KubeObject;
 }
 
 /**
- * The objects of a cluster and their history, with the rules of the API server that the operator depends on: versions, uids,
- * generations, finalizers, status as a part of its own, conflicts.
+ * A cluster in memory: its objects and their history, with the rules of the API server that the operator depends on:
+ * resourceVersions, uids, generations, finalizers, the status subresource, conflicts.
  */
 export class ClusterInMemory {
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export class ClusterInMemory {
     return this.#of(resource).get(placeOf(namespace, name));
   }
 
-  /** In the order in which the API server lists. */
+  /** All objects of a resource, in the order in which the API server lists them. */
   all(resource: Resource): readonly KubeObject[] {
     const entries = [...this.#of(resource)].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return entries.map(([, object]) => object);
@@ -49,7 +49,7 @@ export class ClusterInMemory {
     return this.history.filter((change) => change.version > version);
   }
 
-  /** Told about every change from now on; the returned function ends it. */
+  /** Calls `listener` for every change, until the returned function is called. */
   listen(listener: (change: ClusterChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -70,7 +70,7 @@ export class ClusterInMemory {
     return this.#store(resource, undefined, { ...rest, metadata });
   }
 
-  /** Replaces an object: its status only, or everything else, by `part`. */
+  /** Replaces either the status of an object or everything else, as `part` says. */
   update(
     resource: Resource,
     namespace: string | undefined,
@@ -104,7 +104,7 @@ export class ClusterInMemory {
   }
 
   #replace(resource: Resource, before: KubeObject, given: GivenObject): KubeObject {
-    // No field of Kubernetes: it was read with a spec that was too large.
+    // Drop `tooLarge`: it is not a field of Kubernetes, but marks an object that was read with a spec that is too large.
     const { metadata: wanted, tooLarge: _read, ...body } = given;
     const { uid, creationTimestamp, deletionTimestamp, generation = 0, namespace, name } = before.metadata;
     const { finalizers = [], ...metadata } = wanted;
@@ -131,7 +131,7 @@ export class ClusterInMemory {
 
   #store(resource: Resource, before: KubeObject | undefined, next: Record<string, unknown>): KubeObject {
     const candidate = frozen(next);
-    // A write that changes nothing is not a write.
+    // Like the API server, ignore a write that changes nothing.
     if (before !== undefined && sameJson(before, candidate)) return before;
     const version = ++this.newest;
     const metadata = Object.freeze({ ...candidate.metadata, resourceVersion: String(version) });
@@ -161,17 +161,17 @@ export class ClusterInMemory {
   }
 }
 
-/** The name of a resource within the cluster. */
+/** The key of a resource: `group/plural`. */
 export function keyOf(resource: Resource): string {
   return `${resource.group}/${resource.plural}`;
 }
 
-/** An object as a request gives it. */
+/** An object in the body of a request. */
 interface GivenObject extends Readonly<Record<string, unknown>> {
   readonly metadata: Partial<ObjectMeta> & Pick<ObjectMeta, 'name'>;
 }
 
-/** A body as JSON, so that what JSON cannot say does not arrive. */
+/** Copies a body through JSON, so that values that JSON cannot express are lost, as on a real connection. */
 function asJson(body: unknown): GivenObject {
   return JSON.parse(JSON.stringify(body)) as GivenObject;
 }
@@ -180,14 +180,14 @@ function placeOf(namespace: string | undefined, name: string): string {
   return `${namespace ?? ''}/${name}`;
 }
 
-/** Nobody may change what the cluster handed out. */
+/** Makes a read-only object, so that nobody can change what the cluster returned. */
 function frozen({ status, ...rest }: Record<string, unknown>): KubeObject {
   const object = parseObject({ ...rest, ...(status !== undefined && { status }) }, 'the double');
   deepFreeze(object);
   return object;
 }
 
-/** What is frozen was handed out before, and is frozen all the way down. */
+/** Freezes an object and all its parts. A part that is frozen already was frozen with all its own parts. */
 function deepFreeze(value: object): void {
   if (Object.isFrozen(value)) return;
   for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) deepFreeze(part);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type PatchOperation } from '../../engine/ports.ts';
 
-/** A JSON patch (RFC 6902) of the fields of objects, applied to a copy; as a whole, or not at all. */
+/** Applies a JSON patch (RFC 6902) to a copy of an object, completely or not at all. Knows fields, but no items of lists. */
 export function applyPatch(document: object, operations: readonly PatchOperation[]): object {
   const copy = structuredClone(document);
   for (const { op, path, value } of operations) {

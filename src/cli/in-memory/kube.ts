@@ -12,7 +12,7 @@ import type { ClusterInMemory } from './cluster.ts';
 import { applyPatch } from './json-patch.ts';
 import { onlyMetadata, WatchInMemory } from './watch.ts';
 
-/** A connection to a cluster in memory. It has no limits: a list is one page, and labels select nothing. */
+/** The Kubernetes API of a cluster in memory. A list is always one page, and label selectors are ignored. */
 export class KubeInMemory<Cluster extends ClusterInMemory = ClusterInMemory> implements KubeApi {
   readonly cluster: Cluster;
 

@@ -6,14 +6,14 @@ interface Timer {
   readonly wake: () => void;
 }
 
-/** Time that passes only when a test says so. */
+/** A clock that moves only when `advance`, `suspend` or `stall` is called. */
 export class VirtualClock implements Clock {
   #now = 0;
   #wallAhead: number;
   #order = 0;
   readonly #timers: Timer[] = [];
 
-  /** The wall starts at a round moment, so that what people read is the same in every run. */
+  /** Starts at a fixed date by default, so that printed times are the same in every run. */
   constructor(wallStart = Date.UTC(2026, 0, 1)) {
     this.#wallAhead = wallStart;
   }
@@ -35,7 +35,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Where a timer is or belongs, in the order in which they fire. */
+  /** The index of a timer in the list, which is sorted by the time at which timers fire. */
   #placeOf({ at, order }: Timer): number {
     let [low, high] = [0, this.#timers.length];
     while (low < high) {
@@ -47,7 +47,7 @@ export class VirtualClock implements Clock {
     return low;
   }
 
-  /** Timers that wait; for tests that prove that nothing is left behind. */
+  /** The number of waiting timers; tests use it to prove that none is left behind. */
   get pending(): number {
     return this.#timers.length;
   }
@@ -57,7 +57,7 @@ export class VirtualClock implements Clock {
     return this.#timers[0]?.at;
   }
 
-  /** Lets time pass: timers fire in order, and everything that follows from one is done before the next. */
+  /** Lets time pass: timers fire in order, each after all callbacks of the one before have run. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await settle();
@@ -70,12 +70,12 @@ export class VirtualClock implements Clock {
     this.#now = until;
   }
 
-  /** The machine sleeps: the wall goes on, the monotonic clock stands still. */
+  /** Simulates a sleeping machine: the wall clock goes on, the monotonic clock stands still. */
   suspend(ms: number): void {
     this.#wallAhead += ms;
   }
 
-  /** The process stalls: both clocks go on, but no timer fires and nothing runs. */
+  /** Simulates a process that hangs: both clocks go on, but no timer fires and nothing runs. */
   stall(ms: number): void {
     this.#now += ms;
   }
@@ -86,7 +86,7 @@ export async function settle(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** Randomness that a test can repeat. */
+/** Random numbers that are the same in every run with the same seed. */
 export class SeededEntropy implements Entropy {
   #state: number;
 
@@ -94,7 +94,7 @@ export class SeededEntropy implements Entropy {
     this.#state = seed >>> 0;
   }
 
-  /** mulberry32. */
+  /** The next number of the generator mulberry32, at least 0 and below 1. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;

@@ -8,7 +8,7 @@ export class WatchInMemory {
   protected readonly cluster: ClusterInMemory;
   protected readonly resource: string;
   protected readonly options: WatchOptions;
-  /** The version of the newest event, or the one that the watch began at. */
+  /** The resourceVersion of the newest event, or the one at which the watch started. */
   protected newest: number;
   protected isEnded = false;
   readonly #queue: WatchEvent[] = [];
@@ -22,7 +22,7 @@ export class WatchInMemory {
     this.newest = Number(options.resourceVersion);
   }
 
-  /** Begins: everything since its version is told, and everything from now on. */
+  /** Starts the watch: delivers every change since its resourceVersion, and every new one. */
   open(): void {
     for (const change of this.cluster.changesAfter(this.newest)) this.#see(change);
     const { signal, timeoutSeconds } = this.options;
@@ -65,7 +65,7 @@ export class WatchInMemory {
     this.#undo.push(...undo);
   }
 
-  /** True for the objects that the watch is about. */
+  /** True if the watch covers the namespace of this object. */
   protected selects({ metadata }: KubeObject): boolean {
     const { namespace } = this.options;
     return namespace === undefined || metadata.namespace === namespace;
@@ -76,7 +76,7 @@ export class WatchInMemory {
     this.push({ type: 'BOOKMARK', resourceVersion: String(version) });
   }
 
-  /** A watch from a version that the cluster has not reached (again) waits, and says nothing. */
+  /** Queues an event for a change that the watch covers. Skips changes up to its resourceVersion, even after a restore. */
   #see(change: ClusterChange): void {
     if (change.resource !== this.resource || change.version <= this.newest) return;
     const was = change.before !== undefined && this.selects(change.before);
@@ -97,7 +97,7 @@ export class WatchInMemory {
   }
 }
 
-/** An object as lists and watches of metadata show it. */
+/** Reduces an object to its metadata, as lists and watches of metadata show it. */
 export function onlyMetadata({ metadata }: KubeObject): KubeObject {
   return { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata };
 }

@@ -9,7 +9,7 @@ import { operatorName } from './operator.ts';
 
 const secretName = `${operatorName}-key`;
 
-/** The operator's own key: read from its Secret, which is made at the first start. */
+/** Reads the operator's own key from its Secret; creates the Secret at the first start. */
 export async function operatorKey(api: KubeApi, namespace: string): Promise<OperatorKey> {
   for (let tries = 0; tries < 3; tries += 1) {
     const secret = await api.get(secretResource, namespace, secretName);

@@ -1,7 +1,7 @@
 import type { MetricRegistry } from '../../telemetry/metrics.ts';
 import type { Operator } from './operator.ts';
 
-/** Gauges whose series are stated anew each time. */
+/** Gauges that are cleared before each scrape, so that series without a value disappear. */
 const restated = [
   'apphosting_objects',
   'apphosting_drifted_objects',
@@ -12,7 +12,7 @@ const restated = [
   'apphosting_in_doubt_calls',
 ];
 
-/** Brings the gauges up to date; called when somebody scrapes. */
+/** Updates the gauges; called at each scrape. */
 export function measure(operator: Operator, metrics: MetricRegistry): void {
   for (const [resource, ageMs] of operator.ages()) {
     metrics.gauge('apphosting_watch_silence_seconds', { resource }, ageMs === undefined ? undefined : ageMs / 1_000);

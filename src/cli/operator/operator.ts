@@ -1,7 +1,7 @@
 /**
- * The operator put together: caches of our kinds, the engine, Secrets, events, all on one Kubernetes API and one hosting layer.
+ * Creates the operator from its parts: caches of our kinds, the engine, Secrets, events, one Kubernetes API, one hosting layer.
  *
- * Everything that touches the outside comes in, so that a test runs the same operator on a virtual clock and in memory.
+ * Everything that touches the outside is passed in, so that a test runs the same operator in memory, on a virtual clock.
  */
 import type { Clock, Entropy } from '../../base/time.ts';
 import { Engine } from '../../engine/engine.ts';
@@ -25,7 +25,7 @@ export interface OperatorOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly key: OperatorKey;
-  /** Which process this is, for events. */
+  /** The name of this process, for events. */
   readonly instance: string;
   readonly operatorNamespace: string;
   /** The only namespace that is watched; undefined for all. */
@@ -33,7 +33,7 @@ export interface OperatorOptions {
   readonly selector: string | undefined;
   readonly secretWatch: 'on' | 'off';
   readonly readOnly: boolean;
-  /** The recovery requests that this process may send; none without it. */
+  /** The recovery requests that this process may send; none if absent. */
   readonly powers?: Powers;
   readonly horizonMs: number;
   /** How long a call that changes something may take before it counts as lost. */
@@ -43,29 +43,29 @@ export interface OperatorOptions {
   readonly workers: number;
 }
 
-/** An operator that is put together. */
+/** An operator with all its parts. */
 export type Operator = ReturnType<typeof createOperator>;
 
 /** The name of the operator, of its lease and of its ServiceAccount. */
 export const operatorName = 'apphosting-operator';
 
-/** Namespaces, watched for their labels. */
+/** The API resource of namespaces, which the operator watches for their labels. */
 export const namespaceResource: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 
-/** The resource of a kind. */
+/** The API resource of one of our kinds. */
 export function resourceOf(kind: AnyKind): Resource {
   return { group, version, plural: kind.plural, namespaced: kind.scope === 'Namespaced' };
 }
 
 const materialTies = { Secret: 'secret', ConfigMap: 'configMap' } as const;
 
-/** Puts an operator together. */
+/** Creates an operator from its parts; it does nothing until `watch` and `act` are called. */
 export function createOperator(options: OperatorOptions) {
   const { api, clock, entropy, log, namespace } = options;
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
-  /** Tell all other watches of a restored cluster: their own lists may look newer. */
+  /** Tells the engine and all other watches that the cluster was restored: they may not notice it from their own lists. */
   const rewound = (by?: string): void => {
     engine.rewound();
     for (const cache of caches) if (cache.name !== by) cache.rewound();
@@ -122,7 +122,7 @@ export function createOperator(options: OperatorOptions) {
   const caches = [...own, ...material.reflectors];
   return {
     engine,
-    /** Starts to watch; nothing is acted on before `act`. */
+    /** Starts to watch; the operator changes nothing before `act` is called. */
     watch: () => {
       for (const reflector of own) reflector.start();
       material.start();
@@ -131,14 +131,14 @@ export function createOperator(options: OperatorOptions) {
     synced: async () => {
       await Promise.all(caches.map((cache) => cache.synced));
     },
-    /** Starts to work; `holdMs` is how long calls that cannot be repeated wait first. */
+    /** Starts to reconcile. Calls that must not be sent twice wait for `holdMs` first. */
     act: (holdMs: number) => {
       if (holdMs > 0) engine.quarantine(holdMs);
       engine.start();
     },
-    /** Kubernetes went back in time: everything is listed again. */
+    /** Call this when Kubernetes was restored to an older state: everything is listed again. */
     rewound: () => rewound(),
-    /** What keeps it from being ready, one sentence each. */
+    /** The reasons why the operator is not ready, one sentence each. */
     complaints: () => complaintsOf(caches, clock),
     /** How long each watch has been silent. */
     ages: () => agesOf(caches, clock),

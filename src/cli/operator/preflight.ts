@@ -5,19 +5,19 @@ import { leaseResource } from '../../kube/lease.ts';
 import { configMapResource, secretResource } from '../../kube/material.ts';
 import { namespaceResource, operatorName, resourceOf } from './operator.ts';
 
-/** The cluster and settings that the operator starts with. */
+/** The settings that the preflight checks against the cluster. */
 export interface Plans {
   readonly kinds: readonly AnyKind[];
   /** The only namespace that is watched; undefined for all. */
   readonly namespace: string | undefined;
   readonly secretWatch: 'on' | 'off';
-  /** Where the lease and the operator's key are. */
+  /** The namespace of the lease and of the operator's key. */
   readonly operatorNamespace: string;
-  /** How messages call the kubeconfig, or the service account. */
+  /** The name of the kubeconfig or ServiceAccount in messages. */
   readonly title: string;
 }
 
-/** The reason why the operator cannot work in this cluster, and what to do; undefined when it can. */
+/** Checks whether the operator can work in this cluster; if not, returns the reason and what to do. */
 export async function preflight(
   api: KubeApi & Pick<KubeClient, 'serverVersion'>,
   plans: Plans,
@@ -41,7 +41,7 @@ export async function preflight(
   return undefined;
 }
 
-/** Go on without a readable version: the next requests show what is wrong. */
+/** Returns a sentence if Kubernetes is too old. Ignores a version that cannot be read: the next requests show what is wrong. */
 async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
   try {
     const { text, supported } = await api.serverVersion();
@@ -53,7 +53,7 @@ async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<str
   }
 }
 
-/** Everything that is listed and then watched. */
+/** The resources that the operator lists and watches. */
 function listed({ kinds, namespace, secretWatch }: Plans): readonly Resource[] {
   return [
     ...kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced').map((kind) => resourceOf(kind)),

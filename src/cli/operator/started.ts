@@ -7,8 +7,8 @@ export interface StartMoment {
 }
 
 /**
- * The wall time of a moment, by our clock or the API server's, whichever is ahead. Creation times are the API server's, so
- * with a slow clock of ours an older object would look younger than this process.
+ * The wall time of a moment, by the clock of this machine or of the API server, whichever is ahead. Creation times come from
+ * the API server: if the clock of this machine is slow, an older object would look younger than this process.
  */
 export function laterOf(
   { wall, monotonic }: StartMoment,

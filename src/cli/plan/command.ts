@@ -1,4 +1,4 @@
-/** `apphosting plan`: what applying some documents would send to the service, without sending it. */
+/** `apphosting plan`: shows what applying some documents would send to the service, without sending it. */
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import { choice, output, text, wholeNumber, type CommandLine, type Flags, type Settings } from '../../config.ts';
@@ -113,7 +113,7 @@ export const plan = command(planCommand, ({ settings, operands: [path = ''] }: P
   }),
 );
 
-/** What the cluster shows of our kinds in these namespaces, and which of it could not be read. */
+/** Reads the objects of our kinds in these namespaces from the cluster, and says what could not be read. */
 async function liveActors(
   { api }: OpenCluster,
   namespaces: ReadonlySet<string>,
@@ -129,7 +129,7 @@ async function liveActors(
   };
 }
 
-/** Opens the accounts that the documents are about: by the flags, from a snapshot, or with the cluster's own credentials. */
+/** Opens the accounts that the documents name: by flags, from a snapshot, or with the Secrets of accounts in the cluster. */
 async function openReaders(
   settings: PlanSettings,
   cluster: OpenCluster | undefined,
@@ -172,7 +172,7 @@ const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {
   unknown: ['unknown'],
 };
 
-/** The exit code: an incomplete plan wins over everything else. */
+/** Chooses the exit code; an incomplete plan counts more than everything else. */
 export function exitCodeOf(
   made: Plan,
   settings: { readonly failOn?: readonly Gate[] | undefined; readonly detailedExitcode: boolean },
@@ -185,7 +185,7 @@ export function exitCodeOf(
     );
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
-  // What cannot be told is no change: otherwise a folder with a contact point would never be without any.
+  // An unknown row is no change: a contact point usually has one, because the service hides some of its fields.
   const isChange = made.rows.some(({ action }) => action !== 'unknown');
   return settings.detailedExitcode && isChange ? exitCodes.found : exitCodes.fine;
 }

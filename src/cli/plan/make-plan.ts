@@ -1,4 +1,4 @@
-/** Makes a plan from documents, the state of the cluster if given, and one account of the service. */
+/** Makes a plan from documents, the state of the cluster if given, and accounts of the service. */
 import { itemsRead, type AccountReader } from '../account/reader.ts';
 import type { Finding, Plan } from './model.ts';
 import { databasePresetsOf } from '../../hosting/requests.ts';
@@ -12,20 +12,20 @@ import { foldedByAccount, rowsOf, stalledOf, type Known } from './rows.ts';
 import { withoutEndpoint } from './service-in-memory.ts';
 import { permissive, presumed, standInAccounts, type Actor, type Scene, type Sorted } from './scenes.ts';
 
-/** What a plan is made of. */
+/** The input of a plan. */
 export interface PlanInput {
   readonly name: string;
-  /** How the documents are called in messages. */
+  /** The name of the documents in messages. */
   readonly from: string;
-  /** The documents that shall be applied. */
+  /** The documents to apply. */
   readonly wanted: Sorted;
-  /** The documents before the change, where they are given. */
+  /** The documents before the change, if given. */
   readonly base?: Sorted | undefined;
-  /** What the cluster has, and why it could not be read whole; undefined where none is read. */
+  /** The objects in the cluster, and what could not be read; undefined if no cluster is read. */
   readonly live?: { readonly actors: readonly Actor[]; readonly problems: readonly string[] } | undefined;
   readonly readers: readonly AccountReader[];
   readonly requestsPerSecond: number;
-  /** Only these resources are told of, as `Kind/name`; all of them where it is empty. */
+  /** The only resources to report, as `Kind/name`; all if empty. */
   readonly only?: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   const known: Known = {
     actors,
     places: wanted.places,
-    // The hidden fields of resources that existed before are known from the documents.
+    // Fields that the service hides are known if the resource existed before: its earlier spec shows them.
     hiddenKnown: new Set((cast.before?.actors ?? []).map(({ key }) => key)),
     liveKnown: new Set((live?.actors ?? []).map(({ key }) => key)),
     whyDeleted: `in --base, not in ${from}`,
@@ -82,19 +82,19 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
 
 const notQuiet = 'after six hours of the clock of the plan something still goes on';
 
-/** A finding after which the plan may lack something. */
+/** A finding that makes the plan incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {
   return { code, incomplete: true, message };
 }
 
-/** Resources that only shall be told of, and that are not there. */
+/** Reports resources that `--only` names and that do not exist. */
 function strangers(only: readonly string[], actors: readonly Actor[]): readonly Finding[] {
   const known = new Set(actors.map(({ key }) => keyInWords(key)));
   const unknown = only.filter((one) => !known.has(one));
   return unknown.map((one) => incomplete('NoResources', `--only ${one}: no document has it`));
 }
 
-/** An account of which no read was answered, catalogs for everybody aside: then nothing can be said of its resources. */
+/** Reports an account if the service answered no read of it. Public catalogs, which are read without a query, do not count. */
 export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   const ofAccount = reader.readings().filter(([address]) => address.includes('?'));
   const readings = ofAccount.map(([, reading]) => reading);
@@ -104,14 +104,14 @@ export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   return [incomplete('ReadFailed', `${account} cannot be read: ${withoutEndpoint(first.message)}`)];
 }
 
-/** The objects before and after the change. */
+/** Collects the objects before and after the change. */
 function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   const withAccounts = (actors: readonly Actor[], others: readonly Actor[] = []) => {
     const standIns = reader === undefined ? [] : standInAccounts([...actors, ...others], reader.accountId);
     return [...actors, ...standIns];
   };
   if (live === undefined && base === undefined) {
-    // Without a cluster, an object of the service with a resource's name counts as its own.
+    // Without a cluster, assume that a resource owns the object of the service that has its name.
     const actors = permissive(presumed(withAccounts(wanted.scene.actors)));
     return { before: undefined, after: { ...wanted.scene, actors }, notes: notesOf(actors, wanted) };
   }
@@ -122,7 +122,7 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   const others = (live?.actors ?? []).filter(({ key }) => !baseKeys.has(key));
   const before = permitted(presumed(withAccounts([...baseActors, ...others], wanted.scene.actors)));
   const beforeByKey = byKey(before);
-  // A resource that may bind by name before the change may do so after it.
+  // A resource that may bind by name before the change may also bind by name after it.
   const after = wanted.scene.actors.flatMap((actor) => {
     return beforeByKey.get(actor.key)?.presumed === true ? presumed([actor]) : [actor];
   });
@@ -152,7 +152,7 @@ function notesOf(actors: readonly Actor[], wanted: Sorted): readonly string[] {
   );
 }
 
-/** Objects of the service that count as a resource's own by their name. */
+/** A note that counts the resources bound to objects of the service only by name. */
 function boundByName({ objects }: Played, { actors }: Known): readonly string[] {
   const free = new Set(actors.flatMap(({ key, presumed: isFree }) => (isFree === true ? [key] : [])));
   const count = objects.filter(({ kind, key, status: { memory } }) => {
@@ -167,7 +167,7 @@ function boundByName({ objects }: Played, { actors }: Known): readonly string[] 
 /** Kinds of objects that have no name of their own in the service. */
 const nameless: ReadonlySet<AnyKind> = new Set([appEnvironment, memberAccess, disasterProtection]);
 
-/** Accounts that no credential and no snapshot is there for. */
+/** Reports accounts for which there is neither a credential nor a snapshot. */
 function unreadAccounts({ actors }: Scene, readers: readonly AccountReader[]): readonly Finding[] {
   const known = new Set(readers.map(({ accountId }) => accountId));
   return actors.flatMap(({ kind, namespace, name, spec }): Finding[] => {

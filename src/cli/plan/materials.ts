@@ -1,18 +1,18 @@
-/** The Secrets and ConfigMaps of a plan: the given ones, and placeholders for those that are only named. */
+/** The Secrets and ConfigMaps of a plan: given ones, and placeholders for those that a spec only refers to. */
 import { isRecord } from '../../base/json.ts';
 import { keyOf, takeApart } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import type { Materials, Scene } from './scenes.ts';
 
-/** Who reads a plan's Secrets, and as whom. */
+/** The accounts of a plan, and how to make up the Secrets with their credentials. */
 export interface Readership {
   readonly readers: readonly AccountReader[];
   readonly operatorNamespace: string;
-  /** What the token of an account begins with; its id follows. */
+  /** The beginning of each made-up token; the id of the account follows. */
   readonly tokenPrefix: string;
 }
 
-/** All Secrets and ConfigMaps that the objects of a scene need. */
+/** Collects all Secrets and ConfigMaps that the objects of a plan need. */
 export function materialsOf(scene: Scene, readership: Readership): Materials {
   const all = new Map<string, Readonly<Record<string, string>>>();
   for (const [key, values] of [...placeholdersIn(scene), ...scene.materials, ...credentialsIn(scene, readership)])
@@ -22,7 +22,7 @@ export function materialsOf(scene: Scene, readership: Readership): Materials {
 
 type Material = readonly [key: string, values: Readonly<Record<string, string>>];
 
-/** Values for what is only named: addresses, because some fields accept nothing else. */
+/** Makes placeholder values for keys that a spec only refers to. They are URLs, because some fields accept nothing else. */
 function placeholdersIn({ actors, materials }: Scene): readonly Material[] {
   return actors.flatMap((actor) => {
     const { secrets = [], configMaps = [] } = takeApart(actor.kind, actor).needs;
@@ -32,14 +32,14 @@ function placeholdersIn({ actors, materials }: Scene): readonly Material[] {
     ];
     return wanted.flatMap(({ kind, name, key }): readonly Material[] => {
       const place = keyOf(kind, actor.namespace, name);
-      // One that stands empty among the documents is filled by somebody else; one that has other keys lacks this one.
+      // A Secret that is empty in the documents is filled by somebody else; a Secret with other keys really lacks this key.
       if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
       return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
     });
   });
 }
 
-/** The Secrets of the accounts, which lead to what was read of each. */
+/** Makes up a credentials Secret for each account; its token leads to the data that was read of the account. */
 function credentialsIn(
   { actors }: Scene,
   { readers, operatorNamespace, tokenPrefix }: Readership,

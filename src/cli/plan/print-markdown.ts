@@ -1,4 +1,4 @@
-/** A plan as a comment of a pull request: the same marker each time, so that whoever posts it updates one comment. */
+/** Formats a plan as a pull request comment. A fixed marker in it helps to update the same comment each time. */
 import { capitalised, counted } from '../output.ts';
 import type { PlanAction, Plan, PlanRow } from './model.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type FieldStyle,
 } from './print-text.ts';
 
-/** The plan as Markdown of at most so many characters: whole rows are left out, and counted. */
+/** Formats a plan as Markdown of at most `maxChars` characters; leaves out whole rows and counts them. */
 export function planAsMarkdown(plan: Plan, maxChars: number): string {
   const titleOf = titlesIn(plan);
   const rows = plan.rows.map((row) => rowOf(row, titleOf(row)));
@@ -63,7 +63,7 @@ function headline(plan: Plan): string {
   return countsInWords(plan).replace(/\d+ deletes?/, (words) => `**${words}**`);
 }
 
-/** The warnings at the top. */
+/** The warnings at the top of the comment. */
 function warnings(plan: Plan): readonly string[] {
   const titleOf = titlesIn(plan);
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
@@ -82,12 +82,12 @@ function warnings(plan: Plan): readonly string[] {
   return lines.map((line) => `> ${line}  `);
 }
 
-/** Five of these at most, and how many more there are. */
+/** The first five names, and how many more there are. */
 function fewOf(names: readonly string[]): string {
   return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 }
 
-/** The running environments that change: `**Deploys, restarts** web/production.` */
+/** Lists the environments that are deployed, started or stopped: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const targets = new Map<string, string[]>();
   for (const { note = '' } of rows) {
@@ -107,7 +107,7 @@ function rowOf({ action, call = '', fields, note }: PlanRow, title: string): str
 
 const style: FieldStyle = { name: escaped, value: code, arrow: '→' };
 
-/** A text in a cell that nothing in it can break, link or mention. */
+/** Escapes a text for a table cell, so that it can neither break the table nor make a link nor mention somebody. */
 function escaped(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -120,7 +120,7 @@ function escaped(text: string): string {
     .replaceAll(/[\r\n]+/g, ' ');
 }
 
-/** A text as code in a cell. */
+/** Formats a text as code in a table cell. */
 function code(text: string): string {
   const plain = text.replaceAll(/[\r\n]+/g, ' ').replaceAll('|', '\\|');
   const longest = Math.max(0, ...[...plain.matchAll(/`+/g)].map(([ticks]) => ticks.length));

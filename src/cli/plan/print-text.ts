@@ -14,7 +14,7 @@ export const marks = {
 
 const longest = 60;
 
-/** The plan as text. */
+/** Formats a plan as text. */
 export function planAsText(plan: Plan, options: { readonly wide: boolean; readonly paint: Paint }): string {
   const { paint, wide } = options;
   const titleOf = titlesIn(plan);
@@ -30,7 +30,7 @@ export function planAsText(plan: Plan, options: { readonly wide: boolean; readon
   return [...blocks.flatMap((block) => [...block]), summaryOf(plan), ''].join('\n');
 }
 
-/** How a plan calls the resource of a row: `ContactPoint/on-call`; with the namespace where it is about several. */
+/** Names the resource of a row: `ContactPoint/on-call`, with the namespace if the plan covers several. */
 export function titlesIn({ rows, drift }: Plan): (row: PlanRow) => string {
   const namespaces = new Set([...rows, ...drift].map(({ namespace }) => namespace));
   return ({ kind, namespace, name }) =>
@@ -46,7 +46,7 @@ function cellsOf(row: PlanRow, wide: boolean): readonly string[] {
   return [row.call ?? '', [...(row.note === undefined ? [] : [row.note]), ...words].join(', '), place];
 }
 
-/** How a printer writes a field. */
+/** How an output format writes a field. */
 export interface FieldStyle {
   readonly name: (text: string) => string;
   readonly value: (text: string) => string;
@@ -55,20 +55,20 @@ export interface FieldStyle {
 
 const plain: FieldStyle = { name: (text) => text, value: (text) => text, arrow: '->' };
 
-/** One field: `threshold 80 -> 85`. */
+/** Writes one field: `threshold 80 -> 85`. */
 export function fieldInWords({ name, secret, before, after }: PlanField, style = plain): string {
   if (secret === true) return `${style.name(name)} (secret changes)`;
   const values = (before === undefined ? [after] : [before, after]).map((value) => style.value(valueAsText(value)));
   return `${style.name(name)} ${values.join(` ${style.arrow} `)}`;
 }
 
-/** A value on one line, cut where it is long. */
+/** Writes a value on one line, and cuts it if it is long. */
 function valueAsText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '(none)');
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
 
-/** A finding on one line, with its place first. */
+/** Writes a finding on one line, beginning with its file and line. */
 export function findingAsText({ code, message, kind, name, file, line }: Plan['findings'][number]): string {
   const place = file === undefined ? '' : `${file}:${line ?? 1}: `;
   const of = kind === undefined ? '' : `${kind}/${name ?? ''}: `;
@@ -84,7 +84,7 @@ const listed: readonly (readonly [PlanAction, string])[] = [
   ['delete', 'delete'],
 ];
 
-/** `1 create, 2 changes`; what there is none of is left out. */
+/** Counts the rows of each action and the findings: `1 create, 2 changes`; leaves out zeros. */
 export function countsInWords({ counts, findings }: Plan): string {
   const { unknown = 0 } = counts;
   const parts = [
@@ -95,7 +95,7 @@ export function countsInWords({ counts, findings }: Plan): string {
   return parts.filter((part) => !part.startsWith('0 ')).join(', ') || 'No changes';
 }
 
-/** The last line: what there is to do, what was read, when, and how long it takes. */
+/** The last line of a plan: what there is to do, what was read, when, and how long it takes. */
 export function summaryOf(plan: Plan): string {
   const { asked, answered } = plan.reads;
   const at = plan.accounts

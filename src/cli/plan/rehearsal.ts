@@ -2,8 +2,8 @@
  * Runs the real operator on a cluster in memory, a service in memory and a virtual clock until nothing more is sent, and
  * records what it would have sent.
  *
- * It settles first with the objects before the change, then with those after it: only the calls of the second part are
- * caused by the change.
+ * The operator first runs with the objects before the change, then with those after it: only the calls of the second part
+ * are caused by the change.
  */
 import { OperatorKey } from '../../engine/kind/planner/compare.ts';
 import { keyOfObject, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
@@ -28,41 +28,41 @@ import { ServiceInMemory } from './service-in-memory.ts';
 /** A call that the operator would send. */
 export interface PlannedCall {
   readonly caused: boolean;
-  /** `Kind/namespace/name`. */
+  /** The object that the call is for, as `Kind/namespace/name`. */
   readonly object: string;
   readonly words: string;
   readonly request: Request;
-  /** The item in the service right before the call. */
+  /** The object of the service as it was right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
-  /** What the service is taken to answer; ids in it are of this run only. */
+  /** The assumed answer of the service; new ids in it exist only in this run. */
   readonly answer: unknown;
-  /** Time since the part of the rehearsal began: before or after the documents. */
+  /** Time since this part of the rehearsal began: the part before the change, or the one after it. */
   readonly afterMs: number;
 }
 
-/** The result. */
+/** The result of a rehearsal. */
 export interface Played {
   readonly calls: readonly PlannedCall[];
-  /** Our objects at the end. */
+  /** The objects of our kinds at the end of the rehearsal. */
   readonly objects: readonly ParsedObject[];
   readonly failures: readonly Extract<AccountReading, { is: 'failed' }>[];
-  /** False if something was still going on when the time was up. */
+  /** False if the operator was still sending calls when the time was up. */
   readonly isQuiet: boolean;
 }
 
 const operatorNamespace = 'apphosting-system';
 /**
- * How long nothing must be sent to count as settled: longer than a poll, and than the pause between two reads that prove an
- * absence.
+ * The time without a call after which the operator counts as finished: longer than a poll, and longer than the pause between
+ * the two reads that prove that an object is absent.
  */
 const quietMs = 150_000;
-/** Objects that wait for something get more time. */
+/** The longer limit that applies while an object is neither Ready nor Stalled. */
 const patienceMs = 420_000;
 const longestMs = 6 * 3_600_000;
 const tokenPrefix = 'the-credential-of-a-plan-for-';
 
-/** Plays the objects `before` the change, where anything is known of them, and then those `after` it. */
+/** Runs the operator with the objects `before` the change, if known, and then with those `after` it. */
 export async function rehearse(
   before: Scene | undefined,
   after: Scene,
@@ -119,7 +119,7 @@ class Stage {
         openHosting({
           ...around,
           callMs: 30_000,
-          // Nothing is connected to: the wire ends in this process.
+          // Loose host rules are safe here: every request is answered in this process.
           hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
           wire: async (request) => {
             const token = request.headers['authorization'] ?? '';
@@ -167,7 +167,7 @@ class Stage {
     return kinds.flatMap((kind) => this.#cluster.all(resourceOf(kind)).map((object) => ({ kind, object })));
   }
 
-  /** Makes the cluster what the scene shows: what is not in it is deleted, what differs is changed. */
+  /** Makes the cluster equal to a scene: creates, changes and deletes objects. */
   set(scene: Scene): void {
     this.#actors = scene.actors;
     this.#beganAt = this.#clock.monotonic();
@@ -183,7 +183,7 @@ class Stage {
     for (const actor of scene.actors) this.#enter(actor);
   }
 
-  /** Treat an object that was bound by name as created by the resource, which it usually is. */
+  /** Treats objects that were bound by name as created by their resource, because they usually were. */
   own(actors: readonly Actor[]): void {
     for (const actor of actors.filter(({ presumed }) => presumed === true)) {
       const resource = resourceOf(actor.kind);
@@ -218,7 +218,7 @@ class Stage {
     }
   }
 
-  /** True when every object says something final of its newest generation. */
+  /** True when every object is Ready or Stalled for its newest generation. */
   #isConcluded(): boolean {
     return this.objects().every(({ object: { metadata, status } }) => {
       return recordsIn(status, 'conditions').some(
@@ -230,7 +230,7 @@ class Stage {
     });
   }
 
-  /** The same hosting layer, with every call written down. */
+  /** Wraps a hosting layer so that every call that changes something is recorded. */
   #watched(hosting: Hosting): Hosting {
     return {
       open: (settings, onList, onThrottled) => {
@@ -295,7 +295,7 @@ function placeOf({ kind, namespace }: Actor): string | undefined {
   return kind.scope === 'Namespaced' ? namespace : undefined;
 }
 
-/** The environments that the documents expect of an app of this name; one without a known name where they say nothing of it. */
+/** The environments that the documents expect for an app of this name; one with the name `?` if they expect none. */
 function expectedOf(app: string, actors: readonly Actor[]): readonly Readonly<Record<string, unknown>>[] {
   const resources = actors.filter(({ kind, name, spec }) => kind === hostedApp && (spec['name'] ?? name) === app);
   const found = actors.flatMap(({ kind, namespace, spec }) => {
@@ -307,7 +307,7 @@ function expectedOf(app: string, actors: readonly Actor[]): readonly Readonly<Re
   return found.length === 0 ? [{ name: '?' }] : found;
 }
 
-/** A status in the generations of an object that was just made: its own is 1, every other is older. */
+/** Rewrites the generations in a status for an object that was just created: the current one becomes 1, all others 0. */
 function asOfGeneration(value: unknown, generation: number, within = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => asOfGeneration(item, generation));
   if (!isRecord(value)) return value;

@@ -1,4 +1,4 @@
-/** Turns the recorded calls into the rows of a plan. */
+/** Turns the recorded calls of the operator into the rows of a plan. */
 import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { keyOf, partsOfKey, takeApart, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Request } from '../../engine/ports.ts';
@@ -10,26 +10,26 @@ import { valueAt } from '../definitions.ts';
 import { accountOfActor, type Actor } from './scenes.ts';
 import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
-/** Further facts about the resources of a plan. */
+/** Facts about the resources of a plan that the recorded calls do not show. */
 export interface Known {
   readonly actors: readonly Actor[];
-  /** Where a resource stands in the documents, by its key. */
+  /** The file and line of each resource in the documents, by key. */
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
-  /** Keys of resources whose hidden fields are known: the cluster or the documents before show them. */
+  /** Keys of resources whose fields are known even if the service hides them: the cluster or --base shows them. */
   readonly hiddenKnown: ReadonlySet<string>;
-  /** Keys of resources of which the cluster shows what they were given. */
+  /** Keys of resources that were read from the cluster. */
   readonly liveKnown: ReadonlySet<string>;
-  /** Facts about deleted resources, for their rows. */
+  /** The reason to print for resources that are deleted. */
   readonly whyDeleted: string;
-  /** The name of an app by its id. */
+  /** Finds the name of an app by its id. */
   readonly appName: (appId: unknown) => string | undefined;
   readonly isDatabase: (preset: unknown) => boolean;
 }
 
-/** Our mark at the end of a text. */
+/** Matches the mark that the operator writes at the end of a description. */
 export const markForm = /\s*apphosting:[a-z2-7]{16}$/;
 
-/** A text of the service as a terminal may show it: no control characters, no marks of ours. */
+/** Removes control characters and the operator's mark from a text of the service, so that it can be printed. */
 function plainText(text: string): string {
   return printable(text.replace(markForm, ''));
 }
@@ -57,7 +57,7 @@ export function rowsOf(
 
 const waitsForAccount = 'AccountNotReady: ';
 
-/** The rows with those of resources that only wait for their account as a count in the row of the account. */
+/** Replaces the rows of resources that only wait for their account by a count in the row of the account. */
 export function foldedByAccount(rows: readonly PlanRow[], { actors, places }: Known): readonly PlanRow[] {
   const accountOf = new Map(actors.map((actor) => [actor.key, accountOfActor(actor)]));
   const isWaiting = ({ action, note = '' }: PlanRow) => action === 'unknown' && note.startsWith(waitsForAccount);
@@ -74,7 +74,7 @@ export function foldedByAccount(rows: readonly PlanRow[], { actors, places }: Kn
   return [...accounts, ...others];
 }
 
-/** Objects that the operator would give up on as they are. */
+/** Reports objects that the operator would leave Stalled. */
 export function stalledOf(played: Played, known: Known): readonly Finding[] {
   return played.objects.flatMap(({ key, status }) => {
     const stalled = conditionOf({ status }, 'Stalled');
@@ -94,7 +94,7 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const action = actionOf(request);
   const isNew = action === 'create';
   const all = [...fieldsOf(request, isNew ? undefined : before, around), ...unknownsOf(call)];
-  // A hidden field may already have this value.
+  // Leave out a field that the service hides if its old value is unknown: it may be the same.
   const fields =
     isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
   if (action === 'change' && fields.length === 0) return [];
@@ -140,7 +140,7 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
   return undefined;
 }
 
-/** What an installation makes, as far as the catalog says it. */
+/** Says what a solution creates, as far as the catalog shows. */
 function solutionNote({ request, words, answer }: PlannedCall): string {
   const id = request.body?.['installationId'];
   if (id !== undefined)
@@ -149,7 +149,7 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
   return plainText(`makes ${names.length === 0 ? '?: the catalog shows no components' : names.join(', ')}`);
 }
 
-/** What must hold so that a request of recovery is sent. */
+/** Says on which conditions the operator sends a recovery request. */
 function gateOf({ object, request }: PlannedCall, { actors }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
     return 'once, and only while no other operation is under way';
@@ -159,7 +159,7 @@ function gateOf({ object, request }: PlannedCall, { actors }: Around): string {
   return `once, and only if the operator runs with ${flags.join(' and ')} since before this resource is created, until ${until}`;
 }
 
-/** What only the answer of the service will tell. */
+/** The fields that only the answer of the service will show, such as new ids. */
 function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
   const unknown = (names: readonly string[]) => names.map((name) => ({ name: plainText(name), after: '?' }));
   if (request.endpoint === 'POST /solutions') {
@@ -172,7 +172,7 @@ function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
   return unknown([...(isNewId(receiptOf(answer)?.operationId) ? ['operationId'] : []), 'outcome']);
 }
 
-/** Fields by which a call names its object; they are no change. */
+/** Fields of a request that identify an object or the request; they do not count as changes. */
 const naming: ReadonlySet<string> = new Set([
   'accountId',
   'appId',
@@ -204,7 +204,7 @@ function sentBy({ endpoint, body = {} }: Request): JsonObject {
   return { ...(appEnvId !== undefined && { appEnvId }), ...settings };
 }
 
-/** Compares objects field by field, lists as a whole. */
+/** Splits an object into fields, named by path; a list stays whole. */
 function flat(name: string, value: Json): readonly (readonly [string, Json])[] {
   if (value === null || typeof value !== 'object' || value instanceof Secret || Array.isArray(value))
     return [[name, value]];
@@ -218,7 +218,7 @@ function isSecret(value: Json): boolean {
 
 type Told = NonNullable<PlanField['after']>;
 
-/** A value as people may read it: ids of this run by the names of their resources. */
+/** Prepares a value for people: hides secrets, and replaces ids of this run by the names of their resources. */
 function told(value: Json, around: Pick<Around, 'names'>): Told {
   if (typeof value === 'string') {
     if (isNewId(value)) return around.names.get(value) ?? 'a new one';
@@ -235,7 +235,7 @@ function sortedList(value: Told): Told {
   return Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
 }
 
-/** Ids of this run, with the resources that they belong to. */
+/** Maps ids of the service to the names of the resources that they belong to. */
 function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, string> {
   const rows = objects.flatMap(({ key, status: { memory } }) => {
     return memory.id === undefined ? [] : [[memory.id, keyInWords(key)] as const];
@@ -243,7 +243,7 @@ function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, strin
   return new Map(rows);
 }
 
-/** What the plan cannot know of an object: what it waits for, and fields that the service never shows. */
+/** The row for what a plan cannot know about an object: what it waits for, or fields that the service never shows. */
 function unknownRow(
   { key, kind, object, status }: ParsedObject,
   known: Known,
@@ -255,7 +255,7 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // A plan ends before the service finishes a request: its row says "sent" and not "unknown".
+  // Do not report a sent request as unknown: the plan ends before the service has finished it.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
@@ -276,7 +276,7 @@ function isOnlyObserved({ spec }: ParsedObject['object']): boolean {
   return isRecord(lifecycle) && Object.values(lifecycle).includes('Observe');
 }
 
-/** How many references an object stands on. */
+/** Counts the levels of references below an object, to sort the rows. */
 function depths(actors: readonly Actor[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
   const byKey = new Map(actors.map((actor) => [actor.key, actor]));
   const found = new Map<string, number>();

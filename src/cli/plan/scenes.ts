@@ -1,4 +1,4 @@
-/** Builds the scenes of a rehearsal from the documents and the cluster. */
+/** Builds the objects that a rehearsal runs with, from the documents and the cluster. */
 import { isRecord } from '../../base/json.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import { accountOf, keyOf, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
@@ -7,31 +7,31 @@ import { flawsOf, pathInWords } from '../definitions.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
 
-/** An object of ours that takes part. */
+/** An object of our kinds that takes part in a rehearsal. */
 export interface Actor {
   readonly kind: AnyKind;
-  /** `Kind/namespace/name`. */
+  /** The key of the object: `Kind/namespace/name`. */
   readonly key: string;
   readonly namespace: string;
   readonly name: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly spec: Readonly<Record<string, unknown>>;
-  /** What the cluster shows of it now; absent where that is not known. */
+  /** The generation and status of the object in the cluster; absent if unknown. */
   readonly live?: { readonly generation: number; readonly status: Readonly<Record<string, unknown>> };
-  /** True if it may bind by name, because its binding is unknown. */
+  /** True if the object may bind by name, because the id that it is bound to is unknown. */
   readonly presumed?: true;
 }
 
 /** The values of Secrets and ConfigMaps by their keys, `Secret/namespace/name`. */
 export type Materials = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** All objects, Secrets and ConfigMaps at one time. */
+/** All objects, Secrets and ConfigMaps of a rehearsal, before the change or after it. */
 export interface Scene {
   readonly actors: readonly Actor[];
   readonly materials: Materials;
 }
 
-/** Documents that are fit to be played, and what is wrong with the others. */
+/** The documents that a plan can use, and what is wrong with the others. */
 export interface Sorted {
   readonly scene: Scene;
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
@@ -41,7 +41,7 @@ export interface Sorted {
   readonly others: number;
 }
 
-/** An object of a kind of ours. */
+/** Makes an actor from the parts of an object. */
 export function actorOf(
   kind: string,
   namespace: string,
@@ -55,12 +55,12 @@ export function actorOf(
   return { kind: found, key, namespace, name, metadata, spec: isRecord(spec) ? spec : {} };
 }
 
-/** The key of the account that an actor belongs to; its own for an account. */
+/** The key of the account that an object belongs to; for an account, its own key. */
 export function accountOfActor({ kind, key, namespace, spec }: Actor): string {
   return accountOf(kind, key, namespace, spec);
 }
 
-/** Sorts documents: ours, Secrets, ConfigMaps, others; refuses what the API server would refuse. */
+/** Sorts documents into our kinds, Secrets, ConfigMaps and others; reports what the API server would refuse. */
 export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fallbackNamespace: string): Sorted {
   const actors: Actor[] = [];
   const materials = new Map<string, Readonly<Record<string, string>>>();
@@ -124,7 +124,7 @@ function texts(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).filter((row): row is [string, string] => typeof row[1] === 'string'));
 }
 
-/** An object of the cluster as an actor, with what its status shows. */
+/** Makes an actor from an object of the cluster, with its status. */
 export function liveActor({ kind, object: { metadata, spec, status } }: ParsedObject): Actor {
   const { name, namespace = '', generation = 1, labels, annotations, finalizers } = metadata;
   const kept = { ...(labels && { labels }), ...(annotations && { annotations }), ...(finalizers && { finalizers }) };
@@ -134,7 +134,7 @@ export function liveActor({ kind, object: { metadata, spec, status } }: ParsedOb
   };
 }
 
-/** The same objects with permission to bind by name, because their bindings are unknown. */
+/** Lets objects bind by name if the id that they are bound to is unknown. */
 export function presumed(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) => {
     const { kind, spec, live } = actor;
@@ -148,12 +148,12 @@ function withAdoption(spec: Actor['spec']): Actor['spec'] {
   return { ...spec, lifecycle: { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), adoption: 'ByName' } };
 }
 
-/** The same accounts with that permission. */
+/** Sets every account to allow that its resources bind by name. */
 export function permissive(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) => (actor.kind.life === 'account' ? { ...actor, spec: withAdoption(actor.spec) } : actor));
 }
 
-/** Accounts that are named and not there, taken to be the one that is read. */
+/** Makes the accounts that resources refer to and nobody provides; each stands for the account that is read. */
 export function standInAccounts(actors: readonly Actor[], accountId: string): readonly Actor[] {
   const known = new Set(actors.map(({ key }) => key));
   const named = actors.map(accountOfActor).filter((key) => !known.has(key));

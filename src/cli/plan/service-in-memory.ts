@@ -1,9 +1,9 @@
 /**
- * The service's side of a plan: what was read of an account, and on top of it what the plan would have changed so far.
+ * Plays the service during a plan: what was read of an account, with the changes that the plan has made so far.
  *
- * Reads are answered with what the service answered, changed items in place of the old ones. Changes are done here only: an
- * item that is created gets an id that begins with `new-`, a deployment takes a while and succeeds, and what the interface
- * leaves open is not made up. Nothing in here reaches the network.
+ * A read is answered with what the real service answered, with changed items in place of the old ones. Changes stay in memory:
+ * a new item gets an id that begins with `new-`, a deployment takes a while and succeeds, and what the interface does not
+ * specify is not invented.
  */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
@@ -17,14 +17,14 @@ type Query = Readonly<Record<string, string>>;
 
 type ShelfName = 'app' | 'environment' | 'contactPoint' | 'alert' | 'member' | 'configuration';
 
-/** One kind of item of the service: how its list, its single read and its id are called. */
+/** One type of item of the service: the names of its list, its single read and its id in the interface. */
 interface Shelf {
-  /** Empty where the service has no list of them. */
+  /** The path that lists the items; empty if the service has none. */
   readonly list: string;
   readonly field: string;
   readonly single?: string;
   readonly id: string;
-  /** True where its list shows every field as well, so that no item is asked for by itself. */
+  /** True if the list shows every field, so that no item has to be read by itself. */
   readonly isListedWhole?: true;
 }
 
@@ -37,24 +37,24 @@ const shelves: Readonly<Record<ShelfName, Shelf>> = {
   configuration: { list: '/disaster-readiness/configurations', field: 'items', id: 'configurationId' },
 };
 
-/** How an item made in this run is recognised. */
+/** The beginning of the ids of items that this run has created. */
 const newPrefix = 'new-';
-/** The length of a deployment in a plan; the plan's own times count requests only. */
+/** How long a deployment takes in virtual time; the duration that a plan prints counts requests only. */
 const deploymentMs = 20_000;
 const prefix = '/api/public/v1';
 
-/** True for an id that only this run knows. */
+/** True for an id that this run has made up. */
 export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }
 
-/** An item as this run made or changed it. */
+/** An item as this run created or changed it. */
 interface Kept {
   readonly shelf: ShelfName;
-  /** Undefined where it was deleted. */
+  /** Undefined if the item was deleted. */
   readonly item: Item | undefined;
   readonly isNew: boolean;
-  /** When the deployment that is under way ends, and what the item shows then. */
+  /** When the running deployment ends, and the status of the item afterwards. */
   readonly settles?: { readonly at: number; readonly status: string };
 }
 
@@ -66,7 +66,7 @@ interface Answer {
 type Reply = Answer | WireFailure;
 type Failure = Extract<AccountReading, { is: 'failed' }>;
 
-/** A service in memory on top of what was read. */
+/** A service in memory: the data that was read, with the changes of this run on top. */
 export class ServiceInMemory {
   readonly #reader: AccountReader;
   readonly #wallMs: () => number;
@@ -77,26 +77,26 @@ export class ServiceInMemory {
   readonly #underWay = new Set<Promise<unknown>>();
   #count = 0;
 
-  /** `environmentsOf` tells the environments that are expected of a new database by its name: the interface names none. */
+  /** `environmentsOf` says which environments to expect of a new database, because the interface does not name them. */
   constructor(reader: AccountReader, wallMs: () => number, environmentsOf: (app: string) => readonly Item[]) {
     this.#reader = reader;
     this.#wallMs = wallMs;
     this.#environmentsOf = environmentsOf;
   }
 
-  /** Reads that have no answer to go by, in the order of their addresses. */
+  /** Reads that failed, in the order of their addresses. */
   get failures(): readonly Failure[] {
     return [...this.#failures].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, failure]) => failure);
   }
 
-  /** Resolves when every read that is under way has its answer; false where there was none. */
+  /** Waits until every read that is under way has its answer; false if no read was under way. */
   async answered(): Promise<boolean> {
     if (this.#underWay.size === 0) return false;
     await Promise.all(this.#underWay);
     return true;
   }
 
-  /** A wire to this service in memory; nothing reaches the network. */
+  /** Answers the HTTP requests of the operator. Only reads may reach the real service, through the reader. */
   readonly wire: Wire = async (request) => {
     const stopped = request.start();
     if (stopped !== undefined) return { failed: 'connection', message: stopped };
@@ -108,12 +108,12 @@ export class ServiceInMemory {
       ? this.#get(path, query)
       : this.#change(`${request.method} ${path}`, { ...query, ...body }));
     if ('failed' in reply) return reply;
-    // Requests of recovery ask the service what time it is.
+    // Send the time: the operator needs the service's clock for recovery requests.
     const headers = { 'content-type': 'application/json', date: new Date(this.#wallMs()).toUTCString() };
     return { status: reply.status, headers, text: JSON.stringify(reply.body) };
   };
 
-  /** The item that a call is about, as the service shows it at this moment. */
+  /** The item that a call changes, as the service shows it at this moment. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
     if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
     const name = shelfOf(endpoint);
@@ -132,7 +132,7 @@ export class ServiceInMemory {
     return this.#base(path, query);
   }
 
-  /** Answers of the service, as they were read. */
+  /** Answers a read with what the real service answered; a failure becomes an HTTP status or a failed connection. */
   async #base(path: string, query: Query): Promise<Reply> {
     const reading = await this.#ask(get(path, query));
     if (reading.is === 'answered') return reading;
@@ -187,20 +187,20 @@ export class ServiceInMemory {
     return done({ ...base.body, [field]: [...listed, ...made] });
   }
 
-  /** Items made in this run that a list would show. */
+  /** Items that this run has created and that a list would show. */
   #made(name: ShelfName, query: Query): readonly Item[] {
     const made = [...this.#kept.values()].filter(({ shelf, isNew }) => isNew && shelf === name);
     const items = made.map((kept) => this.#asOfNow(kept)).filter((item) => item !== undefined);
     return items.filter((item) => Object.entries(query).every(([field, value]) => (item[field] ?? value) === value));
   }
 
-  /** An item as of now: what was under way may have come to its end. */
+  /** The present state of an item: a deployment whose time is over has ended. */
   #asOfNow({ item, settles }: Kept): Item | undefined {
     if (item === undefined || settles === undefined || settles.at > this.#wallMs()) return item;
     return { ...item, status: settles.status, updatedAt: new Date(settles.at).toISOString() };
   }
 
-  /** An item as a list of it was answered. */
+  /** An item as a list of the real service showed it; undefined if no list did. */
   #listedOf(name: ShelfName, id: string): Item | undefined {
     const shelf = shelves[name];
     const key = `${name}/${id}`;
@@ -222,7 +222,7 @@ export class ServiceInMemory {
     return kept.item && { ...listed, ...this.#asOfNow(kept) };
   }
 
-  /** Every item of a kind as of now, as far as its lists were read. */
+  /** All items of one type as they are now, as far as their lists were read. */
   #all(name: 'alert' | 'configuration'): readonly Item[] {
     const { list, field, id } = shelves[name];
     const listed = itemsRead(this.#reader, list, field).flatMap((item): readonly Item[] => {
@@ -304,7 +304,7 @@ export class ServiceInMemory {
     }
   }
 
-  /** A new app; the service gives a database its environment, which is under way for a while. */
+  /** Creates an app. A database also gets its environments, as from the service; their deployment takes a while. */
   async #createApp(body: Item): Promise<unknown> {
     const { appId } = this.#create('app', newApp(body));
     const presets = await this.#itemsOf(databasePresetsOf());
@@ -318,12 +318,12 @@ export class ServiceInMemory {
     return this.#create('environment', { region: '?', ...item, status: 'UPDATING' }, this.#deployed('running'));
   }
 
-  /** What becomes of a deployment that begins now. */
+  /** When a deployment that begins now ends, and the status afterwards. */
   #deployed(status: string): Kept['settles'] {
     return { at: this.#wallMs() + deploymentMs, status };
   }
 
-  /** The components that the catalog names, each an app with an environment. What else is made of them is not known. */
+  /** Creates the components that the catalog names, each as an app with one environment. Nothing else is known of them. */
   async #install({ installationId, solutionSlug, appName, region }: Item): Promise<Item> {
     if (installationId !== undefined) return { installationId, components: [] };
     const catalog = await this.#itemsOf(solutionsOf(this.#reader.accountId));
@@ -335,7 +335,7 @@ export class ServiceInMemory {
     return { installationId: this.#newId('installation'), components };
   }
 
-  /** A deployment, a stop or a start: it is under way for a while, and then at rest. */
+  /** Deploys, stops or starts an environment: its status is UPDATING for a while, then `running` or `stopped`. */
   #deploy(endpoint: string, { appEnvId }: Item): Answer {
     const status = 'UPDATING';
     this.#merge(
@@ -348,7 +348,7 @@ export class ServiceInMemory {
     return done({ success: true, message: 'accepted', contentId, appEnv: { appEnvId, status } });
   }
 
-  /** A contact point that an alert uses is not deleted. */
+  /** Deletes a contact point, unless an alert uses it. */
   #removeContactPoint(id: string): Answer {
     const uses = this.#all('alert').filter((alert) => usesPoint(alert, id)).length;
     if (uses === 0) return this.#remove('contactPoint', id);
@@ -375,7 +375,7 @@ export class ServiceInMemory {
     return done({ results });
   }
 
-  /** The settings of a protection, named as the call that sets them names them. */
+  /** The settings of a protection, with the field names of the call that sets them. */
   #settingsOf({ sourceAppEnvId }: Item): Item | undefined {
     const known = this.#protectionOf(sourceAppEnvId);
     const { settings, warmDestination, plannedDestination } = known ?? {};
@@ -393,7 +393,7 @@ export class ServiceInMemory {
     return done({ configurations: wiped.length });
   }
 
-  /** A request of recovery is accepted, and its operation stays under way: how it ends is not known. */
+  /** Accepts a recovery request. Its operation stays under way, because nobody knows how it would end. */
   async #receipt(endpoint: string, body: Item): Promise<Answer> {
     const { configurationId, expectedGeneration: generation } = body;
     const operationId = body['operationId'] ?? this.#newId('operation');
@@ -402,7 +402,7 @@ export class ServiceInMemory {
     const { activeOperationId = operationId } = known;
     const startedAt = new Date(this.#wallMs()).toISOString();
     this.#merge('configuration', id, {
-      // A check runs beside the operation of a settled standby.
+      // A validation runs beside the active operation and does not replace it.
       activeOperationId: endpoint === 'POST /disaster-readiness/validate' ? activeOperationId : operationId,
       ...(body['operationId'] === undefined && {
         activities: [{ operationId, startedAt }, ...recordsIn(known, 'activities')],
@@ -418,7 +418,7 @@ export function configuredBy(body: Item): Item {
   return { ...(isRecord(common) && common), ...recordsIn(body, 'items')[0] };
 }
 
-/** Why a read failed, without what was read. */
+/** Removes the method and path from the beginning of a failure message. */
 export function withoutEndpoint(message: string): string {
   return message.replace(/^[A-Z]+ \/\S*: /, '');
 }
@@ -429,12 +429,12 @@ function done(body: unknown): Answer {
   return { status: 200, body };
 }
 
-/** The answer about one item, or about one that is gone. */
+/** The answer to a read of one item: 404 if it is gone. */
 function answerOf(item: Item | undefined): Answer {
   return item === undefined ? { status: 404, body: { message: 'not found' } } : done(item);
 }
 
-/** Which items an endpoint is about. */
+/** The type of item that an endpoint reads or changes. */
 function shelfOf(endpoint: string): ShelfName | undefined {
   const [, path = ''] = endpoint.split(' ');
   if (path === '/app-env/alert' || path.startsWith('/alert')) return 'alert';
@@ -463,12 +463,12 @@ function usesPoint(alert: Item, id: string): boolean {
   return recordsIn(alert, 'contactPoints').some((point) => point['contactPointId'] === id);
 }
 
-/** The object in a body, which may stand under the one name of an object in it. */
+/** The item in the body of an answer, where it may be wrapped in a field such as `app`. */
 function itemIn(body: unknown): Item {
   return { ...(unwrapped(body, 'app', 'contactPoint', 'alert', 'access', 'envAccess', 'member') as Item | undefined) };
 }
 
-/** A text, or an empty one where there is none. */
+/** Returns a text as it is, and an empty text for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,4 +1,4 @@
-/** Every command for people, as its documents and its completion know it. */
+/** All commands for people with their permissions, for the documentation and the shell completion. */
 import type { CommandLine, Flags } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
 import { activateCommand } from '../activate.ts';
@@ -11,19 +11,19 @@ import { planCommand } from '../plan/command.ts';
 import { statusCommand } from '../status/status.ts';
 import { whyCommand } from '../status/why.ts';
 
-/** What a command must be allowed to do in a cluster, and when. */
+/** Permissions that a command needs in a cluster, and when it needs them. */
 export interface ClusterPermission {
   readonly verbs: readonly string[];
-  /** `hostedapps.apphosting.dev`; `*` stands for every kind of ours. */
+  /** Resources with their API group, such as `hostedapps.apphosting.dev`. */
   readonly resources: readonly string[];
   readonly when?: string;
 }
 
-/** A command with what it must be allowed to do. */
+/** A command and the permissions that it needs. */
 export interface CommandReference {
   readonly command: CommandLine<Flags>;
   readonly cluster: readonly ClusterPermission[];
-  /** What its token must be allowed in the service. */
+  /** The permissions that its token needs in the service. */
   readonly service: string;
 }
 
@@ -42,7 +42,7 @@ const ofProtections: readonly ClusterPermission[] = [
   asAccount,
 ];
 
-/** All of them, in the order of the help. */
+/** All commands for people, in the order of the help. */
 export const commandReferences: readonly CommandReference[] = [
   {
     command: planCommand,
@@ -103,7 +103,7 @@ export const commandReferences: readonly CommandReference[] = [
   { command: activateCommand, cluster: ofProtections, service: 'svc:read' },
 ];
 
-/** The permissions of a command as a table of Markdown. */
+/** Formats the permissions of a command as a Markdown table. */
 export function permissionsOf({ cluster, service }: CommandReference): string {
   const rows = cluster.map(({ verbs, resources, when = 'always' }) => {
     const isAll = resources.length === ofOurs.length;

@@ -1,11 +1,11 @@
-/** Writes what the pages of the commands take from the commands themselves: help, permissions, the schema of a plan. */
+/** Generates the parts of the command pages that come from the code: help, permissions, the JSON schema of a plan. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { helpOf, wordOf } from '../../config.ts';
 import { planSchema } from '../plan/model.ts';
 import { commandReferences, permissionsOf } from './commands.ts';
 
-/** The files of the commands as they must be, by path; `read` gives a page as it is. */
+/** The text that each generated file must have, by path; `read` returns a page as it is now. */
 export function referencePages(read: (path: string) => string): ReadonlyMap<string, string> {
   const pages = commandReferences.map((reference): [string, string] => {
     const path = `docs/cli/${wordOf(reference.command)}.md`;
@@ -16,7 +16,7 @@ export function referencePages(read: (path: string) => string): ReadonlyMap<stri
   return new Map([...pages, ['docs/cli/plan.schema.json', `${JSON.stringify(planSchema(), null, 2)}\n`]]);
 }
 
-/** A page with this text between the marks of a part. */
+/** Replaces the text between the two marker comments of a part of a page. */
 export function between(page: string, part: string, text: string): string {
   const [begin, end] = [`<!-- ${part}: made from the command -->`, `<!-- /${part} -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];

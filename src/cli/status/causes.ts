@@ -4,34 +4,34 @@ import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { remedies } from '../../crd/remedies.ts';
 import { conditionOf, isCurrent } from '../cluster/objects.ts';
 
-/** One step of a chain. */
+/** One object in a chain of causes, and why it is not Ready. */
 interface Step {
-  /** `Kind/namespace/name`. */
+  /** The key of the object: `Kind/namespace/name`. */
   readonly key: string;
   readonly reason: string;
   readonly message: string;
   readonly since: string | undefined;
 }
 
-/** How an object is. */
+/** The state of an object: Ready, waiting, in need of a person, or unknown. */
 export type State = 'ready' | 'waits' | 'needsYou' | 'unknown';
 
 /** The chain of causes of one object. */
 export interface Story {
   readonly key: string;
   readonly state: State;
-  /** From the object down to the cause; one step where nothing is behind it. */
+  /** From the object down to the deepest cause; empty if the object is Ready. */
   readonly chain: readonly Step[];
   /** How many other objects wait for the same cause. */
   readonly others: number;
   readonly remedy: string | undefined;
-  /** Pages of the documentation. */
+  /** Pages of the documentation that say more about the remedy. */
   readonly pages: readonly string[];
 }
 
 type ByKey = ReadonlyMap<string, ParsedObject>;
 
-/** The chains of causes of these objects. */
+/** Finds the chain of causes of each of these objects. */
 export function storiesOf(objects: readonly ParsedObject[], all: readonly ParsedObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [object.key, object]));
   const waiting = new Map<string, number>();
@@ -73,7 +73,7 @@ function chainOf(object: ParsedObject, byKey: ByKey): readonly Step[] {
   return chain;
 }
 
-/** The reason and message of an object that is not Ready; undefined if it is. */
+/** The reason and message why an object is not Ready; undefined if the object is Ready. */
 function stepOf({ key, object, status }: ParsedObject): Step | undefined {
   const ready = conditionOf({ status }, 'Ready');
   if (ready === undefined || !isCurrent(object)) {
@@ -85,7 +85,7 @@ function stepOf({ key, object, status }: ParsedObject): Step | undefined {
   return { key, reason: ready.reason, message: ready.message, since: ready.since };
 }
 
-/** The next cause: an object, the key of a missing one, or nothing. */
+/** Finds the next cause behind an object: another object, the key of a missing object, or undefined. */
 function behind(object: ParsedObject, { reason }: Step, byKey: ByKey): ParsedObject | string | undefined {
   if (reason === 'AccountNotReady') return byKey.get(object.account) ?? object.account;
   if (reason !== 'ReferenceNotReady') return undefined;

@@ -1,4 +1,4 @@
-/** `apphosting status`: the tree of an account on one screen. */
+/** `apphosting status`: prints the resources of each account as a tree. */
 import { z } from 'zod';
 import { choice, output, type CommandLine, type Flags } from '../../config.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
@@ -59,7 +59,7 @@ function textOf(tree: readonly Branch[], output: string, paint: Paint, { namespa
   return `${[...painted, '', summary].join('\n')}\n`;
 }
 
-/** That all of so many are Ready, so that a part is not taken for everything, nor what was not read for nothing. */
+/** Says that all resources are Ready or, if some could not be read, that all the others are. */
 export function allReady(count: number, isWhole: boolean): string {
   if (count === 0 && !isWhole) return 'no resource could be read, so nothing can be said';
   return `all ${count} resources${isWhole ? '' : ' that could be read'} are Ready`;

@@ -1,21 +1,21 @@
-/** The tree of an account: its apps, their environments, and what is about each of those. */
+/** The tree of an account: its apps, their environments, and the resources that refer to these. */
 import { isRecord } from '../../base/json.ts';
 import { partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import { conditionOf, isCurrent, printable } from '../cluster/objects.ts';
 
-/** An object with what stands under it. */
+/** An object with the objects below it in the tree. */
 export interface Branch {
   readonly key: string;
   readonly ready: string;
   readonly reason: string;
   readonly message: string;
   readonly since: string | undefined;
-  /** One more thing to know: the state of an environment, of an alert. */
+  /** The state that the resource reports in its status, such as that of an environment or an alert. */
   readonly detail: string | undefined;
   readonly under: readonly Branch[];
 }
 
-/** Every account with everything that belongs to it; what belongs to none that was read stands by itself. */
+/** Builds the tree of every account; an object whose account was not read becomes a root. */
 export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
   const keys = new Set(objects.map(({ key }) => key));
   const children = Map.groupBy(objects, (one) => {
@@ -39,7 +39,7 @@ export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
 
 const ranks = ['HostingAccount', 'ClusterHostingAccount', 'SolutionInstallation', 'HostedApp', 'AppEnvironment'];
 
-/** An object stands under what comes before it: an alert under its environment, and not under its contact points. */
+/** Ranks kinds: an object goes below one of lower rank, so an alert is below its environment, not below a contact point. */
 function rankOf(key: string): number {
   const at = ranks.indexOf(partsOfKey(key).kind);
   if (key.startsWith('ContactPoint/')) return ranks.length + 1;

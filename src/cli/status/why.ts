@@ -1,4 +1,4 @@
-/** `apphosting why`: why a resource is not Ready, deepest cause first, and what to do. */
+/** `apphosting why`: prints why a resource is not Ready, down to the deepest cause, and what to do. */
 import { z } from 'zod';
 import { output, type CommandLine, type Flags } from '../../config.ts';
 import { keyInWords, readObjects, targetIn } from '../cluster/objects.ts';

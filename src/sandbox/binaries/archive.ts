@@ -24,7 +24,7 @@ export async function unpackArchive({ url, sha512 }: Archive, into: string, work
   await rm(path);
 }
 
-/** The bytes at an address; gives up in seconds when nothing answers or the flow stops. */
+/** Downloads a URL; gives up within seconds if nothing answers or no more data comes. */
 async function download(url: string, { detail, signal }: Work): Promise<Buffer> {
   const stop = new AbortController();
   const answer = await within(answerMs, fetch(url, { signal: AbortSignal.any([signal, stop.signal]) }));

@@ -1,16 +1,16 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The programs of a control plane, as paths. */
+/** The paths of the programs of a control plane. */
 export interface Binaries {
   readonly etcd: string;
   readonly apiServer: string;
   readonly kubectl: string;
-  /** Official archives do not have it; without it namespaces do not finish deleting. */
+  /** Missing in the official archives; without it deleted namespaces stay in Terminating. */
   readonly controllerManager: string | undefined;
 }
 
-/** The file names of the programs in a folder of them. */
+/** The file names of the programs. */
 export const programNames = {
   etcd: 'etcd',
   apiServer: 'kube-apiserver',
@@ -18,7 +18,7 @@ export const programNames = {
   controllerManager: 'kube-controller-manager',
 } as const;
 
-/** The programs in a folder, or the names of the ones that are missing there. */
+/** Finds the programs in a folder, or names those that are missing. */
 export async function binariesIn(dir: string): Promise<Binaries | { readonly missing: readonly string[] }> {
   const names = Object.values(programNames);
   const there = await Promise.all(names.map((name) => isExecutable(join(dir, name))));

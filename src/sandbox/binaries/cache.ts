@@ -1,6 +1,6 @@
 /*
- * A folder of folders of programs. An entry is made under a name of its own and then renamed into place: what stands
- * under its key was finished.
+ * A cache with one folder of programs per key. An entry is made under a temporary name and then renamed, so a folder
+ * that has the name of its key is complete.
  */
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { lstatSync } from 'node:fs';
@@ -28,9 +28,9 @@ export async function openCache(dir: string, temporaryDir: string, say: (text: s
   return { ...own, find: async (key) => (await given.find(key)) ?? own.find(key) };
 }
 
-/** The cache at a folder that can be written. */
+/** Opens the cache at a folder that this process can write. */
 export function cacheAt(dir: string) {
-  /** The programs of an entry; undefined when it is absent, or somebody has taken one away. */
+  /** Finds the programs of an entry; undefined if the entry or one of its programs is missing. */
   async function find(key: string): Promise<Binaries | undefined> {
     const found = await binariesIn(join(dir, key));
     return 'missing' in found ? undefined : found;
@@ -52,12 +52,12 @@ export function cacheAt(dir: string) {
     return made;
   }
 
-  /** Takes the right to make entries, which one process has at a time; returns what gives it back. */
+  /** Takes the lock that lets one process at a time make entries; returns the function that releases it. */
   const takeTurn = () => lock(join(dir, '.preparing'));
   return { dir, find, make, takeTurn };
 }
 
-/** We hold the lock, so any other draft is left from a process that was killed. */
+/** Removes unfinished entries. The caller holds the lock, so they come from processes that were killed. */
 async function removeAbandoned(dir: string): Promise<void> {
   const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));
   await Promise.all(drafts.map((name) => rm(join(dir, name), { recursive: true, force: true })));
@@ -74,7 +74,7 @@ async function whyNotWritable(dir: string): Promise<string | undefined> {
   }
 }
 
-/** A folder under the temporary one that only this user can write, so that nobody can put programs into it for us. */
+/** Makes a temporary folder that only this user can write, so that nobody else can put programs into it. */
 async function temporaryCache(temporaryDir: string): Promise<string> {
   const { uid } = userInfo();
   const dir = join(temporaryDir, `apphosting-cache-${uid}`);

@@ -54,12 +54,12 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
   });
   const args = ['build', '-v', '-trimpath', '-ldflags', flags.join(' '), '-o', `${into}/`, 'tool'];
   await runGo(go, args, environment, work);
-  // The module of etcd names its program after its folder.
+  // Go names the program of etcd after the folder of its source, `server`.
   await rename(join(into, 'server'), join(into, programNames.etcd));
   if (ownCache !== undefined) await rm(ownCache, { recursive: true, force: true });
 }
 
-/** Use our own folder for Go's cache: if our cache is read-only, Go's often is too. */
+/** True if Go can write its own build cache; often it cannot if our cache is read-only. */
 async function isGoCacheWritable(go: string): Promise<boolean> {
   try {
     const { stdout } = await promisify(execFile)(go, ['env', 'GOCACHE'], { timeout: 10_000 });
@@ -76,7 +76,7 @@ type Environment = Record<string, string | undefined>;
 async function runGo(go: string, args: string[], env: Environment, { detail, signal }: Work): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // A process group of its own, so that its compilers and linkers end with it.
+  // Start a process group, so that Go's compilers and linkers end together with it.
   const child = spawn(go, args, { cwd: modules, env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
   const giveUp = (why: string) => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');

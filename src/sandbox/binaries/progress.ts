@@ -2,13 +2,13 @@ import { reasonOf } from '../control-plane/cannot-start.ts';
 
 /** Shows progress to the person who waits. */
 export interface Progress {
-  /** A finished step. */
+  /** Prints that a step is finished. */
   readonly say: (text: string) => void;
-  /** A step that may take long: its start, signs of life with `detail`, and its end are shown. */
+  /** Runs a step that may take long; prints its start, its progress as `detail` reports it, and its end. */
   readonly during: <T>(step: string, work: (detail: (text: string) => void) => Promise<T>) => Promise<T>;
 }
 
-/** A long step's way to report progress, and its signal to stop. */
+/** The function with which a long step reports progress, and the signal that stops the step. */
 export interface Work {
   readonly detail: (text: string) => void;
   readonly signal: AbortSignal;
@@ -24,7 +24,7 @@ export interface Screen {
 const plainEveryMs = 15_000;
 const liveEveryMs = 500;
 
-/** Progress for a terminal (one line that ticks) or for a file (a line now and then). */
+/** Prints progress: on a terminal one line that is updated, in a file a line every few seconds. */
 export function progressOn(screen: Screen, now: () => number = () => performance.now()): Progress {
   const startedAt = now();
   const live = screen.isTTY === true;

@@ -25,7 +25,7 @@ const sha512ByPlatform: Readonly<Record<string, string>> = {
     '9278f9e5af556b2f1f2d139769c1f0d717c7b4426917fdebdba898bcb725a916e4910d6160886194ff9be9589ea7c5c32c2b8ae0754703874b7c8ba8ddfc41ce',
 };
 
-/** The platform in the words of Go's tools: `linux-amd64`. */
+/** The name of a platform as Go's tools write it: `linux-amd64`. */
 export function platformName(platform: string, arch: string): string {
   return `${platform}-${arch === 'x64' ? 'amd64' : arch}`;
 }

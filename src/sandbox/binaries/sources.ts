@@ -11,15 +11,15 @@ import { buildWithGo, whyNotGo } from './go-build.ts';
 import type { Progress, Work } from './progress.ts';
 import { archiveFor, ARCHIVE_VERSION, ETCD_VERSION, KUBERNETES_VERSION, platformName } from './releases.ts';
 
-/** What the sources are made of; tests give their own. */
+/** The functions that download or build the programs; tests pass their own. */
 export type Means = typeof realMeans;
 
 const realMeans = { archiveFor, unpackArchive, whyNotGo: () => whyNotGo(), buildWithGo };
 const never = new AbortController().signal;
 
 /**
- * The programs of a control plane, from the first source that has them: the folder that KUBEBUILDER_ASSETS names, our
- * cache, the official archive, a build with Go. Throws `CannotStart` with what each of the four said.
+ * Finds the programs of a control plane in the first source that has them: the folder that KUBEBUILDER_ASSETS names,
+ * our cache, the official archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
  */
 export async function findBinaries(
   where: Surroundings,
@@ -66,14 +66,14 @@ export async function findBinaries(
   throw new CannotStart(nothingWorked(refusals));
 }
 
-/** A way to make the programs. */
+/** One way to get the programs: download or build. */
 interface Way {
   readonly key: string;
   readonly step: string;
-  /** Why there is no use in trying. */
+  /** Why this way cannot work here; undefined if it can be tried. */
   readonly obstacle: () => Promise<string | undefined>;
   readonly fill: (dir: string, work: Work) => Promise<void>;
-  /** How a failure is told. */
+  /** The beginning of the message if this way fails. */
   readonly trouble: string;
 }
 

@@ -1,4 +1,4 @@
-/** A part could not start for a reason that the user can act on; the command prints the message and ends. */
+/** Thrown if a part of the sandbox cannot start for a reason that the user can fix; the command prints the message and ends. */
 export class CannotStart extends Error {
   override readonly name = 'CannotStart';
 }

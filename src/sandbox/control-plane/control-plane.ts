@@ -11,14 +11,14 @@ import { freePorts, isFree } from './ports.ts';
 import { apiServer, controllerManager, etcd } from './programs.ts';
 import type { ProgramPlace } from './programs.ts';
 
-/** The parts of a control plane, by the names that `pids` uses. */
+/** The names of the parts of a control plane, as `pids` uses them. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
 type Daemons = Readonly<Record<'etcd' | 'apiserver', Daemon> & Partial<Record<'controllerManager', Daemon>>>;
 
-/** What a control plane is started with. */
+/** The settings with which a control plane is started. */
 export interface ControlPlaneOptions {
-  /** Its data folder. What an earlier start left running there is ended first. */
+  /** The data folder. Processes that an earlier start left running there are ended first. */
   readonly dir: string;
   readonly binaries: Binaries;
   readonly say: (text: string) => void;
@@ -26,9 +26,9 @@ export interface ControlPlaneOptions {
   readonly port?: number;
   /** Further flags of the API server, such as an audit policy. */
   readonly apiServerFlags?: readonly string[];
-  /** Ends everything that is starting. */
+  /** Aborts the start, and ends everything that was started. */
   readonly signal?: AbortSignal;
-  /** Told when a part ended by itself. */
+  /** Called when a part ended by itself. */
   readonly onEnded?: (part: Part, ending: Ending) => void;
 }
 
@@ -46,7 +46,7 @@ export async function startControlPlane(options: ControlPlaneOptions) {
 
   const attempts = 3;
   for (let attempt = 1; ; attempt += 1) {
-    // A port that was free a moment ago may be taken now; other ports help then, and nothing else would.
+    // A port that was free a moment ago may be taken now: try again with other ports.
     try {
       return await startAt(dir, place, options);
     } catch (error) {
@@ -95,7 +95,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     if (manager) await manager.start();
     else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
     const adminToken = credentials.tokenOf('admin');
-    // A program of `daemons` that was stopped or killed is started again at its address; `stop` ends all, clients first.
+    // Each of `daemons` can be stopped and started again at the same address; `stop` ends all of them, etcd last.
     return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, pids: () => pidsOf(daemons), stop };
   } catch (error) {
     await stop();
@@ -105,7 +105,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   }
 }
 
-/** The processes that run now. */
+/** The ids of the processes that run now. */
 function pidsOf(daemons: Daemons) {
   const running = Object.entries(daemons).flatMap(([part, { pid }]) => (pid === undefined ? [] : [[part, pid]]));
   return Object.fromEntries(running) as Partial<Record<Part, number>>;

@@ -10,7 +10,7 @@ export const users = {
   controllerManager: 'system:kube-controller-manager',
 } as const;
 
-/** The name of one of these users. */
+/** One of the users that the API server knows from the start. */
 export type User = keyof typeof users;
 
 /** The files from which the API server knows its users and signs service account tokens. */
@@ -18,7 +18,7 @@ export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 
 const day = 86_400_000;
 
-/** The credentials in a folder; created at the first start. */
+/** Reads the credentials in a folder; creates them at the first start. */
 export async function credentialsIn(dir: string) {
   const certDir = join(dir, 'certs');
   await mkdir(certDir, { recursive: true, mode: 0o700 });
@@ -39,7 +39,7 @@ export async function credentialsIn(dir: string) {
   return { certDir, tokenFile, serviceAccountKeyFile, tokenOf };
 }
 
-/** The certificate that the API server made for itself, which is its own authority; undefined until it is written. */
+/** The certificate that the API server signed itself, which clients trust as its CA; undefined until it is written. */
 export async function certificateIn(certDir: string): Promise<string | undefined> {
   const text = await readFile(join(certDir, 'apiserver.crt'), 'utf8').catch(() => undefined);
   return text?.trimEnd().endsWith('-----END CERTIFICATE-----') === true ? text : undefined;

@@ -12,14 +12,14 @@ export interface Program {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Undefined for ours. */
+  /** The environment variables of the program; if undefined, it gets those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where its output goes; appended to. */
+  /** The file to which the output of the program is appended. */
   readonly logPath: string;
-  /** Resolves once the program is up; `written` is its output since the start. */
+  /** Says whether the program is up; `written` reads its output since the start. */
   readonly isUp: (written: () => Promise<string>) => Promise<boolean>;
   readonly upWithinMs: number;
-  /** How long it may take to end before it is killed. */
+  /** How long the program may take to end before it is killed. */
   readonly graceMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface Ending {
 
 const killMs = 10_000;
 
-/** One program with a lifetime: started, stopped and started again; says when it ended by itself. */
+/** Runs one program that can be stopped and started again; reports if the program ends by itself. */
 export class Daemon {
   readonly #program: Program;
   readonly #onEndedByItself: (ending: Ending) => void;
@@ -103,7 +103,7 @@ export class Daemon {
       () => 0,
     );
     const log = openSync(logPath, 'a', 0o600);
-    // A group of its own: Ctrl-C in the terminal reaches only us, and we end things in their order.
+    // Start a process group: Ctrl-C then reaches only this process, which ends the programs in the right order.
     const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env });
     closeSync(log);
     this.#child = child;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The result of waiting: the value in time, or not. */
+/** Waits for a promise, but not longer than `ms` milliseconds; undefined if it takes longer. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<{ readonly value: T } | undefined> {
   const timer = new AbortController();
   try {
@@ -13,7 +13,7 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<{ readonl
   }
 }
 
-/** Asks again and again until the answer is there; undefined when it is not there in time or `over` says to give up. */
+/** Calls `ask` until it returns a value; undefined if the time is up or `over` says to give up. */
 export async function poll<T>(
   ask: () => Promise<T | undefined>,
   { everyMs, deadlineMs, over = () => false }: PollOptions,
@@ -27,7 +27,7 @@ export async function poll<T>(
   }
 }
 
-/** How often, how long, and when to stop asking early. */
+/** How often and how long to call `ask`, and when to stop early. */
 export interface PollOptions {
   readonly everyMs: number;
   readonly deadlineMs: number;

@@ -1,6 +1,6 @@
 /*
- * Every process that is started for a data folder carries a path inside `DIR/run/` on its command line, and nothing
- * else has business there: that mark is the only record of what was started, so no kill -9 can lose it.
+ * Every process that is started for a data folder has a path inside `DIR/run/` on its command line, and no other process
+ * has one. This path is the only record of what was started, so not even kill -9 can lose it.
  */
 import { basename, join } from 'node:path';
 import process from 'node:process';
@@ -14,7 +14,7 @@ const graceMs = 2000;
 export const controlPlanePrograms: ReadonlySet<string> = new Set<string>(Object.values(programNames));
 const everyProgram: ReadonlySet<string> = new Set([...controlPlanePrograms, 'node']);
 
-/** The folder whose paths mark the processes of a data folder. */
+/** The folder `run` in a data folder; its paths mark the processes that belong to the data folder. */
 export function runFolder(dir: string): string {
   return join(dir, 'run');
 }
@@ -26,7 +26,7 @@ export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<
   return programs.has(basename(command)) && rest.some((arg) => arg.startsWith(mark) || arg.includes(`=${mark}`));
 }
 
-/** Ends what an earlier start left running for a data folder, of these programs; returns how many there were. */
+/** Ends the processes of these programs that an earlier start left running for a data folder; returns how many there were. */
 export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
   const left = (await processTable()).filter((row) => row.pid !== process.pid && belongsTo(dir, row, programs));
   for (const { pid } of left) signalTo(pid, 'SIGTERM');

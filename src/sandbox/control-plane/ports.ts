@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 const loopback = '127.0.0.1';
-/** Below the ports that Linux gives to outgoing connections (32768 on): one of those could take a port before it is used. */
+/** Stay below the ports that Linux gives to outgoing connections (from 32768): a connection could take the port first. */
 const [lowest, above] = [20_000, 32_000];
 const mostTries = 50;
 
-/** As many ports of loopback as asked for, all free just now and all different. */
+/** Finds `count` different ports on 127.0.0.1 that are free at this moment. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const held: Held[] = [];
   while (held.length < count) held.push(await holdAny());
@@ -15,7 +15,7 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
-/** Whether a port of loopback is free just now. */
+/** Whether a port on 127.0.0.1 is free at this moment. */
 export async function isFree(port: number): Promise<boolean> {
   try {
     await (await hold(port)).close();
@@ -30,7 +30,7 @@ interface Held {
   readonly close: () => Promise<void>;
 }
 
-/** Holds a port that is free; after many that are not, whichever the system gives. */
+/** Listens on a random free port; after many that are taken, lets the system choose one. */
 async function holdAny(): Promise<Held> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const held = await hold(randomInt(lowest, above)).catch(() => undefined);

@@ -4,9 +4,9 @@ import { environmentWith } from '../../config.ts';
 import { certificateIn, type ControlPlaneCredentials } from './credentials.ts';
 import type { Program } from './daemon.ts';
 
-/** The folder and addresses that every program of the control plane needs. */
+/** The folders that every program of the control plane needs. */
 export interface ProgramPlace {
-  /** The folder for what only the programs use. */
+  /** The folder for files that only the programs use. */
   readonly run: string;
   readonly logs: string;
 }
@@ -14,12 +14,12 @@ export interface ProgramPlace {
 const answerMs = 2000;
 
 /**
- * Go's collector runs when the heap has grown by GOGC percent. At its default of 100 it takes a good part of the CPU that the
- * API server uses; up to GOMEMLIMIT, memory is cheaper here.
+ * Go's garbage collector runs when the heap has grown by GOGC percent. The default of 100 costs the API server much CPU; a
+ * higher value costs memory, of which there is enough here, up to GOMEMLIMIT.
  */
 const seldomCollected = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
-/** etcd on loopback, without waiting for the disk: a sandbox's data survives its processes, not the machine. */
+/** etcd on 127.0.0.1 without fsync: the data survives a killed process, but not a crash of the machine. */
 export function etcd(command: string, { run, logs }: ProgramPlace, ports: { client: number; peer: number }): Program {
   const client = `http://127.0.0.1:${ports.client}`;
   const peer = `http://127.0.0.1:${ports.peer}`;
@@ -46,16 +46,16 @@ export function etcd(command: string, { run, logs }: ProgramPlace, ports: { clie
   };
 }
 
-/** What the API server is started with. */
+/** The settings with which the API server is started. */
 export interface ApiServerSettings {
   readonly port: number;
   readonly etcdPort: number;
   readonly credentials: ControlPlaneCredentials;
-  /** Further flags. */
+  /** Further flags of the API server. */
   readonly flags: readonly string[];
 }
 
-/** kube-apiserver with RBAC, a certificate of its own, and token users. */
+/** kube-apiserver with RBAC, a certificate that it makes itself, and users that sign in with a token. */
 export function apiServer(command: string, { logs }: ProgramPlace, settings: ApiServerSettings): Program {
   const { port, etcdPort, credentials, flags } = settings;
   return {
@@ -72,7 +72,7 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       `--service-account-key-file=${credentials.serviceAccountKeyFile}`,
       `--service-account-signing-key-file=${credentials.serviceAccountKeyFile}`,
       '--service-cluster-ip-range=10.0.0.0/24',
-      // Nothing but this machine reaches it, so there is nothing to publish an address for.
+      // Only this machine can reach the API server, so publish no address of it in the cluster.
       '--endpoint-reconciler-type=none',
       '--profiling=false',
       ...flags,
@@ -84,7 +84,7 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       return ca !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, ca);
     },
     upWithinMs: 90_000,
-    // Kill it at once: with open watches it takes up to a minute to end, and etcd already has everything.
+    // Kill it soon: with open watches the API server takes up to a minute to end, and etcd already has all data.
     graceMs: 2000,
   };
 }
@@ -108,14 +108,14 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
       '--secure-port=0',
     ],
     logPath: join(logs, 'kube-controller-manager.log'),
-    // It opens no port; what it does shows a second or two later in the cluster.
+    // The controller manager opens no port to ask; its work shows in the cluster a second or two later.
     isUp: () => Promise.resolve(true),
     upWithinMs: 5000,
     graceMs: 2000,
   };
 }
 
-/** Whether a GET is answered with 200; `ca` signed the server's certificate. */
+/** Whether a GET is answered with 200; `ca` is the CA of the server's certificate. */
 export async function answersOk(url: string, ca?: string): Promise<boolean> {
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } });
   const { origin, pathname: path } = new URL(url);
