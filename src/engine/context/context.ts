@@ -212,29 +212,15 @@ export class ReconcileContext {
    * read, and returns when to reconcile again. Without a pass the object was not read, and the observed part of status
    * stays.
    */
-  async conclude(verdict: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
-    const explained = withWayOut(this.stored, this.memory, this.#withDoubt(verdict));
-    const { memory } = this;
-    const current = pass && {
-      ...pass,
-      memory,
-      wrote: writtenTo(this.inProcess, memory.id),
-      notes: this.inProcess.notes,
-    };
-    const ended = await this.#conclude(explained, current, wouldDo);
-    const service = this.session?.service;
-    if (pass !== undefined && service !== undefined) {
-      this.parts.subscriptions.replace(this.stored.key, service, pass.view.looked);
-    }
-    return ended;
-  }
-
-  async #conclude(told: Verdict, pass: Pass | undefined, wouldDo: string | undefined): Promise<Ended> {
-    const { parts, stored } = this;
+  async conclude(told: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
+    const { inProcess, memory, parts, stored } = this;
     const { kind } = stored;
-    const verdict = this.#redactedVerdict(told);
+    const verdict = this.#redactedVerdict(withWayOut(stored, memory, this.#withDoubt(told)));
     const plan = wouldDo && this.redacted(wouldDo);
-    const showing = pass === undefined ? undefined : kind.show(pass);
+    const showing =
+      pass && kind.show({ ...pass, memory, wrote: writtenTo(inProcess, memory.id), notes: inProcess.notes });
+    const service = this.session?.service;
+    if (pass !== undefined && service !== undefined) parts.subscriptions.replace(stored.key, service, pass.view.looked);
     const seen = showing?.unseen === true ? undefined : showing;
     const previous = this.status.conditions;
     const shown = seen === undefined ? keptConditions(kind, previous, verdict) : this.redacted(seen.conditions);
@@ -249,8 +235,8 @@ export class ReconcileContext {
     });
     if (pass !== undefined) this.#noteContest(verdict, pass);
     const token = reconcileToken(this.object);
-    const isHandled = token !== undefined && this.inProcess.forced?.token === token;
-    const facts = showing?.facts ?? this.memory.facts;
+    const isHandled = token !== undefined && inProcess.forced?.token === token;
+    const facts = showing?.facts ?? memory.facts;
     this.remember({ facts });
     this.status = {
       ...this.status,
@@ -260,7 +246,7 @@ export class ReconcileContext {
     const isNewsOnly =
       verdict.is === 'ready' && !isHandled && !showing?.notices?.length && sameHeadline(previous, conditions);
     if (isNewsOnly && this.#mayWait()) return { is: 'later' };
-    this.inProcess.newsSince = undefined;
+    inProcess.newsSince = undefined;
     if (!(await this.write(plan, seen))) return { is: 'overtaken' };
     announce(parts, this.object, verdict, previous, conditions);
     for (const { note, ...notice } of showing?.notices ?? []) {

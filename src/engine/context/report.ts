@@ -66,14 +66,8 @@ export function publishCall(
   const told = call.tells?.(outcome.body);
   if (told !== undefined) tell('Normal', told);
   const reason = doneReasons[effect];
-  events.record({
-    regarding: object,
-    type: 'Normal',
-    reason,
-    action: reason,
-    note: `done: ${call.words}`,
-    isRoutine: true,
-  });
+  const note = `done: ${call.words}`;
+  events.record({ regarding: object, type: 'Normal', reason, action: reason, note, isRoutine: true });
 }
 
 /** Publishes what stays in the service after a resource is deleted. */
@@ -188,56 +182,38 @@ export function paused(previous: readonly Condition[], generation: number, wallM
 const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
 
 function headline(verdict: Verdict): readonly OwnCondition[] {
-  switch (verdict.is) {
-    case 'ready': {
-      const reason = verdict.reason ?? 'InSync';
-      return [{ type: 'Ready', status: 'True', reason, message: verdict.message ?? 'the service equals the spec' }];
-    }
-    case 'wait':
-      return [
-        { type: 'Ready', status: 'False', reason: verdict.reason, message: verdict.message },
-        { type: 'Reconciling', status: 'True', reason: verdict.reason, message: verdict.message },
-      ];
-    case 'stall':
-      return [
-        { type: 'Ready', status: 'False', reason: verdict.reason, message: verdict.message },
-        { type: 'Stalled', status: 'True', reason: verdict.reason, message: verdict.message },
-      ];
+  if (verdict.is === 'ready') {
+    const { reason = 'InSync', message = 'the service equals the spec' } = verdict;
+    return [{ type: 'Ready', status: 'True', reason, message }];
   }
+  const { reason, message } = verdict;
+  return [
+    { type: 'Ready', status: 'False', reason, message },
+    { type: verdict.is === 'wait' ? 'Reconciling' : 'Stalled', status: 'True', reason, message },
+  ];
 }
 
 function synced({ verdict, drifted, wouldDo }: Conclusion): OwnCondition {
-  if (drifted.length > 0) {
-    return { type: 'Synced', status: 'False', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` };
-  }
-  if (verdict.is === 'ready' && wouldDo !== undefined) {
-    return {
-      type: 'Synced',
-      status: 'False',
-      reason: 'Observed',
-      message: `not done, as it is only observed: ${wouldDo}`,
-    };
-  }
-  if (verdict.is === 'ready') {
-    return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
-  }
-  return { type: 'Synced', status: 'False', reason: verdict.reason, message: verdict.message };
+  const no = (reason: Reason, message: string): OwnCondition => ({ type: 'Synced', status: 'False', reason, message });
+  if (drifted.length > 0) return no('Drifted', `differs in ${drifted.join(', ')}`);
+  if (verdict.is !== 'ready') return no(verdict.reason, verdict.message);
+  if (wouldDo !== undefined) return no('Observed', `not done, as it is only observed: ${wouldDo}`);
+  return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
 }
 
 function stamp(
-  row: OwnCondition,
+  { type, status, reason, message }: OwnCondition,
   { previous, generation, wallMs }: Pick<Conclusion, 'previous' | 'generation' | 'wallMs'>,
 ): Condition {
-  const before = previous.find((condition) => condition.type === row.type);
-  const message = row.message.length > longestMessage ? `${row.message.slice(0, longestMessage - 1)}…` : row.message;
-  const since = before?.status === row.status ? before.lastTransitionTime : isoSeconds(wallMs);
+  const before = previous.find((condition) => condition.type === type);
+  const isLong = message.length > longestMessage;
   return {
-    type: row.type,
-    status: row.status,
-    reason: row.reason,
-    message,
+    type,
+    status,
+    reason,
+    message: isLong ? `${message.slice(0, longestMessage - 1)}…` : message,
     observedGeneration: generation,
-    lastTransitionTime: since,
+    lastTransitionTime: before?.status === status ? before.lastTransitionTime : isoSeconds(wallMs),
   };
 }
 
