@@ -38,7 +38,7 @@ import {
   writtenTo,
 } from './objects/in-process.ts';
 import { annotations } from './kind/contract/define.ts';
-import type { KubeObject, Outcome, Request, Service } from './ports.ts';
+import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
 import type { Json } from '../base/json.ts';
 
 /** The share of a call's time that is reserved for the answer. With less time left, the call is not sent. */
@@ -135,7 +135,7 @@ export class OutgoingCall {
       );
     }
     const waitMs = service.waitMs(this.#call.urgency);
-    if (waitMs > Math.min(longestWaitMs, this.#pass.callMs * waitPart)) return this.#requeued(service, waitMs);
+    if (waitMs > Math.min(shortPauseMs, this.#pass.callMs * waitPart)) return this.#requeued(service, waitMs);
     const { parts, stored } = this.#context;
     const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
     try {
@@ -149,7 +149,7 @@ export class OutgoingCall {
   #requeued(service: Service, waitMs: number): Performed {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
-    if (pauseMs <= longestWaitMs) return { is: 'quiet', againInMs: waitMs / 2 };
+    if (pauseMs <= shortPauseMs) return { is: 'quiet', againInMs: waitMs / 2 };
     return {
       is: 'said',
       verdict: slowedDown(this.#call, pauseMs, this.#context.parts.clock.wall()),

@@ -177,6 +177,12 @@ export type ListListener = (event: {
 /** Called when the service answers 429 to any request with this credential: `health` says until when all requests wait. */
 export type ThrottleListener = (service: Service) => void;
 
+/**
+ * A pause that the service asks for is short up to this: requests wait for their turn. During a longer one they fail at once,
+ * and status says so.
+ */
+export const shortPauseMs = 10_000;
+
 /** Opens a connection to the service; refuses with a sentence when the base URL is not allowed. */
 export interface Hosting {
   open(
