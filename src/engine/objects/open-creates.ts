@@ -90,9 +90,10 @@ export class OpenCreates {
     if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
   }
 
-  /** Forgets creations that ended so long ago that every list shows their result. The map has the oldest first. */
+  /** Forgets creations that ended so long ago that every list shows their result. Of these the map has the oldest first. */
   #prune(): void {
     for (const { uid, until } of this.#creations.values()) {
+      if (until === Number.POSITIVE_INFINITY) continue;
       if (until > this.#clock.monotonic()) return;
       this.#drop(uid);
     }
