@@ -3,7 +3,7 @@
  *
  * The operator's key makes these fingerprints, and the marks by which the objects that we created are recognised.
  */
-import { definedIn, sameJson, type Json, canonicalJson, Secret } from '../../../base/json.ts';
+import { canonicalJson, definedIn, type Json, revealed, sameJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import type { Drift, Memory, Call } from '../contract/step.ts';
@@ -47,15 +47,6 @@ export function sameField(field: string, wanted: Json | undefined, seen: Json | 
 /** True when two names are the same: the service may compose characters (NFC) or trim what it was sent. */
 export function isSameName(a: string, b: string): boolean {
   return a === b || a.normalize('NFC').trim() === b.normalize('NFC').trim();
-}
-
-function revealed(value: Json | undefined): unknown {
-  if (value instanceof Secret) return value.reveal();
-  if (Array.isArray(value)) return value.map((item: Json) => revealed(item));
-  if (value !== null && typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, revealed(item)]));
-  }
-  return value;
 }
 
 /** A value as status may show it: short, and never a secret. */
@@ -131,12 +122,12 @@ export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' 
   if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
   const known = late?.print ?? recorded?.prints[field];
   if (known === print) return 'sent';
-  if (known === undefined || isInDoubt(known) || keyOf(known) === keyOf(print)) return 'unsent';
+  if (known === undefined || isInDoubt(known) || keyIdOf(known) === keyIdOf(print)) return 'unsent';
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
 }
 
 /** The id of the key that made a fingerprint. */
-export function keyOf(print: string): string {
+export function keyIdOf(print: string): string {
   return print.split(':', 1)[0] ?? '';
 }
 

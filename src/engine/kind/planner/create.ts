@@ -6,7 +6,7 @@
  * open create per name and collection.
  */
 import { definedIn } from '../../../base/json.ts';
-import { isSameName, rememberedAs, begun, keyOf, sameField } from './compare.ts';
+import { isSameName, rememberedAs, begun, keyIdOf, sameField } from './compare.ts';
 import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
 import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
 import { type Fields, type ObjectPlan } from './plan.ts';
@@ -255,7 +255,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
     snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
   // If the operator's key was lost since the call, its mark is unknown. Then name and time decide, as for kinds without marks.
-  const byMark = plan.markerOf !== undefined && keyOf(entry.digest) === keyOf(pass.print(null));
+  const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );
