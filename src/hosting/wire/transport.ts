@@ -101,20 +101,10 @@ function wireRequest(target: Target, request: Request, rest: Pick<WireRequest, '
   };
 }
 
-const namesOfPrototypes = ['__proto__', '"constructor"', '"prototype"'];
-/** Finds these names also when one of their letters is written as an escape such as `\u005f`. */
-const hidesAName = /__proto__|"constructor"|"prototype"|\\u00[567]/i;
-
-/** Parses JSON and drops keys that could change a prototype; undefined if the text is not JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 function json(text: string): { readonly value: unknown } | undefined {
-  const clean = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  const suspicious = clean.includes('\\')
-    ? hidesAName.test(clean)
-    : namesOfPrototypes.some((name) => clean.includes(name));
-  const drop = (key: string, value: unknown): unknown =>
-    key === '__proto__' || key === 'constructor' || key === 'prototype' ? undefined : value;
   try {
-    return { value: suspicious ? JSON.parse(clean, drop) : JSON.parse(clean) };
+    return { value: JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text) };
   } catch {
     return undefined;
   }
