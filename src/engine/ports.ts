@@ -60,8 +60,8 @@ export interface Read<Item = unknown> {
   /** The items of one page; undefined when the body is not what the interface promises. */
   readonly items: (body: unknown) => readonly Item[] | undefined;
   idOf(item: Item): string;
-  /** True where a 404 on this read proves that the object is gone. */
-  readonly absentOn404: boolean;
+  /** True where a 404 on this read proves that the object is gone: on a read of one object. */
+  readonly absentOn404?: boolean;
   /**
    * When it is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a fifth of the
    * budget.

@@ -146,7 +146,6 @@ export function alertsOf(appEnvId: string): Read<AlertItem> {
     first: get('/app-env/alerts', { appEnvId }),
     items: listOf(Alert, 'alerts'),
     idOf: (alert) => alert.alertId,
-    absentOn404: false,
     pace: 'poll',
     moving: ['lastStateCheck'],
   };

@@ -202,7 +202,6 @@ export function appsOf(accountId: string): Read<AppItem> {
     first: get('/apps', { accountId }),
     items: listOf(App, 'apps'),
     idOf: (app) => app.appId,
-    absentOn404: false,
     pace: 'poll',
   };
 }
@@ -240,7 +239,6 @@ export function appEnvsOf(accountId: string): Read<AppEnvItem> {
     items: listOf(AppEnv, 'appEnvs'),
     idOf: (environment) => environment.appEnvId,
     groupOf: (environment) => environment.appId,
-    absentOn404: false,
     pace: 'poll',
     busy: (items) => [...items.values()].some(({ status }) => isUnderWay(status)),
   };
@@ -253,7 +251,6 @@ export function appPresetsOf(): Read<PresetItem> {
     first: get('/app-presets'),
     items: anyListOf(Preset, 'presets'),
     idOf: (preset) => preset.name,
-    absentOn404: false,
     pace: 'hourly',
   };
 }
@@ -265,7 +262,6 @@ export function databasePresetsOf(): Read<PresetItem> {
     first: get('/database-presets'),
     items: anyListOf(Preset, 'presets'),
     idOf: (preset) => preset.name,
-    absentOn404: false,
     pace: 'hourly',
   };
 }

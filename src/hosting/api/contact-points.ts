@@ -135,7 +135,6 @@ export function contactPointsOf(accountId: string): Read<ContactPointItem> {
     first: get('/contact-points', { accountId }),
     items: listOf(ContactPoint, 'contactPoints'),
     idOf: (point) => point.contactPointId,
-    absentOn404: false,
     pace: 'poll',
   };
 }

@@ -369,7 +369,6 @@ export function drSourcesOf(accountId: string): Read<SourceItem> {
     ...cursorList<SourceItem>('/disaster-readiness/sources', { accountId }),
     items: listOf(Source, 'items'),
     idOf: (source) => source.sourceAppEnvId,
-    absentOn404: false,
     pace: 'poll',
   };
 }
@@ -389,7 +388,6 @@ export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
     ...cursorList<ConfigurationItem>('/disaster-readiness/configurations', { accountId }),
     items: listOf(Configuration, 'items'),
     idOf: (configuration) => configuration.configurationId,
-    absentOn404: false,
     pace: 'poll',
     moving: ['recoveryPointAgeMs', 'standbyPace'],
     busy: (items) => [...items.values()].some(isOperating),
@@ -403,7 +401,6 @@ export function drPointsOf(accountId: string, configurationId: string): Read<Poi
     ...cursorList<PointItem>('/disaster-readiness/points', { accountId, configurationId }),
     items: pointsIn,
     idOf: (point) => `${point.selectedOperationId}/${point.pointId}`,
-    absentOn404: false,
     // Each read costs many pages, and status shows twenty points only. Followers ask for a new list when they know of a change.
     pace: 'hourly',
   };

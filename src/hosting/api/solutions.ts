@@ -124,7 +124,6 @@ export function solutionsOf(accountId: string): Read<SolutionItem> {
     first: get('/solutions', { accountId }),
     items: anyListOf(Solution, 'solutions'),
     idOf: (solution) => solution.solutionSlug,
-    absentOn404: false,
     pace: 'hourly',
   };
 }
