@@ -29,17 +29,7 @@ import {
 } from '../objects/stored.ts';
 import type { KubeObject, Read, Service } from '../ports.ts';
 import type { Ended } from '../queue.ts';
-import {
-  conclude,
-  staying,
-  withWayOut,
-  announce,
-  completed,
-  keptConditions,
-  merged,
-  publishRetained,
-  sameHeadline,
-} from './report.ts';
+import { conclude, staying, withWayOut, announce, ownConditions, publishRetained, sameHeadline } from './report.ts';
 import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
@@ -223,10 +213,9 @@ export class ReconcileContext {
     if (pass !== undefined && service !== undefined) parts.subscriptions.replace(stored.key, service, pass.view.looked);
     const seen = showing?.unseen === true ? undefined : showing;
     const previous = this.status.conditions;
-    const shown = seen === undefined ? keptConditions(kind, previous, verdict) : this.redacted(seen.conditions);
     const conditions = conclude({
       verdict,
-      own: completed(merged(verdict.conditions ?? [], shown), kind, verdict),
+      own: ownConditions(kind, verdict, previous, seen && this.redacted(seen.conditions)),
       drifted: listsOf(seen ?? this.object.status).drift.map((row) => row.field),
       wouldDo: plan,
       generation: this.object.metadata.generation ?? 0,

@@ -223,24 +223,24 @@ export function sameHeadline(before: readonly Condition[], after: readonly Condi
   return sameJson(was, is);
 }
 
-/** Joins the conditions of a verdict with those that the kind shows; of one type, the verdict's wins. */
-export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
-  const types = new Set(stated.map(({ type }) => type));
-  return [...stated, ...shown.filter(({ type }) => !types.has(type))];
-}
-
-/** Adds the conditions that every status of the kind has; missing ones are `Unknown` with the verdict's reason. */
-export function completed(
-  own: readonly OwnCondition[],
+/**
+ * The conditions of the kind itself: those of the verdict, those that the kind shows (undefined while the object cannot be
+ * read), and `Unknown` for every other one that each status of the kind has.
+ */
+export function ownConditions(
   kind: AnyKind,
-  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict,
+  verdict: Verdict,
+  previous: readonly Condition[],
+  shown: readonly OwnCondition[] = keptConditions(kind, previous, verdict),
 ): readonly OwnCondition[] {
-  const missing = (kind.always ?? []).filter((type) => own.every((condition) => condition.type !== type));
-  return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
+  const { conditions = [], reason = 'ReadingService', message = 'nothing was read of it yet' } = verdict;
+  const unknown = (kind.always ?? []).map((type): OwnCondition => ({ type, status: 'Unknown', reason, message }));
+  const all = [...conditions, ...shown, ...unknown];
+  return all.filter(({ type }, index) => all.findIndex((other) => other.type === type) === index);
 }
 
 /** The kind's own conditions of an object that could not be read: unchanged, but those in `fleeting` become Unknown. */
-export function keptConditions(
+function keptConditions(
   kind: AnyKind,
   conditions: readonly Condition[],
   { reason = 'InSync', message = '' }: Verdict,
