@@ -283,20 +283,6 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
     .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
 }
 
-/** The fingerprints to keep: those of wanted and of left-over fields. `sent` are the fields of the answered call. */
-function printsOf(
-  plan: ObjectPlan,
-  pass: Pass,
-  difference: Difference,
-  sent: readonly string[],
-): Readonly<Record<string, string>> {
-  const known = pass.memory.applied?.prints ?? {};
-  const leftover = leftoverOf(plan, pass).flatMap((field) =>
-    known[field] === undefined ? [] : [[field, known[field]]],
-  );
-  return { ...Object.fromEntries(leftover), ...afterAnswer(pass, difference, sent) };
-}
-
 /** The fingerprints of wanted values. One that an older call may still overwrite also has the time until when. */
 function afterAnswer(
   pass: Pass,
@@ -323,23 +309,23 @@ export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call,
   return {
     meanwhile: {
       ...(fields.length > 0 && {
-        applied: begun(applied, fields, { prints: printed(pass, now), wallMs: pass.wallMs, horizonMs: pass.horizonMs }),
+        applied: begun(applied, fields, { ...pass, prints: printsOf(pass, now) }),
       }),
       ...(facts !== undefined && { facts }),
     },
   };
 }
 
-function printed(pass: Pass, values: Fields): Readonly<Record<string, string>> {
-  const rows = Object.entries(values).flatMap(([field, value]) =>
-    value === undefined ? [] : [[field, pass.print(value)]],
-  );
-  return Object.fromEntries(rows) as Readonly<Record<string, string>>;
+/** The fingerprints of these values. */
+export function printsOf(pass: Pass, values: Fields): Prints {
+  return Object.fromEntries(Object.entries(definedIn(values)).map(([field, value]) => [field, pass.print(value)]));
 }
 
 /** The fingerprints to remember when the whole spec was applied; `sent` are the fields of the call that was answered. */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
-  return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
+  // Keep the fingerprints of left-over fields as well.
+  const leftover = only(pass.memory.applied?.prints ?? {}, leftoverOf(plan, pass));
+  return { generation: pass.subject.generation, prints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
 }
 
 /** The fingerprints to remember when only these fields were applied so far. */
@@ -369,11 +355,9 @@ export function asFound(plan: ObjectPlan, pass: Pass, { differing }: Pick<Differ
   const isReported = plan.lifecycle(pass.spec).drift === 'Report';
   const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
   const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
-  const rows = Object.entries(definedIn(plan.desired(pass))).filter(([field]) => {
-    return isHidden(field) ? isAlike : isReported;
-  });
-  if (!isReported && rows.length === 0) return undefined;
-  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
+  const rows = Object.entries(plan.desired(pass)).filter(([field]) => (isHidden(field) ? isAlike : isReported));
+  const prints = printsOf(pass, Object.fromEntries(rows));
+  return isReported || Object.keys(prints).length > 0 ? { generation: -1, prints } : undefined;
 }
 
 // ---- the operator's key ----------------------------------------------------------------------------------------
