@@ -219,7 +219,8 @@ describe('the transport', () => {
   });
 
   it('lets no key of an answer reach a prototype', async () => {
-    const point = '{"contactPointId":"cp_1","name":"a","type":"email","__proto__":{"polluted":1},"constructor":{"x":1}}';
+    const point =
+      '{"contactPointId":"cp_1","name":"a","type":"email","__proto__":{"polluted":1},"constructor":{"x":1}}';
     const text = `{"contactPoints":[${point}],"__proto__":{"polluted":1}}`;
     const { transport } = opened(() => ({ status: 200, headers: {}, text }));
 
@@ -228,7 +229,9 @@ describe('the transport', () => {
     const bodies = [read, created].map((seen) => (seen.was === 'answer' ? seen.body : undefined));
     const [item] = contactPointsOf('acc').items(bodies[0]) ?? [];
     expect(item).toMatchObject({ contactPointId: 'cp_1', name: 'a', type: 'email' });
-    expect([...bodies, item, {}].map((value) => (value as { polluted?: 1 }).polluted)).toEqual(Array(4).fill(undefined));
+    expect([...bodies, item, {}].map((value) => (value as { polluted?: 1 }).polluted)).toEqual(
+      Array(4).fill(undefined),
+    );
     expect([...bodies, item].map((value) => Object.getPrototypeOf(value))).toEqual(Array(3).fill(Object.prototype));
   });
 
