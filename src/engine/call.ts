@@ -27,16 +27,7 @@ import {
   type Verdict,
 } from './kind/contract/step.ts';
 import type { Reason } from './kind/contract/reasons.ts';
-import {
-  backedOff,
-  failed,
-  isSeenTooEarly,
-  RecordingView,
-  refused,
-  wentWell,
-  corrected,
-  writtenTo,
-} from './objects/in-process.ts';
+import { RecordingView } from './objects/in-process.ts';
 import { annotations } from './kind/contract/define.ts';
 import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
 import type { Json } from '../base/json.ts';
@@ -86,11 +77,11 @@ export class OutgoingCall {
     const { inProcess } = this.#context;
     const { monotonicMs } = this.#pass;
     inProcess.newSince = undefined;
-    const refusedBefore = backedOff(inProcess, this.#digest, monotonicMs);
+    const refusedBefore = inProcess.backedOff(this.#digest, monotonicMs);
     const isFree = refusedBefore?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
     if (isFree) inProcess.failedCall = undefined;
     const held = isFree ? undefined : refusedBefore;
-    const isTooEarly = isSeenTooEarly(inProcess, this.#digest, monotonicMs);
+    const isTooEarly = inProcess.isSeenTooEarly(this.#digest, monotonicMs);
     if (this.#call.resumes === true && (held !== undefined || isTooEarly)) inProcess.notes = this.#pass.notes;
     if (held !== undefined)
       return { is: 'said', verdict: this.#withObstacle(held.verdict, held.at), againInMs: held.until - monotonicMs };
@@ -250,7 +241,7 @@ export class OutgoingCall {
     const { parts, inProcess } = this.#context;
     const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
     const pauseMs = Math.max(retryPauseMs(inProcess.failures, parts.entropy), wishMs);
-    failed(inProcess, { digest, at: parts.clock.monotonic(), verdict }, pauseMs);
+    inProcess.failed({ digest, at: parts.clock.monotonic(), verdict }, pauseMs);
     return { is: 'said', verdict, againInMs: pauseMs };
   }
 
@@ -266,14 +257,14 @@ export class OutgoingCall {
     const told = withSpecPaths(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
     const meaning = interpretOutcome(call, told, context.memory, answeredAt, before);
     if (meaning.is === 'done') {
-      wentWell(inProcess);
+      inProcess.wentWell();
       inProcess.askedAt = undefined;
       context.remember(meaning.remember);
       const to = context.memory.id;
       const fields = call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined);
-      inProcess.wrote = { to, at: now, fields: { ...writtenTo(inProcess, to)?.fields, ...fields } };
+      inProcess.wrote = { to, at: now, fields: { ...inProcess.writtenTo(to)?.fields, ...fields } };
       inProcess.notes = call.note?.(now) ?? {};
-      if (call.corrects !== undefined) corrected(inProcess, generation, call.corrects, now);
+      if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
       // Write an id at once, or it would be lost; write hidden settings at once, or they would be sent again.
       context.hasUnwritten = meaning.identified || call.meanwhile !== undefined;
       if (context.hasUnwritten) inProcess.unwritten = meaning.remember;
@@ -284,7 +275,7 @@ export class OutgoingCall {
       // Back off by the digest of the journal entry: if the entry is removed, the kind begins the call again under this digest.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined)
-        refused(inProcess, { digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
+        inProcess.refused({ digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
       context.remember(meaning.remember);
       const isWritten = meaning.remember?.journal === undefined || (await context.write());
       return isWritten ? { is: 'on' } : { is: 'overtaken' };
@@ -305,7 +296,7 @@ export class OutgoingCall {
     // The next request carries the id that came back, so its digest is not known yet; it must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
-      refused(inProcess, { digest, at: now, verdict });
+      inProcess.refused({ digest, at: now, verdict });
       return { is: 'said', verdict: this.#withObstacle(verdict, now), againInMs: undefined };
     }
     const kept = this.#backOff(verdict, digest);
@@ -342,7 +333,7 @@ function requestDigest(print: (value: Json) => string, { path, body }: Request):
 /** Writes a journal entry without sending anything: the next step reads again and then sends the call. */
 export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
-  const held = backedOff(inProcess, intent.digest, pass.monotonicMs);
+  const held = inProcess.backedOff(intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
   // Write the kind's conditions before the call, not only afterwards.

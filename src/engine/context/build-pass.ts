@@ -23,7 +23,6 @@ import {
   goesFirst,
   readyIn,
 } from '../objects/stored.ts';
-import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf, type AccountParts } from '../account/gate.ts';
 import type { ReconcileContext } from './context.ts';
 import type { EngineParts } from './parts.ts';
@@ -72,17 +71,17 @@ export function buildPass<Seen extends View>(
     dependents: () => dependentsOf(parts, stored),
     ...(stored.kind.life === 'account' && { usage: () => usageOf(parts, stored, accounts.session(stored.key)) }),
     creating: (collection, name) => parts.openCreates.other(stored, account, collection, name),
-    wrote: writtenTo(inProcess, memory.id),
-    journalSeen: seenJournal(inProcess, memory.journal, now),
+    wrote: inProcess.writtenTo(memory.id),
+    journalSeen: inProcess.journalSeen(memory.journal, now),
     notes: inProcess.notes,
     askedAt: inProcess.askedAt ?? now.monotonic,
     ...(newSince > parts.quarantinedUntil() && { newSince }),
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
     callMs: settings.callMs,
-    marker: markOf(inProcess, key, account, stored.object.metadata.uid),
+    marker: inProcess.mark(key, account),
     print: (value) => key.print(value),
-    contested: contested(inProcess, stored.object.metadata.generation ?? 0, now.monotonic),
+    contested: inProcess.contested(stored.object.metadata.generation ?? 0, now.monotonic),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };

@@ -10,14 +10,7 @@ import type { Session, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, Showing, Verdict } from '../kind/contract/step.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import {
-  conceded,
-  resolved,
-  seenJournal,
-  writtenTo,
-  type InProcess,
-  type RecordingView,
-} from '../objects/in-process.ts';
+import type { InProcess, RecordingView } from '../objects/in-process.ts';
 import {
   isHeldByUs,
   reconcileToken,
@@ -124,7 +117,7 @@ export class ReconcileContext {
   /** Until when a journalled call may still arrive, as a time for messages. */
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
-    const seen = seenJournal(this.inProcess, journal, momentOf(clock));
+    const seen = this.inProcess.journalSeen(journal, momentOf(clock));
     return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
   }
 
@@ -208,7 +201,7 @@ export class ReconcileContext {
     const verdict = this.#redactedVerdict(withWayOut(stored, memory, this.#withDoubt(told)));
     const plan = wouldDo && this.redacted(wouldDo);
     const showing =
-      pass && kind.show({ ...pass, memory, wrote: writtenTo(inProcess, memory.id), notes: inProcess.notes });
+      pass && kind.show({ ...pass, memory, wrote: inProcess.writtenTo(memory.id), notes: inProcess.notes });
     const service = this.session?.service;
     if (pass !== undefined && service !== undefined) parts.subscriptions.replace(stored.key, service, pass.view.looked);
     const seen = showing?.unseen === true ? undefined : showing;
@@ -282,9 +275,8 @@ export class ReconcileContext {
   /** Takes note of contested fields: stops correcting them, and starts again once they equal the spec. */
   #noteContest(verdict: Verdict, pass: Pass): void {
     const { inProcess } = this;
-    if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
-    else if (verdict.is === 'ready' && inProcess.contest.left !== undefined)
-      resolved(inProcess, pass.subject.generation);
+    if (verdict.is === 'stall' && verdict.reason === 'Contested') inProcess.concede(pass.contested, pass.monotonicMs);
+    else if (verdict.is === 'ready') inProcess.noteEqual(pass.subject.generation);
   }
 
   #againInMs(verdict: Verdict): number | undefined {
