@@ -50,7 +50,7 @@ export function isSameName(a: string, b: string): boolean {
 }
 
 /** A value as status may show it: short, and never a secret. */
-export function shown(value: Json | undefined, secret: boolean): string {
+export function statusText(value: Json | undefined, secret: boolean): string {
   if (value === undefined) return '(unset)';
   if (secret || value instanceof Secret) return '(redacted)';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -58,9 +58,9 @@ export function shown(value: Json | undefined, secret: boolean): string {
 }
 
 /** What the service shows of a drifted field, as text for status. Unknown URLs are hidden: they may contain a signature. */
-export function shownInstead(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
-  const asked = shown(wanted, secret);
-  return shown(observed, secret)
+export function observedText(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
+  const asked = statusText(wanted, secret);
+  return statusText(observed, secret)
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/giu, (address) => (asked.includes(address) ? address : '[url]'))
     .replaceAll(/\p{C}+/gu, ' ');
 }
@@ -88,7 +88,7 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
       const seen = withoutSecrets(pass, observed[field]);
-      drift.push({ field, desired: shown(wanted, secret), observed: shownInstead(seen, wanted, secret) });
+      drift.push({ field, desired: statusText(wanted, secret), observed: observedText(seen, wanted, secret) });
     }
     const how = rememberedAs(plan, pass, field);
     if (how === undefined) continue;
