@@ -7,7 +7,7 @@
  */
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
-import type { KubeWire } from './client/parse.ts';
+import { identityOf, type KubeWire } from './client/parse.ts';
 import { microTime, type Clock, type Entropy } from '../base/time.ts';
 import {
   type EventRecorder,
@@ -78,6 +78,7 @@ export class EventPublisher implements EventRecorder {
 
   record(given: RecordedEvent): void {
     if (this.#stop.signal.aborted) return;
+    // A series stays in memory for minutes.
     const event = { ...given, regarding: identityOf(given.regarding) };
     if (event.isRoutine === true) this.#gather(event);
     else this.#take(event);
@@ -222,13 +223,6 @@ function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   const names = new Set(events.map(({ regarding }) => regarding.metadata.name));
   names.delete(first.regarding.metadata.name);
   return [{ ...first, note: `${first.note}; and for ${names.size} others: ${[...names].join(', ')}` }];
-}
-
-/** Keeps only the identity of an object, since a series stays in memory for minutes. */
-function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
-  return { apiVersion, kind, metadata: identity };
 }
 
 /** Cuts a text to a number of UTF-8 bytes, as the API server counts them, without splitting a character. */

@@ -49,7 +49,18 @@ export class ConnectedConfig extends KubeConfig {
 }
 
 /** The part of the Kubernetes API that the command-line commands use. */
-export type CommandApi = Pick<KubeApi, 'get' | 'list' | 'patch' | 'serverDate' | 'isAllowed'>;
+export interface CommandApi extends Pick<KubeApi, 'get' | 'list' | 'patch' | 'serverDate'> {
+  /** Asks the API server whether somebody may do something (SubjectAccessReview). */
+  isAllowed?(who: { readonly user: string; readonly groups: readonly string[] }, what: ClusterAction): Promise<boolean>;
+}
+
+/** An action that RBAC allows or denies. `resource` includes the subresource, such as `hostedapps/status`. */
+export interface ClusterAction {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string | undefined;
+}
 
 /** The Kubernetes API for the command-line commands. */
 export class ClassedApi implements CommandApi {
@@ -84,7 +95,7 @@ export class ClassedApi implements CommandApi {
     return parseObject(await asked, what);
   }
 
-  async isAllowed(...[who, action]: Parameters<NonNullable<KubeApi['isAllowed']>>): Promise<boolean> {
+  async isAllowed(...[who, action]: Parameters<NonNullable<CommandApi['isAllowed']>>): Promise<boolean> {
     const what = 'creating a SubjectAccessReview';
     const { verb, group, resource: whole, namespace } = action;
     const [resource = '', subresource = ''] = whole.split('/');
