@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
-import { makeFolder } from './control-plane/folder.ts';
+import { CannotStart, reasonOf } from './cannot-start.ts';
+import { makeFolder } from './folder.ts';
 import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
 import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { described } from './control-plane/daemon.ts';
 import type { Ending } from './control-plane/daemon.ts';
-import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
+import { CannotStart, reasonOf } from './cannot-start.ts';
 
 const windowMs = 120_000;
 const mostInWindow = 6;

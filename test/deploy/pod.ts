@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { request } from 'undici';
 import { startBreakablePlane, type BreakablePlane } from '../support/breakable-plane.ts';
-import { poll, within } from '../../src/sandbox/control-plane/deadline.ts';
+import { poll, within } from '../../src/sandbox/deadline.ts';
 import { freePorts } from '../../src/sandbox/control-plane/ports.ts';
 import { progressOn } from '../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../src/sandbox/binaries/sources.ts';

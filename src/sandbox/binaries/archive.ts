@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { CannotStart } from '../control-plane/cannot-start.ts';
-import { within } from '../control-plane/deadline.ts';
+import { CannotStart } from '../cannot-start.ts';
+import { within } from '../deadline.ts';
 import type { Work } from './progress.ts';
 import type { Archive } from './releases.ts';
 

@@ -8,7 +8,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { binariesIn } from './binaries.ts';
 import type { Binaries } from './binaries.ts';
-import { makeFolder } from '../control-plane/folder.ts';
+import { makeFolder } from '../folder.ts';
 import { lock } from '../../simulator/store/lock.ts';
 
 const draftPrefix = '.draft-';

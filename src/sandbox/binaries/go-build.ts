@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { environmentWith } from '../../config.ts';
 import { programNames } from './binaries.ts';
-import { CannotStart, codeOf } from '../control-plane/cannot-start.ts';
-import { makeFolder } from '../control-plane/folder.ts';
+import { CannotStart, codeOf } from '../cannot-start.ts';
+import { makeFolder } from '../folder.ts';
 import type { Work } from './progress.ts';
 import { KUBERNETES_VERSION } from './releases.ts';
 

@@ -6,7 +6,7 @@ import type { Binaries } from './binaries.ts';
 import { InUse } from '../../simulator/store/lock.ts';
 import { openCache } from './cache.ts';
 import type { BinaryCache } from './cache.ts';
-import { CannotStart, reasonOf } from '../control-plane/cannot-start.ts';
+import { CannotStart, reasonOf } from '../cannot-start.ts';
 import { buildWithGo, whyNotGo } from './go-build.ts';
 import type { Progress, Work } from './progress.ts';
 import { archiveFor, ARCHIVE_VERSION, ETCD_VERSION, KUBERNETES_VERSION, platformName } from './releases.ts';

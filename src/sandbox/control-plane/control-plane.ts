@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { Binaries } from '../binaries/binaries.ts';
 import { certificateIn, credentialsIn, kubeconfigFor, users } from './credentials.ts';
 import type { User } from './credentials.ts';
-import { CannotStart } from './cannot-start.ts';
+import { CannotStart } from '../cannot-start.ts';
 import { Daemon } from './daemon.ts';
 import type { Ending, Program } from './daemon.ts';
 import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';

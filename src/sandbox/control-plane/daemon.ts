@@ -4,8 +4,8 @@ import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { CannotStart, reasonOf } from './cannot-start.ts';
-import { poll, within } from './deadline.ts';
+import { CannotStart, reasonOf } from '../cannot-start.ts';
+import { poll, within } from '../deadline.ts';
 
 /** A program that runs until it is stopped, and how to check that it is up. */
 export interface Program {

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { binariesIn, programNames } from '../../../src/sandbox/binaries/binaries.ts';
 import { cacheAt, openCache } from '../../../src/sandbox/binaries/cache.ts';
-import { CannotStart } from '../../../src/sandbox/control-plane/cannot-start.ts';
+import { CannotStart } from '../../../src/sandbox/cannot-start.ts';
 import { whyNotGo, isRecentGo } from '../../../src/sandbox/binaries/go-build.ts';
 import { silent } from '../../../src/sandbox/binaries/progress.ts';
 import { archiveFor, platformName } from '../../../src/sandbox/binaries/releases.ts';

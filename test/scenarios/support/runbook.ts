@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { inject } from 'vitest';
-import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
+import { poll, within } from '../../../src/sandbox/deadline.ts';
 import { sharedKubernetes, waiting } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { inject } from 'vitest';
-import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
+import { poll, within } from '../../../src/sandbox/deadline.ts';
 import { waiting } from './kubernetes.ts';
 
 /** The program as a process of its own. */

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { onTestFinished } from 'vitest';
-import { within } from '../../../src/sandbox/control-plane/deadline.ts';
+import { within } from '../../../src/sandbox/deadline.ts';
 import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
 import { processTable } from '../../../src/sandbox/control-plane/process-table.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
