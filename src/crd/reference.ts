@@ -1,10 +1,10 @@
 /**
  * Builds a reference page for each kind. It replaces the generated parts, which stand between markers, and keeps all other text.
  */
-import type { KindIdentity } from '../engine/kind/contract/define.ts';
+import { group, type KindIdentity, version } from '../engine/kind/contract/define.ts';
 import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
 import { rulesKey, type CelRule } from '../engine/kind/schema/schema.ts';
-import { group, status, version } from './manifest.ts';
+import { status } from './manifest.ts';
 import { canHave, chapters, remedies } from './remedies.ts';
 import { structural, type Structural } from './structural.ts';
 
