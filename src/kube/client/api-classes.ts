@@ -9,7 +9,6 @@ import {
   KubeConfig,
   type RequestContext,
   AuthorizationV1Api,
-  CoreV1Api,
   createConfiguration,
   CustomObjectsApi,
   PatchStrategy,
@@ -21,7 +20,7 @@ import {
 import { Agent } from 'undici';
 import type { KubeApi, KubeObject, Page, Resource } from '../../engine/ports.ts';
 import { provesAbsence, refusalOf } from './failure.ts';
-import { parseJson, parseObject, parsePage, titleOf } from './parse.ts';
+import { parseObject, parsePage, titleOf } from './parse.ts';
 import type { ApiCall, KubeTransport } from './transport.ts';
 
 /** A KubeConfig whose calls share connections and have a deadline. */
@@ -72,7 +71,12 @@ export class ClassedApi implements CommandApi {
 
   async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
     const what = `reading ${titleOf(resource, namespace, name)}`;
-    const found = await this.#read(resource, namespace, name, what);
+    const custom = new CustomObjectsApi(this.#over(what, { absent: name }));
+    const asked: Promise<unknown> =
+      namespace === undefined
+        ? custom.getClusterCustomObject({ ...resource, name })
+        : custom.getNamespacedCustomObject({ ...resource, namespace, name });
+    const found = await asked;
     return found === null ? undefined : parseObject(found, what);
   }
 
@@ -113,24 +117,6 @@ export class ClassedApi implements CommandApi {
     return this.#transport.close();
   }
 
-  /** Reads an object. The class of the core group turns times into `Date`, so its result goes through JSON to get texts again. */
-  async #read(resource: Resource, namespace: string | undefined, name: string, what: string): Promise<unknown> {
-    const to = this.#over(what, { absent: name });
-    if (resource.group !== '') {
-      const custom = new CustomObjectsApi(to);
-      return namespace === undefined
-        ? custom.getClusterCustomObject({ ...resource, name })
-        : custom.getNamespacedCustomObject({ ...resource, namespace, name });
-    }
-    const core = new CoreV1Api(to);
-    const named = { name, namespace: namespace ?? '' };
-    const found =
-      resource.plural === 'secrets'
-        ? await core.readNamespacedSecret(named)
-        : await core.readNamespacedServiceAccount(named);
-    return parseJson(JSON.stringify(found), what);
-  }
-
   /** Sends requests over our transport; errors begin with `what`. A missing object with the name `absent` is read as null. */
   #over(what: string, { patched = false, absent }: { readonly patched?: boolean; readonly absent?: string } = {}) {
     const send = async (request: RequestContext): Promise<ResponseContext> => {
@@ -147,11 +133,12 @@ export class ClassedApi implements CommandApi {
 }
 
 function callOf(request: RequestContext, what: string): ApiCall {
-  const { pathname: path, searchParams } = new URL(request.getUrl());
+  const { pathname, searchParams } = new URL(request.getUrl());
   const [body, contentType] = [request.getBody(), request.getHeaders()['Content-Type']];
   return {
     method: request.getHttpMethod() as unknown as ApiCall['method'],
-    path,
+    // The class for any group is used for the core group too, whose name is empty and whose paths begin with /api.
+    path: pathname.replace(/^\/apis\/\//, '/api/'),
     query: Object.fromEntries(searchParams),
     ...(typeof body === 'string' && { body: JSON.parse(body) }),
     ...(contentType !== undefined && { contentType }),
