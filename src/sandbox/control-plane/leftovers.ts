@@ -4,8 +4,7 @@
  */
 import { basename, join } from 'node:path';
 import process from 'node:process';
-import { isRunning, processTable, signalTo } from './process-table.ts';
-import type { Running } from './process-table.ts';
+import { isRunning, processTable, type Running, signalTo } from './process-table.ts';
 import { programNames } from '../binaries/binaries.ts';
 import { poll } from '../deadline.ts';
 
