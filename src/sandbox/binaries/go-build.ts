@@ -1,13 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
-import { access, constants, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { environmentWith } from '../../config.ts';
 import { programNames } from './binaries.ts';
-import { CannotStart, codeOf } from '../control-plane/cannot-start.ts';
-import { makeFolder } from '../control-plane/folder.ts';
+import { CannotStart, codeOf } from '../cannot-start.ts';
 import type { Work } from './progress.ts';
 import { KUBERNETES_VERSION } from './releases.ts';
 
@@ -65,7 +64,7 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
 async function isGoCacheWritable(go: string): Promise<boolean> {
   try {
     const { stdout } = await promisify(execFile)(go, ['env', 'GOCACHE'], { timeout: 10_000 });
-    await makeFolder(stdout.trim());
+    await mkdir(stdout.trim(), { recursive: true });
     await access(stdout.trim(), constants.W_OK);
     return true;
   } catch {
