@@ -1,11 +1,9 @@
-import { definedIn } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
 import { readUnread } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
 import {
   appAsOf,
   appEnvsOf,
@@ -19,22 +17,14 @@ import {
   postApp,
   type AppItem,
 } from '../../hosting/requests.ts';
-import { environmentIds, isDeployedByEnvironment, type AppPass } from './environments.ts';
+import { environmentIds, type AppPass, type AppStep } from './environments.ts';
 import {
-  afterCreation,
-  atCreation,
   bodyOf,
+  comparison,
   creationBodyOf,
-  desired,
-  fixed,
   goesAlong,
   interfaceWords,
-  isHidden,
-  isHiddenAtTimes,
-  isKept,
-  isReplaced,
   nameOf,
-  observed,
   presetOf,
   presetShown,
   settingsShown,
@@ -57,7 +47,7 @@ import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
 import { needsOf } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
-function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
+function admit(pass: AppPass): AppStep | undefined {
   const { spec, memory, view, account } = pass;
   if (memory.journal !== undefined) return undefined;
   const preset = presetOf(spec);
@@ -104,18 +94,8 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       ...(item === undefined ? [] : [appAsOf(id, item.updatedAtMs)]),
     ];
   },
-  desired,
-  observed,
+  ...comparison,
   mustWait,
-  hidden: isHidden,
-  hiddenAtTimes: isHiddenAtTimes,
-  sentElsewhere: (field, pass) => field === 'image.reference' && isDeployedByEnvironment(pass),
-  kept: isKept,
-  replaced: isReplaced,
-  secret: (field) => field === 'healthCheck.headers' || field === 'source.dockerfile',
-  fixed,
-  afterCreation,
-  creationOnly: (spec) => Object.keys(definedIn(atCreation(spec))),
 
   requests: {
     create: (pass, fields) =>
