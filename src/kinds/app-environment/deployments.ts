@@ -10,14 +10,7 @@
  */
 import { definedIn, stated, type Json, type JsonObject } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
-import {
-  isNo,
-  type JournalEntry,
-  type Memory,
-  type Refusal,
-  type Step,
-  type Verdict,
-} from '../../engine/kind/contract/step.ts';
+import { isNo, type JournalEntry, type Memory, type Refusal, type Verdict } from '../../engine/kind/contract/step.ts';
 import { readOf, takingOver } from '../../engine/kind/planner/observe.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
@@ -33,7 +26,7 @@ import {
   type StartupConfig,
 } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import { listOf, type EnvironmentPass, type Located } from './binding.ts';
+import { listOf, type EnvironmentPass, type EnvironmentStep, type Located } from './binding.ts';
 import {
   appliedAfterLoss,
   appliedBefore,
@@ -329,7 +322,7 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
 }
 
 /** Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. */
-export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): Step<AppEnvironmentFacts> {
+export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
   const loss = lossOf(pass, action.digest) ?? 0;
   const { wallMs: atMs } = pass;
   if (loss === 'carriedOut') return { is: 'again', remember: action.done({ atMs, attempt: 1 }) };
@@ -343,7 +336,7 @@ function send(
   item: AppEnvItem,
   action: DeploymentAction,
   { atMs, attempt }: Done,
-): Step<AppEnvironmentFacts> {
+): EnvironmentStep {
   const { operation, words, request, digest, done, carries } = action;
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
@@ -401,10 +394,7 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
  * Waits while another resource's call to the environment is in doubt: our change could be mistaken for the effect of that call.
  * The other resource is an AppEnvironment that was bound before, or a SolutionInstallation.
  */
-export function besideOthers(
-  pass: EnvironmentPass,
-  { appEnvId, appId }: AppEnvItem,
-): Step<AppEnvironmentFacts> | undefined {
+export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): EnvironmentStep | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
   // An incomplete installation may not know yet which environments belong to it.
@@ -447,7 +437,7 @@ export function resolveDoubt(
   pass: EnvironmentPass,
   entry: JournalEntry,
   { item, snapshot }: Extract<Located, { is: 'found' }>,
-): Step<AppEnvironmentFacts> {
+): EnvironmentStep {
   const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
   const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
@@ -481,7 +471,7 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Parti
  * A lost call was carried out. Keep a record of it even if the spec wants something else now: the spec may want it again,
  * for example when a missing Secret returns.
  */
-function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): Step<AppEnvironmentFacts> {
+function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {
   const { attempt, digest, operation, startedAt } = entry;
   const action = actionOf(pass, entry, item);
   if (action !== undefined) {

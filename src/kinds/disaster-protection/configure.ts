@@ -5,7 +5,7 @@
  * with the first result, and a newer generation ends the attempt.
  */
 import { sightLost, takingOver } from '../../engine/kind/planner/observe.ts';
-import { type JournalEntry, type Step, writtenBody } from '../../engine/kind/contract/step.ts';
+import { type JournalEntry, writtenBody } from '../../engine/kind/contract/step.ts';
 import {
   configureResultOf,
   postDisasterReadinessConfigure,
@@ -14,7 +14,14 @@ import {
   type Protection,
 } from '../../hosting/requests.ts';
 import { activationUnderWay, nameOf } from '../recovery/configurations.ts';
-import { bound, environmentOf, ofEnvironment, type Configurations, type ProtectionPass } from './binding.ts';
+import {
+  bound,
+  environmentOf,
+  ofEnvironment,
+  type Configurations,
+  type ProtectionPass,
+  type ProtectionStep,
+} from './binding.ts';
 import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
@@ -29,7 +36,7 @@ export function underway(
   pass: ProtectionPass,
   configurationId: string,
   configuration?: ConfigurationItem,
-): Step<DisasterProtectionFacts> | undefined {
+): ProtectionStep | undefined {
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other =
     kinds
@@ -48,7 +55,7 @@ export function underway(
 }
 
 /** Waits for a DisasterReset of the bound configuration that has not finished. */
-export function resetAhead(pass: ProtectionPass, configurationId: string): Step<DisasterProtectionFacts> | undefined {
+export function resetAhead(pass: ProtectionPass, configurationId: string): ProtectionStep | undefined {
   const reset = pass
     .related?.('DisasterReset', configurationId)
     .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
@@ -67,7 +74,7 @@ export function configure(
   pass: ProtectionPass,
   configuration: ConfigurationItem | undefined,
   facts: DisasterProtectionFacts,
-): Step<DisasterProtectionFacts> {
+): ProtectionStep {
   const appEnvId = environmentOf(pass);
   const held =
     sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? besideOthers(pass, appEnvId, configuration);
@@ -112,7 +119,7 @@ function besideOthers(
   pass: ProtectionPass,
   appEnvId: string,
   configuration: ConfigurationItem | undefined,
-): Step<DisasterProtectionFacts> | undefined {
+): ProtectionStep | undefined {
   const other = pass.creating('protection', appEnvId);
   if (other !== undefined) {
     const message = `${other} is setting up a protection of the same environment`;
@@ -135,11 +142,7 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
 }
 
 /** Settles the call in the journal: its effect shows, the service refused it, or the same request is sent again. */
-export function resolveDoubt(
-  pass: ProtectionPass,
-  snapshot: Configurations,
-  journal: JournalEntry,
-): Step<DisasterProtectionFacts> {
+export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, journal: JournalEntry): ProtectionStep {
   const body = sentBody(pass, journal);
   const item = body?.items[0];
   if (body === undefined || item === undefined) {

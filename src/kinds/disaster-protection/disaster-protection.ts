@@ -2,7 +2,6 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { sightLost, notingNo, readOf, sinceNo } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
@@ -12,6 +11,7 @@ import {
   referredTo,
   type Configurations,
   type ProtectionPass,
+  type ProtectionStep,
 } from './binding.ts';
 import { configure, resendMs, resetAhead, resolveDoubt, underway } from './configure.ts';
 import { activeOf } from '../recovery/configurations.ts';
@@ -23,7 +23,7 @@ import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } f
 import { interfaceWords } from '../recovery/words.ts';
 
 /** The next step: settle an open call first, then keep the bound configuration, and only then set one up. */
-function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
+function step(pass: ProtectionPass): ProtectionStep {
   if (pass.subject.deleting) return { is: 'release' };
   const { accountId } = pass.account;
   const { id, journal } = pass.memory;
@@ -65,7 +65,7 @@ function claimed(pass: ProtectionPass, id: string) {
 }
 
 /** Binds the configuration that exists already, or sets one up. */
-function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterProtectionFacts> {
+function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep {
   const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
   const { id, facts: known } = pass.memory;
@@ -93,7 +93,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterPr
   return held ?? configure(pass, undefined, facts);
 }
 
-function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<DisasterProtectionFacts> {
+function keep(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep {
   const { configurationGeneration: known = 0 } = pass.memory.facts;
   const { lowSince = pass.monotonicMs } = pass.notes;
   if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
@@ -122,11 +122,7 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Disa
 }
 
 /** Reads the recovery points when the configuration shows a change that can mean new ones. */
-function newPoints(
-  pass: ProtectionPass,
-  configuration: ConfigurationItem,
-  seenAt: number,
-): Step<DisasterProtectionFacts> | undefined {
+function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenAt: number): ProtectionStep | undefined {
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
   const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
   const again = pointsAgainMs(pass, configuration);
@@ -192,7 +188,7 @@ function correct(
   configuration: ConfigurationItem,
   changed: readonly string[],
   shownOnly: boolean,
-): Step<DisasterProtectionFacts> {
+): ProtectionStep {
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
   const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
   if (contested.length > 0) {

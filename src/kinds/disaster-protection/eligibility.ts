@@ -1,19 +1,17 @@
 /** Refuses settings that the service's list of sources shows to be impossible, before any call. */
 import { readUnread } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { codeInWords } from '../recovery/words.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
-import type { ProtectionPass } from './binding.ts';
+import type { ProtectionPass, ProtectionStep } from './binding.ts';
 import { isSameRegionAccepted } from './settings.ts';
-import type { DisasterProtectionFacts } from './schema.ts';
 
 /** Stalls with every reason why the service would refuse the settings; undefined when the source shows none. */
 export function refusedBySource(
   pass: ProtectionPass,
   appEnvId: string,
   configuration: ConfigurationItem | undefined,
-): Step<DisasterProtectionFacts> | undefined {
+): ProtectionStep | undefined {
   const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
   if (source === undefined) return undefined;
   const { accountId } = pass.account;

@@ -9,11 +9,11 @@
 import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';
 import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
-import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
+import type { Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';
 import { unprotected } from './conditions.ts';
-import { environmentOf, type Configurations, type ProtectionPass } from './binding.ts';
+import { environmentOf, type Configurations, type ProtectionPass, type ProtectionStep } from './binding.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
@@ -43,7 +43,7 @@ export function sightOf(
 }
 
 /** Stalls on a configuration that is gone: protection is not set up again by itself. */
-export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionFacts> {
+export function gone(pass: ProtectionPass, id: string): ProtectionStep {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
   const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
@@ -52,11 +52,7 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
 }
 
 /** The next step until a missing configuration is proved gone; undefined once status has the proof. */
-export function unproved(
-  pass: ProtectionPass,
-  snapshot: Configurations,
-  id: string,
-): Step<DisasterProtectionFacts> | undefined {
+export function unproved(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
   const { facts } = pass.memory;
   if (facts.goneTime !== undefined) return undefined;
   const wipedBy = wiperOf(pass, id);
@@ -86,7 +82,7 @@ function unseen(
   snapshot: Configurations,
   id: string,
   wipedBy: string | undefined,
-): Step<DisasterProtectionFacts> | undefined {
+): ProtectionStep | undefined {
   // After a restart the time of our last write is unknown, so count from the first list that misses the configuration.
   const missedAt = pass.notes['missedAt'] ?? snapshot.begunAt;
   const wroteAt = pass.wrote?.at ?? missedAt;
@@ -108,8 +104,8 @@ function unseenBlind(
   pass: ProtectionPass,
   snapshot: Configurations,
   id: string,
-  blind: Extract<Step<DisasterProtectionFacts>, { is: 'wait' }>,
-): Step<DisasterProtectionFacts> | undefined {
+  blind: Extract<ProtectionStep, { is: 'wait' }>,
+): ProtectionStep | undefined {
   // Report the proof to the account, which unfreezes when every missing object is proved gone.
   if (pass.notes['provedGone'] !== undefined) return blind;
   const { accountId } = pass.account;

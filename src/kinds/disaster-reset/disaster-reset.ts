@@ -1,5 +1,5 @@
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
-import { type Step, about } from '../../engine/kind/contract/step.ts';
+import { about } from '../../engine/kind/contract/step.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import {
   drConfigurationsOf,
@@ -14,11 +14,20 @@ import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurat
 import { accepted, defineRequest, ended, lookingAgain, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
 import { needOf } from '../shared/references.ts';
-import { bodyOf, cleaning, environmentOf, fence, pinnedOf, type ResetPass, type ResetSubject } from './fences.ts';
+import {
+  bodyOf,
+  cleaning,
+  environmentOf,
+  fence,
+  pinnedOf,
+  type ResetPass,
+  type ResetStep,
+  type ResetSubject,
+} from './fences.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
 /** Reads all configurations, because a reset may be sent only while none exists besides the pinned ones. */
-function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
+function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
   const snapshot = pass.view.all(read);
@@ -50,11 +59,7 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
 }
 
 /** Interprets a refusal: while the service cleans up, the reset is sent again later; otherwise the refusal is final. */
-function refused(
-  pass: ResetPass,
-  seen: ResetSubject,
-  { words, isOver, until }: No,
-): Step<DisasterResetFacts> | undefined {
+function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
   const { memory, notes } = pass;
   const { journal, facts } = memory;
   const items = pinnedItems(pass, seen);
@@ -83,7 +88,7 @@ function refused(
 }
 
 /** Waits until two lists show no pinned configuration, and the service has cleaned up. */
-function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
+function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (!isGone(pass, seen)) {
     const message = 'the service accepted the reset and still lists the configuration';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };

@@ -14,6 +14,7 @@ import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 
 export type SolutionPass = Pass<SolutionInstallationSpec, SolutionInstallationFacts>;
+export type SolutionStep = Step<SolutionInstallationFacts>;
 
 type Component = NonNullable<SolutionInstallationFacts['components']>[number];
 
@@ -112,7 +113,7 @@ function squashed(name: string): string {
 }
 
 /** Looks for components that lists no longer show. They count as gone only after proof; the spec says if they are made again. */
-export function lookForComponents(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function lookForComponents(pass: SolutionPass): SolutionStep | undefined {
   for (const component of pass.memory.facts.components ?? []) {
     const missing = missingApp(pass, component) ?? missingEnvironment(pass, component);
     if (missing === 'gone') return gone(pass, component);
@@ -121,10 +122,7 @@ export function lookForComponents(pass: SolutionPass): Step<SolutionInstallation
   return undefined;
 }
 
-function missingApp(
-  pass: SolutionPass,
-  { appId, name = appId }: Component,
-): Step<SolutionInstallationFacts> | 'gone' | undefined {
+function missingApp(pass: SolutionPass, { appId, name = appId }: Component): SolutionStep | 'gone' | undefined {
   const apps = appsOf(pass.account.accountId);
   const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
   if (appId === undefined) return undefined;
@@ -144,10 +142,7 @@ function missingApp(
 }
 
 /** Proves an environment gone by two lists, one poll apart: the interface cannot read a single environment. */
-function missingEnvironment(
-  pass: SolutionPass,
-  component: Component,
-): Step<SolutionInstallationFacts> | 'gone' | undefined {
+function missingEnvironment(pass: SolutionPass, component: Component): SolutionStep | 'gone' | undefined {
   const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
   // A list may lag, so it proves nothing about what was made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
@@ -166,7 +161,7 @@ function missingEnvironment(
   return seen.snapshot.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
 }
 
-function gone(pass: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
+function gone(pass: SolutionPass, component: Component): SolutionStep {
   const { spec, memory } = pass;
   const { appId = '', environmentId = '', name = appId } = component;
   const what = `component ${name} (app ${appId}, environment ${environmentId})`;
@@ -185,7 +180,7 @@ function gone(pass: SolutionPass, component: Component): Step<SolutionInstallati
 }
 
 /** Waits while components change their state: an answer says only that the request was accepted. */
-export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, notes, wrote } = pass;
   const list = appEnvsOf(account.accountId);
   const moving: string[] = [];
@@ -227,7 +222,7 @@ export function environmentIds(pass: SolutionPass): readonly string[] {
 }
 
 /** Waits while an environment of a component changes, or while a deployment to it may still arrive. */
-export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, askedAt, related } = pass;
   const list = appEnvsOf(account.accountId);
   for (const environmentId of environmentIds(pass)) {
@@ -245,7 +240,7 @@ export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationF
 }
 
 /** Reads the lists of apps and environments, unless they were read before. */
-export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function unread(pass: SolutionPass): SolutionStep | undefined {
   const { accountId } = pass.account;
   const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;
   const missing = [appsOf(accountId), appEnvsOf(accountId)].find(isUnread);
