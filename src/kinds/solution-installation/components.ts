@@ -7,7 +7,7 @@
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
-import { lookTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
+import { lookTwice, missedTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
@@ -123,27 +123,21 @@ export function lookForComponents(pass: SolutionPass): SolutionStep | undefined 
 }
 
 function missingApp(pass: SolutionPass, { appId, name = appId }: Component): SolutionStep | 'gone' | undefined {
-  const apps = appsOf(pass.account.accountId);
-  const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
   if (appId === undefined) return undefined;
+  const apps = appsOf(pass.account.accountId);
+  const seen = pass.view.one(apps, appId);
   if (seen === undefined) return readOf(pass, apps);
   if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
-  // Note for each component since when it has been missing.
-  const missedAt = pass.notes[appId];
-  const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
   const noun = `app of component ${name ?? ''}:`;
-  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.snapshot.begunAt });
+  const { begunAt: since } = seen.snapshot;
+  const direct = lookTwice(pass, { noun, single: appOf(appId), id: appId, since, note: appId });
   if (direct.is === 'there') return undefined;
-  if (direct.is === 'gone') return 'gone';
-  const { step } = direct;
-  if (step.is === 'release') return step;
-  const at = step.note?.['missedAt'] ?? missedAt;
-  return { ...step, note: at === undefined ? pass.notes : { ...pass.notes, [appId]: at } };
+  return direct.is === 'gone' ? 'gone' : direct.step;
 }
 
 /** Proves an environment gone by two lists, one poll apart: the interface cannot read a single environment. */
 function missingEnvironment(pass: SolutionPass, component: Component): SolutionStep | 'gone' | undefined {
-  const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
+  const { view, account, wrote, monotonicMs, horizonMs } = pass;
   // A list may lag, so it proves nothing about what was made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
   const { environmentId, name = environmentId } = component;
@@ -151,14 +145,9 @@ function missingEnvironment(pass: SolutionPass, component: Component): SolutionS
   const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
   if (environmentId === undefined || seen === undefined) return undefined;
   if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
-  const missedAt = notes[environmentId];
-  if (missedAt === undefined) {
-    const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
-    const note = { ...notes, [environmentId]: seen.snapshot.begunAt };
-    return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: account.pollMs, note };
-  }
-  const since = missedAt + account.pollMs;
-  return seen.snapshot.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
+  const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
+  const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
+  return missedTwice(pass, look, { reason: 'ObjectMissing', message }) ?? 'gone';
 }
 
 function gone(pass: SolutionPass, component: Component): SolutionStep {
