@@ -1,4 +1,5 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
+import { sameJson } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { sightLost, notingNo, readOf, sinceNo } from '../../engine/kind/planner/observe.ts';
@@ -14,9 +15,8 @@ import {
   type ProtectionStep,
 } from './binding.ts';
 import { configure, resendMs, resetAhead, resolveDoubt, underway } from './configure.ts';
-import { activeOf } from '../recovery/configurations.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
-import { isEntryOf, protectionFacts, sourceFacts, type Shown } from './facts.ts';
+import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
@@ -126,9 +126,9 @@ function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenA
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
   const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
   const again = pointsAgainMs(pass, configuration);
-  const sinceMoved = hasMoved(pass.memory.facts, configuration)
-    ? (pass.notes['pointsSince'] ?? seenAt)
-    : Number.NEGATIVE_INFINITY;
+  const now = protectionFacts(pass, { environmentId: environmentOf(pass), configuration });
+  const hasMoved = !sameJson(tellingOf(pass.memory.facts), tellingOf(now));
+  const sinceMoved = hasMoved ? (pass.notes['pointsSince'] ?? seenAt) : Number.NEGATIVE_INFINITY;
   const since = Math.max(sinceMoved, again === undefined ? Number.NEGATIVE_INFINITY : pass.monotonicMs - again);
   const isThere = begunAt > Number.NEGATIVE_INFINITY && begunAt >= since;
   if (isThere || pass.view.problem(read) !== undefined) return undefined;
@@ -150,22 +150,15 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** True when the configuration shows a change that can mean new recovery points and that status does not have yet. */
-function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationItem): boolean {
-  const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
-  const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
-  // A history entry without an id and a start time cannot be recognised again.
-  const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
-  const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
-  return (
-    facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
-    facts.configurationGeneration !== generation ||
-    facts.warmRecoveryOperationId !== warmRecoveryOperationId ||
-    facts.standby?.caughtUp !== standby?.caughtUp ||
-    facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
-    facts.validationSchedule?.nextSnapshotTime !== nextSnapshotAt ||
-    (isTold && (known === undefined || known.outcome !== newest.outcome))
-  );
+/** The status fields of which a change can mean new recovery points. */
+function tellingOf(facts: DisasterProtectionFacts) {
+  const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
+  const [newest] = facts.operations ?? [];
+  return [
+    [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, facts.activeOperation?.operationId],
+    [readiness?.cutoffTime, validationSchedule?.nextSnapshotTime],
+    [newest?.operationId, newest?.startedTime, newest?.outcome],
+  ];
 }
 
 /** When to look again even if no read changes. While reads fail, that is when the last one becomes too old to count. */

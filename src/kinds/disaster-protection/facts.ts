@@ -20,8 +20,8 @@ import type { DisasterProtectionFacts } from './schema.ts';
 export interface Shown {
   readonly environmentId: string;
   readonly configuration: ConfigurationItem;
-  readonly source: SourceItem | undefined;
-  readonly points: Snapshot<PointItem> | undefined;
+  readonly source?: SourceItem | undefined;
+  readonly points?: Snapshot<PointItem> | undefined;
   /** Why reads fail, once the last good reads are too old to count. */
   readonly unread?: string | undefined;
 }
@@ -57,7 +57,7 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
 }
 
 /** True when a history entry matches a row of status: by its id or, without an id, by an equal time and no other difference. */
-export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
+function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
   if (operationId !== undefined) return row.operationId === operationId;
   const begins =
     row.startedTime === undefined || startedAt === undefined ? undefined : sameMoment(row.startedTime, startedAt);
