@@ -34,16 +34,14 @@ export const resendMs = 15_000;
 /** Waits with new settings while a request about the configuration is under way. */
 export function underway(
   pass: ProtectionPass,
-  configurationId: string,
+  id: string,
   configuration?: ConfigurationItem,
 ): ProtectionStep | undefined {
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other =
-    kinds
-      .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
-      .find(({ finished, takenUp }) => takenUp && !finished) ??
+    kinds.flatMap((kind) => pass.related?.(kind, id) ?? []).find(({ finished, takenUp }) => takenUp && !finished) ??
     // New settings raise the generation, which would end a validation whose call is in doubt.
-    pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
+    pass.related?.('RecoveryValidation', id).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && nameOf(active));
   if (what === undefined) return undefined;
@@ -76,10 +74,9 @@ export function configure(
   facts: DisasterProtectionFacts,
 ): ProtectionStep {
   const appEnvId = environmentOf(pass);
-  const held =
-    sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? besideOthers(pass, appEnvId, configuration);
+  const held = sightLost(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
   if (held !== undefined) return held;
-  const item = itemOf(pass, appEnvId, configuration);
+  const item = itemOf(pass, configuration);
   // Each attempt has an id of its own. With an id made from the content alone, the service would answer a later enrollment with
   // the finished operation.
   const requestId = requestIdOf('configure/v1', {
@@ -115,11 +112,8 @@ export function configure(
 }
 
 /** Waits for another set-up or a reset of the environment. A set-up also waits for lost calls of a previous leader. */
-function besideOthers(
-  pass: ProtectionPass,
-  appEnvId: string,
-  configuration: ConfigurationItem | undefined,
-): ProtectionStep | undefined {
+function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
+  const appEnvId = environmentOf(pass);
   const other = pass.creating('protection', appEnvId);
   if (other !== undefined) {
     const message = `${other} is setting up a protection of the same environment`;

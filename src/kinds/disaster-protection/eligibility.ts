@@ -3,18 +3,15 @@ import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { codeInWords } from '../recovery/words.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
-import type { ProtectionPass, ProtectionStep } from './binding.ts';
+import { environmentOf, type ProtectionPass, type ProtectionStep } from './binding.ts';
 import { isSameRegionAccepted } from './settings.ts';
 
 /** Stalls with every reason why the service would refuse the settings; undefined when the source shows none. */
-export function refusedBySource(
-  pass: ProtectionPass,
-  appEnvId: string,
-  configuration: ConfigurationItem | undefined,
-): ProtectionStep | undefined {
-  const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
-  if (source === undefined) return undefined;
+export function refusedBySource(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const { accountId } = pass.account;
+  const appEnvId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
+  if (source === undefined) return undefined;
   const mayLack = lacksNames(pass, configuration);
   const unread = mayLack ? readUnread(pass, [appEnvsOf(accountId), appsOf(accountId)]) : undefined;
   if (unread !== undefined) return unread;
@@ -57,10 +54,11 @@ function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefine
 /** Says why spec.destinationRegion cannot be used: it is not eligible, or it is the region of the source. */
 function destination(
   { spec }: ProtectionPass,
-  { region, eligibleDestinations }: SourceItem,
-  configuration: ConfigurationItem | undefined,
+  source: SourceItem,
+  configuration?: ConfigurationItem,
 ): string | undefined {
   const { destinationRegion } = spec;
+  const { region, eligibleDestinations } = source;
   const { settings } = configuration ?? {};
   if (destinationRegion === undefined || destinationRegion === settings?.destinationRegion) return undefined;
   const others = eligibleDestinations.filter((name) => name !== region);

@@ -1,6 +1,6 @@
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import { about } from '../../engine/kind/contract/step.ts';
-import { readOf } from '../../engine/kind/planner/observe.ts';
+import { readOf, readUnread } from '../../engine/kind/planner/observe.ts';
 import {
   drConfigurationsOf,
   drSourcesOf,
@@ -32,12 +32,7 @@ function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   const read = drConfigurationsOf(accountId);
   const snapshot = pass.view.all(read);
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, read, since);
-  const sources = drSourcesOf(accountId);
-  const listed = pass.view.all(sources);
-  if (listed === undefined && pass.view.problem(sources) === undefined) {
-    return readOf(pass, sources);
-  }
-  return { snapshot, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
+  return readUnread(pass, [drSourcesOf(accountId)]) ?? { snapshot, sources: pass.view.all(drSourcesOf(accountId)) };
 }
 
 function isGone(pass: ResetPass, { snapshot }: ResetSubject): boolean {
@@ -99,33 +94,27 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (unsure !== undefined) return unsure;
   // An older list of sources, from before the configuration was gone, does not show the clean-up.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
-  if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
-    return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
-  }
+  const read = drSourcesOf(pass.account.accountId);
+  const { sources } = seen;
+  if (sources === undefined || sources.begunAt < since) return { ...readOf(pass, read, since), note: pass.notes };
   if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
-    const wait = {
-      is: 'wait',
-      reason: 'CleanupPending',
-      message: `${message}; the service still cleans up`,
-      remember: { facts },
-      note: pass.notes,
-    } as const;
-    return lookingAgain(pass, wait, drSourcesOf(pass.account.accountId), seen.sourcesBegunAt);
+    const rest = { message: `${message}; the service still cleans up`, remember: { facts }, note: pass.notes };
+    return lookingAgain(pass, { is: 'wait', reason: 'CleanupPending', ...rest }, read, sources.begunAt);
   }
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
 
 /** The environments whose protection the reset wipes, as far as the list of sources shows them. */
 function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly SourceItem[] {
-  if (pass.spec.scope === 'Account') return [...sources.values()];
-  const source = sources.get(environmentOf(pass));
-  return source === undefined ? [] : [source];
+  const listed = [...(sources?.items ?? [])];
+  const isMeant = (id: string) => pass.spec.scope === 'Account' || id === environmentOf(pass);
+  return listed.flatMap(([id, source]) => (isMeant(id) ? [source] : []));
 }
 
 function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterResetFacts {
   const { facts } = pass.memory;
   const environmentId = environmentOf(pass);
-  const { pendingCleanup = facts.pendingCleanup } = seen?.sources.get(environmentId) ?? {};
+  const { pendingCleanup = facts.pendingCleanup } = seen?.sources?.items.get(environmentId) ?? {};
   return { ...facts, ...(environmentId !== '' && { environmentId }), pendingCleanup };
 }
 

@@ -15,8 +15,7 @@ export type ResetStep = Step<DisasterResetFacts>;
 /** What a reset must see of the service: all configurations, and the environments that can be protected. */
 export interface ResetSubject {
   readonly snapshot: Snapshot<ConfigurationItem>;
-  readonly sources: ReadonlyMap<string, SourceItem>;
-  readonly sourcesBegunAt: number | undefined;
+  readonly sources: Snapshot<SourceItem> | undefined;
 }
 
 interface Pinned {
@@ -55,7 +54,7 @@ function reached(pass: ResetPass, { snapshot, sources }: ResetSubject): readonly
   const all = [...snapshot.items.values()];
   if (pass.spec.scope === 'Account') return all;
   const appEnvId = environmentOf(pass);
-  return all.filter(isOf(appEnvId, sources.get(appEnvId)));
+  return all.filter(isOf(appEnvId, sources?.items.get(appEnvId)));
 }
 
 /** The stage of a reset that the service began and did not finish. */
@@ -101,7 +100,7 @@ function absent(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
 
 function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined {
   if (pass.spec.scope === 'Account') return undefined;
-  const name = sources.get(environmentOf(pass))?.environmentName;
+  const name = sources?.items.get(environmentOf(pass))?.environmentName;
   if (name === undefined || name === pass.spec.confirmation) return undefined;
   return never('ConfirmationMismatch', `spec.confirmation must be ${name}`);
 }
