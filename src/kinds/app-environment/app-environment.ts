@@ -247,10 +247,7 @@ function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
 }
 
 /** Records the state in which the newest deployment left the environment; undefined if status has it already. */
-function outcomes(
-  { deploy, history }: AppEnvironmentFacts,
-  state: 'Running' | 'Stopped',
-): Pick<AppEnvironmentFacts, 'deploy' | 'history'> | undefined {
+function outcomes({ deploy, history }: AppEnvironmentFacts, state: 'Running' | 'Stopped') {
   if (deploy?.outcome !== 'Updating') return undefined;
   const [newest, ...older] = history ?? [];
   return {

@@ -18,9 +18,16 @@ import type { SolutionInstallationFacts } from '../solution-installation/schema.
 export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 export type EnvironmentStep = Step<AppEnvironmentFacts>;
 
-/** The environment as the newest list shows it, or the next step towards finding it. */
-export type Located =
-  | { readonly is: 'found'; readonly item: AppEnvItem; readonly snapshot: Snapshot<AppEnvItem> }
+/** The environment as the newest list shows it. */
+export interface Found {
+  readonly is: 'found';
+  readonly item: AppEnvItem;
+  readonly snapshot: Snapshot<AppEnvItem>;
+}
+
+/** The environment, or the next step towards finding it. */
+type Located =
+  | Found
   | { readonly is: 'step'; readonly step: EnvironmentStep }
   /** The environment is proved gone, so a lost call to it can have no effect any more. */
   | { readonly is: 'gone'; readonly step: EnvironmentStep };
@@ -60,9 +67,7 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
 }
 
 /** The environments in the newest list that fit the spec; undefined before the list was read. */
-function candidates(
-  pass: EnvironmentPass,
-): { readonly items: readonly AppEnvItem[]; readonly begunAt: number } | undefined {
+function candidates(pass: EnvironmentPass) {
   const { spec, view } = pass;
   const list = listOf(pass);
   const appId = appIdOf(pass);

@@ -23,10 +23,9 @@ import {
   postAppEnvRollback,
   rollbackInfoOf,
   type AppEnvItem,
-  type StartupConfig,
 } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import { listOf, type EnvironmentPass, type EnvironmentStep, type Located } from './binding.ts';
+import { listOf, type EnvironmentPass, type EnvironmentStep, type Found } from './binding.ts';
 import {
   appliedAfterLoss,
   appliedBefore,
@@ -54,6 +53,9 @@ import {
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
+/** What a step remembers of an environment. */
+type Remembered = Partial<Memory<AppEnvironmentFacts>>;
+
 const most = 10;
 
 /** A call that must not happen twice, and what to remember when it was carried out. */
@@ -65,7 +67,7 @@ export interface DeploymentAction {
   readonly digest: string;
   /** Fields that are sent with the call and that the service never shows. */
   readonly carries: readonly string[];
-  readonly done: (how: Done) => Partial<Memory<AppEnvironmentFacts>>;
+  readonly done: (how: Done) => Remembered;
 }
 
 /** A call that was carried out; `body` is absent if the answer was lost. */
@@ -107,7 +109,7 @@ export function isFailed(pass: EnvironmentPass): boolean {
 }
 
 /** Records the spec as deployed, for an environment that already ran when it was bound. */
-export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
+export function assume(pass: EnvironmentPass): Remembered {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
   return {
@@ -121,7 +123,7 @@ export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFact
 }
 
 /** Records that a deployment was carried out that the spec no longer wants, so that the wanted one is due. */
-function overtaken(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
+function overtaken(pass: EnvironmentPass): Remembered {
   const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
   return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
@@ -230,11 +232,7 @@ function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; func
 }
 
 /** The startup override to send, or the request to clear an override that we set and the spec no longer has. */
-function startupFields(pass: EnvironmentPass): {
-  startupConfig?: StartupConfig;
-  replaceStartupConfig?: boolean;
-  clearStartupConfig?: boolean;
-} {
+function startupFields(pass: EnvironmentPass) {
   const { startupConfig } = pass.spec;
   if (!carriedBy(pass).includes('startupConfig')) return {};
   return startupConfig === undefined
@@ -247,7 +245,7 @@ function saysFailed(body: unknown): boolean {
   return lifecycleAnswerOf(body)?.success === false;
 }
 
-function deployed(pass: EnvironmentPass, how: Done): Partial<Memory<AppEnvironmentFacts>> {
+function deployed(pass: EnvironmentPass, how: Done): Remembered {
   const { spec } = pass;
   const { contentId: target, ...versions } = rollbackInfoOf(how.body) ?? {};
   const failed = saysFailed(how.body);
@@ -282,17 +280,13 @@ function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion
 }
 
 /** What to remember of a start that was carried out: it takes up changed settings of the app, like a redeployment. */
-export function started(pass: EnvironmentPass, body: unknown): Partial<Memory<AppEnvironmentFacts>> {
+export function started(pass: EnvironmentPass, body: unknown): Remembered {
   if (saysFailed(body)) return {};
   return { facts: { ...pass.memory.facts, ...took(pass, { atMs: pass.wallMs }, false) } };
 }
 
 /** Gives up a call whose answers were all lost and whose effect no read shows. */
-function givenUp(
-  pass: EnvironmentPass,
-  { operation }: DeploymentAction,
-  how: Done,
-): Partial<Memory<AppEnvironmentFacts>> {
+function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
   if (operation === 'redeploy' || operation === 'rollBack') {
     return { applied: appliedWithoutAsked(pass, operation, tokenOf(pass, operation) ?? '', 'InDoubt') };
   }
@@ -321,23 +315,17 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
-/** Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. */
+/**
+ * Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. The list of
+ * environments must be newer than the moment when the object first asked for it.
+ */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
-  const loss = lossOf(pass, action.digest) ?? 0;
-  const { wallMs: atMs } = pass;
-  if (loss === 'carriedOut') return { is: 'again', remember: action.done({ atMs, attempt: 1 }) };
-  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: loss }) };
-  return send(pass, item, action, { atMs, attempt: loss + 1 });
-}
-
-/** Sends the call once the list of environments is newer than the moment when the object first asked for it. */
-function send(
-  pass: EnvironmentPass,
-  item: AppEnvItem,
-  action: DeploymentAction,
-  { atMs, attempt }: Done,
-): EnvironmentStep {
   const { operation, words, request, digest, done, carries } = action;
+  const loss = lossOf(pass, digest) ?? 0;
+  const { wallMs: atMs } = pass;
+  if (loss === 'carriedOut') return { is: 'again', remember: done({ atMs, attempt: 1 }) };
+  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: loss }) };
+  const attempt = loss + 1;
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -406,10 +394,8 @@ export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvI
 }
 
 /** True while the service still shows the environment as it was before our call. */
-export function isLagging(
-  { notes, monotonicMs, horizonMs }: EnvironmentPass,
-  { status, updatedAtMs }: AppEnvItem,
-): boolean {
+export function isLagging(pass: EnvironmentPass, { status, updatedAtMs }: AppEnvItem): boolean {
+  const { notes, monotonicMs, horizonMs } = pass;
   const { calledAt, updatedAtBefore } = notes;
   if (calledAt === undefined || isUnderWay(status)) return false;
   if (updatedAtMs === undefined || updatedAtBefore === undefined) return false;
@@ -433,11 +419,7 @@ export function unknownState(state: string): string {
  * Finds out by reads alone what a lost call did. The call is settled when the environment shows its effect, or shows none by
  * the time that the call can no longer arrive.
  */
-export function resolveDoubt(
-  pass: EnvironmentPass,
-  entry: JournalEntry,
-  { item, snapshot }: Extract<Located, { is: 'found' }>,
-): EnvironmentStep {
+export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item, snapshot }: Found): EnvironmentStep {
   const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
   const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
@@ -460,7 +442,7 @@ export function resolveDoubt(
 }
 
 /** Records that a lost call had no effect and can have none any more. */
-export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Partial<Memory<AppEnvironmentFacts>> {
+export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
   // The service refused the call, and reads show that it had no effect.
   if (entry.conflicted !== undefined) return { journal: undefined, applied: appliedBefore(pass) };
   const loss = entry.attempt < mostAttempts ? 1 : mostAttempts;
