@@ -126,12 +126,7 @@ function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { word
   );
 }
 
-const plan: OncePlan<{
-  spec: ActivationDiscardSpec;
-  facts: ActivationDiscardFacts;
-  seen: SeenConfiguration;
-  body: Discarding;
-}> = {
+const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfiguration, Discarding> = {
   noun: 'discard',
   operation: 'discard',
   power: () => 'activation',

@@ -126,12 +126,7 @@ function environmentNeed({ environmentRef }: DisasterResetSpec): ReferenceNeed |
   return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
 }
 
-const plan: OncePlan<{
-  spec: DisasterResetSpec;
-  facts: DisasterResetFacts;
-  seen: ResetSubject;
-  body: Resetting;
-}> = {
+const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resetting> = {
   noun: 'reset',
   operation: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),

@@ -1,3 +1,4 @@
+import { definedIn } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
@@ -133,19 +134,18 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   factsOfNext: () => ({}),
   facts: (pass, { item }) => {
     const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
-    return {
-      ...pass.memory.facts,
+    const shown: HostedAppFacts = {
       type: typeOf(pass),
-      ...(item?.slug !== undefined && { slug: item.slug }),
-      ...(item !== undefined && { observed: settingsShown(item, pass) ?? pass.memory.facts.observed }),
-      ...(item !== undefined && 'createdAtMs' in item && listedFacts(item)),
-      ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
-      ...(environments !== undefined && {
-        environments: environments
-          .map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
-          .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
-      }),
+      slug: item?.slug,
+      gitProvider: item?.gitProvider,
+      observed: item && settingsShown(item, pass),
+      environments: environments
+        ?.map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
+        .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
     };
+    // What is not shown now stays as it was shown before.
+    const listed = item !== undefined && 'createdAtMs' in item && listedFacts(item);
+    return { ...pass.memory.facts, ...listed, ...definedIn(shown) };
   },
 };
 

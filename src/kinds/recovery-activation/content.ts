@@ -15,7 +15,6 @@ export type ActivationStep = Step<RecoveryActivationFacts>;
 export interface SeenProtection extends SeenConfiguration {
   readonly source: SourceItem | undefined;
   readonly point: PointItem | undefined;
-  readonly pointsGeneration: number | undefined;
 }
 
 /** The names for the recovered environment, trimmed as the service does it. */

@@ -232,12 +232,12 @@ function inWords(destination: DestinationNames): string {
 }
 
 /** Requires that the service lists the recovery point now, with exactly the cutoff that the spec pins. */
-function point({ spec }: ActivationPass, { point: live, pointsGeneration }: SeenProtection): Fence | undefined {
+function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
   if (live.cutoffAt !== cutoffTime) {
     const message = `the moment of recovery point ${pointId} is ${live.cutoffAt}, and the spec pins ${cutoffTime}`;
     return never('Superseded', message);
   }
-  return pointsGeneration === undefined ? undefined : movedOn(pointsGeneration, configurationGeneration);
+  return live.generation === undefined ? undefined : movedOn(live.generation, configurationGeneration);
 }

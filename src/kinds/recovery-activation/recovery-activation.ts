@@ -58,7 +58,7 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   if (listed === undefined && isReadable) return readOf(pass, sources);
   const seen = { ...found, source: listed?.item };
   if (pass.memory.facts.acceptedTime !== undefined || configuration === undefined) {
-    return { ...seen, point: undefined, pointsGeneration: undefined };
+    return { ...seen, point: undefined };
   }
   // The result's names come from the list of sources: an older list would make our result look foreign.
   const isOld = listed !== undefined && listed.snapshot.begunAt < since && isReadable;
@@ -66,7 +66,7 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   const read = drPointsOf(accountId, configurationId);
   const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
   if (points === undefined || points.snapshot.begunAt < since) return readOf(pass, read, since);
-  return { ...seen, point: points.item, pointsGeneration: points.item?.generation };
+  return { ...seen, point: points.item };
 }
 
 /** Waits for the end of an accepted activation. */
@@ -228,12 +228,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   return ended(pass, never('OperationFailed', `${message}${outcome}`));
 }
 
-const plan: OncePlan<{
-  spec: RecoveryActivationSpec;
-  facts: RecoveryActivationFacts;
-  seen: SeenProtection;
-  body: Activation;
-}> = {
+const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtection, Activation> = {
   noun: 'activation',
   operation: 'activate',
   power: () => 'activation',

@@ -252,12 +252,7 @@ function scheduledBy({ validationScheduleEstablished: isEstablished }: Configura
       );
 }
 
-const plan: OncePlan<{
-  spec: RecoveryValidationSpec;
-  facts: RecoveryValidationFacts;
-  seen: SeenConfiguration;
-  body: Validation;
-}> = {
+const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration, Validation> = {
   noun: 'validation',
   operation: 'validate',
   refersTo: protectionNeed,
