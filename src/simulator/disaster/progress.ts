@@ -155,8 +155,6 @@ function activationStep(configuration: Configuration, operation: Operation, now:
   switch (operation.phase) {
     case 'queued':
       return enter(configuration, operation, configuration.settings.mode === 'cold' ? 'restoring' : 'promoting', now);
-    case 'restoring':
-      return enter(configuration, operation, 'promoting', now);
     case 'promoting':
       return enter(configuration, operation, 'starting', now);
     case 'promoted':
@@ -167,7 +165,8 @@ function activationStep(configuration: Configuration, operation: Operation, now:
     case 'handingOver':
       return promote(configuration, operation, now);
     default:
-      return configuration;
+      // The copy is restored; or the control surface has set a phase that is no phase of an activation.
+      return enter(configuration, operation, 'promoting', now);
   }
 }
 
