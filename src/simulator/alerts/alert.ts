@@ -30,8 +30,11 @@ export type MetricName = keyof typeof metricThresholds;
 /** The names of all metrics. */
 export const metricNames = Object.keys(metricThresholds) as MetricName[];
 
-/** How long the condition of an alert may have to hold before the alert fires. */
-export const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
+/** How long the condition of an alert may have to hold before the alert fires, in minutes. */
+export const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 30, '1h': 60 } as const;
+
+/** The names of these durations. */
+export const durations = Object.keys(durationMinutes) as (keyof typeof durationMinutes)[];
 
 /** How far back the query of an alert may look. */
 export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
