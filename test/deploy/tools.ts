@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { whyNotGo } from '../../src/sandbox/binaries/go-build.ts';
 import type { Progress } from '../../src/sandbox/binaries/progress.ts';
 import { environmentWith } from '../../src/config.ts';
-import { NotRun } from './report.ts';
+import { NotRun } from './support/report.ts';
 
 /** Programs that are built from a folder of Go sources and versions. */
 export interface GoPrograms {
