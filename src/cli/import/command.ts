@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { output, text, type CommandLine, type Flags } from '../../config.ts';
-import { accountFlags, withAccount } from '../account/flags.ts';
-import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
+import { accountFlags } from '../account/flags.ts';
+import { clusterAccountFlags, inAccount } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
-import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
+import type { OpenCluster } from '../cluster/open.ts';
 import { command, type CommandAnswer, type Called } from '../frame.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { capitalised, columns, counted, exitCodes, type Speaks } from '../output.ts';
@@ -79,18 +79,13 @@ export const importAccount = command(importCommand, async (called: Imported, giv
   const onSignal = () => stop.abort();
   process.once('SIGINT', onSignal);
   try {
-    return await inClusterIfNamed(settings, given, async (cluster) => {
-      const credential = await credentialFor(settings, cluster);
-      const progress = progressOn(speaks, settings.requestsPerSecond);
-      const reports = { signal: stop.signal, onRead: progress.read };
-      const ref = 'of' in credential ? credential.of : undefined;
-      return withAccount(
-        credential,
-        settings,
-        (reader) => imported(called, reader, { ref, progress, signal: stop.signal }),
-        reports,
-      );
-    });
+    const progress = progressOn(speaks, settings.requestsPerSecond);
+    return await inAccount(
+      settings,
+      given,
+      (reader, _cluster, ref) => imported(called, reader, { ref, progress, signal: stop.signal }),
+      { signal: stop.signal, onRead: progress.read },
+    );
   } finally {
     process.off('SIGINT', onSignal);
   }
