@@ -19,7 +19,7 @@ import { loadDocuments } from '../documents/load.ts';
 import { command, type Called, type Trouble } from '../frame.ts';
 import { exitCodes, paintFor } from '../output.ts';
 import { makePlan } from './make-plan.ts';
-import type { PlanAction, Plan } from './model.ts';
+import type { Plan, PlanRow } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
 import { planAsText } from './print-text.ts';
 import { liveActor, sortDocuments, type Actor } from './scenes.ts';
@@ -165,24 +165,14 @@ function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {
   return planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
 }
 
-const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {
-  delete: ['delete'],
-  restart: ['deploy'],
-  access: ['access'],
-  unknown: ['unknown'],
-};
-
 /** Chooses the exit code; an incomplete plan counts more than everything else. */
 export function exitCodeOf(
   made: Plan,
   settings: { readonly failOn?: readonly Gate[] | undefined; readonly detailedExitcode: boolean },
 ): number {
   if (!made.complete) return exitCodes.unknown;
-  const isHit = (gate: Gate) =>
-    made.rows.some(
-      (row) =>
-        gateActions[gate].includes(row.action) || (gate === 'restart' && row.note?.includes('restarts') === true),
-    );
+  const isRestart = ({ action, note = '' }: PlanRow) => action === 'deploy' || note.includes('restarts');
+  const isHit = (gate: Gate) => made.rows.some((row) => (gate === 'restart' ? isRestart(row) : row.action === gate));
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
   // An unknown row is no change: a contact point usually has one, because the service hides some of its fields.
