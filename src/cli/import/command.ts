@@ -153,75 +153,65 @@ async function imported(
   const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
     await writeFile(settings.snapshot, snapshotOf(reader));
-  const toFillIn = [...texts].flatMap(([path, text]) => (hasBlanks(text) ? [path] : [])).toSorted();
-  const isCheck = settings.check;
-  const report: Report = { folder: resolve(folder), changes, written, proof, edits, skipped, toFillIn, isCheck };
-  const told = { data: dataOf(report), text: textOf(report) };
+  const data = {
+    folder: resolve(folder),
+    resources: proof.drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) })),
+    skipped,
+    toFillIn: [...texts].flatMap(([path, text]) => (hasBlanks(text) ? [path] : [])).toSorted(),
+    unseen,
+    proof: { calls: Math.max(proof.calls, edits.length), problems: proof.problems },
+    files: changes.map(({ path, before }) => ({ path, isNew: before === undefined })),
+    written,
+  };
+  const told = { data, text: textOf(data, edits, settings.check) };
   if (signal.aborted) return { ...told, trouble: `stopped after ${written} of ${changes.length} files, each whole` };
   if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0)
     return { ...told, code: exitCodes.unknown };
-  return { ...told, code: isCheck && changes.length > 0 ? exitCodes.found : exitCodes.fine };
+  return { ...told, code: settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine };
 }
 
 function asked(draft: Draft): Draft {
   return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'import was asked to only observe' } };
 }
 
+/** What an import has done, as `-o json` prints it. */
 interface Report {
-  readonly folder: string;
-  readonly changes: readonly FileChange[];
-  readonly written: number;
-  readonly proof: Proof;
-  /** The calls that manual edits in the folder would send. */
-  readonly edits: readonly string[];
+  readonly resources: readonly Pick<Draft, 'kind' | 'name' | 'observed'>[];
   readonly skipped: readonly Skipped[];
   /** Files with placeholders for values that the service does not show. */
   readonly toFillIn: readonly string[];
-  readonly isCheck: boolean;
+  readonly proof: Pick<Proof, 'calls' | 'problems'>;
+  readonly files: readonly Pick<FileChange, 'path'>[];
+  readonly written: number;
 }
 
 const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
-function textOf({ proof, edits, skipped, toFillIn, changes, written, isCheck }: Report): string {
-  const counts = Object.values(folders).flatMap((folder) => {
-    const count = proof.drafts.filter((draft) => draft.folder === folder).length;
+/** The report for people; `edits` are the calls that manual edits in the folder would send. */
+function textOf(report: Report, edits: readonly string[], isCheck: boolean): string {
+  const { resources, skipped, toFillIn, proof, files, written } = report;
+  const counts = Object.entries(folders).flatMap(([kind, folder]) => {
+    const count = resources.filter((one) => one.kind === kind).length;
     return count === 0 ? [] : [`${folder.replace('-', ' ')} ${count}`];
   });
-  const observed = proof.drafts.filter((draft) => draft.observed !== undefined);
+  const observed = resources.flatMap(({ kind, name, observed: why }) =>
+    why === undefined ? [] : [`${kind}/${name}: ${why.reason}  [${why.code}]`],
+  );
+  const left = skipped.map(({ what, code, reason }) => `${what}: ${reason}  [${code}]`);
   const listed = (label: string, lines: readonly string[]) =>
     lines.map((line, at) => (at === 0 ? [label, String(lines.length), line] : ['', '', line]));
+  const by = edits.length === 0 ? '' : `, by edits: ${edits.join(', ')}`;
+  const proved = [`plan of this folder: ${counted(proof.calls, 'call')}${by}`];
+  const paths = files.map(({ path }) => path).join(', ');
+  const wouldChange = `${files.length} would change${files.length === 0 ? '' : `: ${paths}`}`;
   const rows = [
     [isCheck ? 'checked' : 'written', counts.join(', ') || 'none'],
-    ...listed(
-      'observed',
-      observed.map(({ kind, name, observed: why }) => `${kind}/${name}: ${why?.reason ?? ''}  [${why?.code ?? ''}]`),
-    ),
-    ...listed(
-      'skipped',
-      skipped.map(({ what, code, reason }) => `${what}: ${reason}  [${code}]`),
-    ),
+    ...listed('observed', observed),
+    ...listed('skipped', left),
     ...listed('fill in', toFillIn),
     ['unseen', unseen],
-    ...proof.problems.map((problem) => ['proof', problem]),
-    ...(proof.problems.length === 0 ? [['proof', `plan of this folder: ${callsInWords(proof, edits)}`]] : []),
-    isCheck
-      ? [
-          'files',
-          `${changes.length} would change${changes.length === 0 ? '' : `: ${changes.map(({ path }) => path).join(', ')}`}`,
-        ]
-      : ['files', `${written} written`],
+    ...(proof.problems.length === 0 ? proved : proof.problems).map((line) => ['proof', line]),
+    ['files', isCheck ? wouldChange : `${written} written`],
   ];
   return `${columns(rows).join('\n')}\n`;
-}
-
-function callsInWords({ calls }: Proof, edits: readonly string[]): string {
-  const by = edits.length === 0 ? '' : `, by edits: ${edits.join(', ')}`;
-  return `${counted(Math.max(calls, edits.length), 'call')}${by}`;
-}
-
-function dataOf({ folder, proof: { drafts, calls, problems }, edits, skipped, toFillIn, changes, written }: Report) {
-  const resources = drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) }));
-  const files = changes.map(({ path, before }) => ({ path, isNew: before === undefined }));
-  const proof = { calls: Math.max(calls, edits.length), problems };
-  return { folder, resources, skipped, toFillIn, unseen, proof, files, written };
 }
