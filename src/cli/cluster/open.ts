@@ -106,8 +106,13 @@ export async function listAll(
     } while (next !== undefined);
     return items;
   } catch (error) {
-    return { problem: failureOf(error, `list ${resource.plural}${resource.group === '' ? '' : `.${resource.group}`}`) };
+    return { problem: failureOf(error, `list ${withGroup(resource)}`) };
   }
+}
+
+/** Names a resource as RBAC does: `hostedapps.apphosting.dev`. */
+export function withGroup({ plural, group }: Pick<Resource, 'plural' | 'group'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
 }
 
 /** Says why a Kubernetes request failed: no permission, or the message of the error. Throws any other error again. */
