@@ -35,8 +35,6 @@ export interface PlannedCall {
   readonly outcome: Outcome['is'];
   /** The assumed answer of the service; new ids in it exist only in this run. */
   readonly answer: unknown;
-  /** Time since this part of the rehearsal began: the part before the change, or the one after it. */
-  readonly afterMs: number;
 }
 
 /** The result of a rehearsal. */
@@ -254,9 +252,8 @@ class Stage {
             const outcome = await service.send(request, options);
             if (outcome.is === 'notSent') return outcome;
             this.#lastCallAt = this.#clock.monotonic();
-            const afterMs = this.#lastCallAt - this.#beganAt;
             const answer = outcome.is === 'committed' ? outcome.body : undefined;
-            this.calls.push({ caused: this.caused, ...call, request, before, outcome: outcome.is, answer, afterMs });
+            this.calls.push({ caused: this.caused, ...call, request, before, outcome: outcome.is, answer });
             return outcome;
           },
         };
