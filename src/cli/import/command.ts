@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { output, text, type CommandLine, type Flags } from '../../config.ts';
+import { list, output, text, type CommandLine, type Flags } from '../../config.ts';
 import { accountFlags } from '../account/flags.ts';
 import { clusterAccountFlags, inAccount } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
@@ -31,34 +31,21 @@ export const importCommand = {
       short: 'n',
       ...text('the namespace to write into the manifests; none unless given', 'NAME', 'must be a namespace'),
     },
-    kind: {
-      help: 'only this kind',
-      value: 'KIND',
-      many: true,
-      schema: z.array(z.enum(importable, `must be one of ${importable.join(', ')}`)),
-    },
-    id: { help: 'only the object of this id', value: 'ID', many: true, schema: z.array(z.string()) },
-    member: {
-      help: 'also the access of this membership: the service has no list of them',
-      value: 'ID',
-      many: true,
-      schema: z.array(z.string()),
-    },
-    installation: {
-      help: 'also this installation of a solution, only observed: the service shows none of them',
-      value: 'ID=SOLUTION/REGION/APP-NAME',
-      many: true,
-      schema: z.array(
-        z
-          .string()
-          .regex(/^[^=]+=[^/]+\/[^/]+\/.+$/, 'must look like ID=SOLUTION/REGION/APP-NAME')
-          .transform((text): NamedInstallation => {
-            const [, id = '', solution = '', region = '', appName = ''] =
-              /^([^=]+)=([^/]+)\/([^/]+)\/(.+)$/.exec(text) ?? [];
-            return { id, solution, region, appName };
-          }),
-      ),
-    },
+    kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
+    id: list('only the object of this id', 'ID', z.string()),
+    member: list('also the access of this membership: the service has no list of them', 'ID', z.string()),
+    installation: list(
+      'also this installation of a solution, only observed: the service shows none of them',
+      'ID=SOLUTION/REGION/APP-NAME',
+      z
+        .string()
+        .regex(/^[^=]+=[^/]+\/[^/]+\/.+$/, 'must look like ID=SOLUTION/REGION/APP-NAME')
+        .transform((text): NamedInstallation => {
+          const [, id = '', solution = '', region = '', appName = ''] =
+            /^([^=]+)=([^/]+)\/([^/]+)\/(.+)$/.exec(text) ?? [];
+          return { id, solution, region, appName };
+        }),
+    ),
     observe: { help: 'only observe everything: nothing is ever sent', schema: z.boolean() },
     snapshot: text('also write what was read, without secrets, into this file, for apphosting plan --snapshot', 'FILE'),
     check: { help: 'write nothing, and end with 2 when files would change', schema: z.boolean() },

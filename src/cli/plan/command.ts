@@ -1,7 +1,7 @@
 /** `apphosting plan`: shows what applying some documents would send to the service, without sending it. */
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
-import { choice, output, text, wholeNumber, type CommandLine, type Flags, type Settings } from '../../config.ts';
+import { choice, list, output, text, whole, type CommandLine, type Flags, type Settings } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
 import {
   accountFlags,
@@ -49,12 +49,11 @@ export const planCommand = {
       'the documents as they were before: only what differs from them is told, and what is missing is deleted',
       'DIR|FILE',
     ),
-    only: {
-      help: 'tell only of this resource',
-      value: 'KIND/NAME',
-      many: true,
-      schema: z.array(z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),
-    },
+    only: list(
+      'tell only of this resource',
+      'KIND/NAME',
+      z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME'),
+    ),
     detailedExitcode: {
       help: 'end with 2 when there is anything to do; what cannot be told (?) alone is not',
       schema: z.boolean(),
@@ -69,12 +68,12 @@ export const planCommand = {
         .optional(),
     },
     output: output(['text', 'wide', 'json', 'yaml', 'markdown']),
-    maxChars: {
-      help: 'with -o markdown: the most characters; whole rows are left out and counted',
-      value: 'N',
-      fallback: '60000',
-      schema: wholeNumber(200, 10_000_000),
-    },
+    maxChars: whole(
+      'with -o markdown: the most characters; whole rows are left out and counted',
+      'N',
+      '60000',
+      [200, 10_000_000],
+    ),
     name: text('the name of the plan in its comment; without it, the name of the folder', 'NAME'),
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },
