@@ -6,7 +6,7 @@
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
 import type { Clock } from '../../base/time.ts';
-import { inWords, partsOfKey, readyIn, storedInWords, tie, type ObjectIndex, type Stored } from './stored.ts';
+import { inWords, partsOfKey, readyIn, storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
 

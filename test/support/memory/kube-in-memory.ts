@@ -8,7 +8,7 @@ import {
   type WatchEvent,
   type WatchOptions,
 } from '../../../src/engine/ports.ts';
-import type { ClusterInMemory } from '../cluster-in-memory.ts';
+import type { ClusterInMemory } from './cluster-in-memory.ts';
 import { applyPatch } from './json-patch.ts';
 import { onlyMetadata, WatchInMemory } from './watch-in-memory.ts';
 
