@@ -20,6 +20,7 @@ import {
   isWarm,
   lookAt,
   nameOf,
+  newOperationId,
   operationIn,
   provenTwice,
   sameMoment,
@@ -215,18 +216,9 @@ function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<Re
   if (configuration === undefined || journal?.create === undefined || !wasSent(pass)) return undefined;
   const body = bodyOf(pass, seen);
   if (!isWhole(body, journal)) return undefined;
-  const { excluded, serviceTime } = journal.create;
-  const earliest = Date.parse(serviceTime ?? journal.startedAt) - slackMs;
-  const active = activeOf(configuration);
-  const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
-  const id = candidates.find(
-    (one) =>
-      isValidation(one) &&
-      one.operationId !== undefined &&
-      !excluded.includes(one.operationId) &&
-      pass.claimant(one.operationId) === undefined &&
-      !(Date.parse(one.startedAt ?? '') < earliest),
-  )?.operationId;
+  const earliest = Date.parse(journal.create.serviceTime ?? journal.startedAt) - slackMs;
+  const isEarlier = ({ startedAt = '' }: DrOperation) => Date.parse(startedAt) < earliest;
+  const id = newOperationId(pass, configuration, (one) => isValidation(one) && !isEarlier(one));
   if (id === undefined) return undefined;
   return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, body) };
 }
