@@ -22,7 +22,7 @@ import {
   text,
   time,
 } from '../../engine/kind/schema/schema.ts';
-import { namedValue } from '../shared/schema.ts';
+import { namedValue, wholeNumber } from '../shared/schema.ts';
 
 const Deploy = atMostOne(
   fields('What to deploy; at most one of image, build and rollbackContentId.', {
@@ -209,8 +209,8 @@ export const AppEnvironmentFacts = facts({
       max: 1000,
     }).optional(),
     rollback: shown('The versions, when it was a rollback.', {
-      fromVersion: integer('The version before.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
-      toVersion: integer('The version after.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      fromVersion: wholeNumber('The version before.').optional(),
+      toVersion: wholeNumber('The version after.').optional(),
       besideSpec: flag('True where the annotation apphosting.dev/roll-back-at asked for it.').optional(),
     }).optional(),
   }).optional(),
@@ -232,8 +232,8 @@ export const AppEnvironmentFacts = facts({
   tookChanges: shown(
     'When the newest calls by this resource were decided with which the environment takes what was changed in its app, in milliseconds since 1970.',
     {
-      settingsMs: integer('A call that restarts it.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
-      versionMs: integer('A call that makes a new version.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      settingsMs: wholeNumber('A call that restarts it.').optional(),
+      versionMs: wholeNumber('A call that makes a new version.').optional(),
     },
   ).optional(),
 });
