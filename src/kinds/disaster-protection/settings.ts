@@ -1,6 +1,6 @@
 /** Compares the spec of a protection with the service, and builds the item that is sent. */
 import { definedIn, type Json } from '../../base/json.ts';
-import { sameValue, shown } from '../../engine/kind/planner/compare.ts';
+import { sameValue, statusText } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
 import type {
@@ -172,7 +172,7 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
       if (recorded?.prints[field] !== print && !unchanged) unsent.push(field);
     } else if (!sameValue(wanted, seen)) {
       differing.push(field);
-      drift.push({ field, desired: shown(wanted, false), observed: shown(seen, false) });
+      drift.push({ field, desired: statusText(wanted, false), observed: statusText(seen, false) });
     }
   }
   return { differing, unsent, prints, drift };

@@ -6,10 +6,13 @@ import type { Route } from '../../../src/simulator/area.ts';
 import type { BodyFields } from '../../../src/simulator/http/fields.ts';
 import { contactPointTypes } from '../../../src/simulator/contact-points/contact-point.ts';
 import { type Filled, forms } from '../../../src/simulator/page/forms/fill.ts';
-import { type Form, nameOf } from '../../../src/simulator/page/forms/form.ts';
+import type { Form } from '../../../src/simulator/page/forms/form.ts';
 import { alert, box, type Box, contactPoint, type Json, type Seen } from '../box.ts';
 
 const token = 'demo-admin';
+
+/** The name of a route or a form: `METHOD /path`. */
+const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`;
 
 async function filled(on: Box, name: string, given: object = {}): Promise<Filled> {
   const [method, path] = name.split(' ');

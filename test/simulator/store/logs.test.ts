@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { lineOf, readState } from '../../../src/simulator/store/journal.ts';
+import { readState } from '../../../src/simulator/store/journal.ts';
 import { PackedLog } from '../../../src/simulator/store/packed-log.ts';
 import { startSimulator } from '../../../src/simulator/start.ts';
 import { box, contactPoint, type Json } from '../box.ts';
@@ -150,23 +150,6 @@ describe('the request log under --state', () => {
       [1, '/apps'],
       [2, '/app'],
     ]);
-  });
-
-  it('answers 410 with its first number after a state that was written without it', async () => {
-    const one = await startSimulator({ state: file });
-    await ask(one.url, 'POST', '/app', { accountId: 'acc_demo', name: 'x', port: 80 });
-    const world = one.simulator.store.save();
-    await one.close();
-    writeFileSync(file, lineOf(world));
-
-    const two = await startSimulator({ state: file });
-    const answer = await fetch(`${two.url}/_sim/requests`);
-    await ask(two.url, 'GET', '/apps');
-    const { items } = await shown(two.url, '/requests?after=1');
-    await two.close();
-
-    expect([answer.status, await answer.json()]).toMatchObject([410, { first: 2 }]);
-    expect(items).toMatchObject([{ seq: 2, path: '/apps' }]);
   });
 
   it('is packed with the ledger in the file, which a world can still be read from', async () => {

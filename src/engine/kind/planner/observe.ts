@@ -5,7 +5,7 @@
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
-import type { Read } from '../../ports.ts';
+import { type Read, shortPauseMs } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
@@ -99,9 +99,6 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
   return seen.item === undefined ? { is: 'release' } : undefined;
 }
 
-/** Status mentions a pause only if more than this is left, or if the object has waited this long already. */
-const shortPauseMs = 10_000;
-
 /** Asks for a read that begins at or after `since`, or for any without it. After a failed read, waits and says why. */
 export function readOf(
   pass: Pass<unknown, unknown>,
@@ -120,6 +117,7 @@ export function readOf(
       return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
     case 'throttled': {
       const pause = longPause(pass);
+      // Say nothing of a short pause, unless the object has waited that long already.
       if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
       return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
     }
