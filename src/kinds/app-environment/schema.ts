@@ -128,7 +128,7 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
 });
 
 /** Adds the rules for naming an environment: exactly one way, and a name only together with its app. */
-function bound(schema: typeof Fields): typeof Fields {
+function withBindingRules(schema: typeof Fields): typeof Fields {
   const one = exactlyOne(atMostOne(schema, owners), places);
   const named = withRule(one, {
     rule: '!has(self.environmentName) || has(self.appRef)',
@@ -149,7 +149,7 @@ function bound(schema: typeof Fields): typeof Fields {
 }
 
 /** Adds the rules for fields that are only sent with a deployment: the spec must ask for one. */
-function deployed(schema: typeof Fields): typeof Fields {
+function withDeploymentRules(schema: typeof Fields): typeof Fields {
   const env = withRule(schema, {
     rule: '!has(self.env) || self.env.size() == 0 || self.?deploy.?image.hasValue()',
     message: 'env needs deploy.image: the service takes variables only together with an image',
@@ -172,7 +172,7 @@ function deployed(schema: typeof Fields): typeof Fields {
 }
 
 /** One existing environment and what runs in it. */
-export const AppEnvironmentSpec = deployed(bound(Fields));
+export const AppEnvironmentSpec = withDeploymentRules(withBindingRules(Fields));
 export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 
 const Revision = {

@@ -13,7 +13,7 @@ import {
   type ConfigurationItem,
   type Protection,
 } from '../../hosting/requests.ts';
-import { activationUnderWay, nameOf } from '../recovery/configurations.ts';
+import { activationUnderWay, operationInWords } from '../recovery/configurations.ts';
 import {
   bound,
   environmentOf,
@@ -23,7 +23,7 @@ import {
   type ProtectionStep,
 } from './binding.ts';
 import { refusedBySource } from './eligibility.ts';
-import { appliedBy, differenceOf, itemOf, mayBeOf } from './settings.ts';
+import { appliedByItem, differenceOf, itemOf, mayBeOf } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
@@ -43,7 +43,7 @@ export function underway(
     // New settings raise the generation, which would end a validation whose call is in doubt.
     pass.related?.('RecoveryValidation', id).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
-  const what = other?.name ?? (active && nameOf(active));
+  const what = other?.name ?? (active && operationInWords(active));
   if (what === undefined) return undefined;
   const message =
     other === undefined
@@ -151,7 +151,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
     const isForeign =
       pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
     if (isForeign) return { is: 'again', remember: { journal: undefined }, note: {} };
-    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedBy(pass, item) };
+    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedByItem(pass, item) };
     return { is: 'again', remember, note: {} };
   }
   if (item.expectedGeneration > 0 && now === undefined)
@@ -187,7 +187,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
           ...pass.memory.facts,
           ...(result.generation !== undefined && { configurationGeneration: result.generation }),
         };
-        return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedBy(pass, item) };
+        return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedByItem(pass, item) };
       },
     },
     note: { sentAt: pass.monotonicMs },

@@ -19,7 +19,7 @@ import {
   filledFrom,
   isWarm,
   lookAt,
-  nameOf,
+  operationInWords,
   newOperationId,
   operationIn,
   provenTwice,
@@ -156,7 +156,7 @@ function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fen
     return undefined;
   }
   if (activeId !== undefined && memory.journal?.create?.excluded.includes(activeId) === false) return undefined;
-  const message = `the service works on ${nameOf({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`;
+  const message = `the service works on ${operationInWords({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`;
   return notYet('OperationInProgress', message);
 }
 

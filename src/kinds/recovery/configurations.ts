@@ -91,7 +91,7 @@ export function newOperationId(
 }
 
 /** Names an operation in messages. */
-export function nameOf({ operationId }: Pick<DrOperation, 'operationId'>): string {
+export function operationInWords({ operationId }: Pick<DrOperation, 'operationId'>): string {
   return `operation ${operationId ?? '(its id is not shown)'}`;
 }
 

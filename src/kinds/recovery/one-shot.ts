@@ -361,7 +361,7 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   if (journal.conflicted !== undefined) {
     // Interpret the refusal now: later the service may no longer show its reason.
     const isOver = limbo.isOver || fence !== undefined;
-    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: inWords(limbo.untilMs) });
+    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(limbo.untilMs) });
     if (own !== undefined) return own;
     if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
     return ended(pass, never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`));
@@ -426,11 +426,11 @@ function limboOf(
 }
 
 function inDoubt(plan: OncePlan, pass: AnyPass, untilMs: number, why: string): Fence {
-  const message = `${plan.words(pass)}: ${why}; until ${inWords(untilMs)} the service is watched for what came of it`;
+  const message = `${plan.words(pass)}: ${why}; until ${timeInWords(untilMs)} the service is watched for what came of it`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
 
-function inWords(wallMs: number): string {
+function timeInWords(wallMs: number): string {
   return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
 }
 
