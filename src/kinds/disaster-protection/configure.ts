@@ -145,19 +145,20 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
   const now = ofEnvironment(pass, snapshot);
+  const anew = { is: 'again', remember: { journal: undefined }, note: {} } as const;
   if (now !== undefined && now.generation > item.expectedGeneration) {
     // If somebody else made this generation, compare it with the spec before sending anything.
     const isNew = item.expectedGeneration === 0;
     const isForeign =
       pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
-    if (isForeign) return { is: 'again', remember: { journal: undefined }, note: {} };
+    if (isForeign) return anew;
     const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedByItem(pass, item) };
     return { is: 'again', remember, note: {} };
   }
-  if (item.expectedGeneration > 0 && now === undefined)
-    return { is: 'again', remember: { journal: undefined }, note: {} };
-  // The service did not carry out the call. Decide again from the spec; the same call waits for its backoff.
-  if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
+  // The configuration is gone, or the service did not carry out the call. Decide again from the spec; the same call waits for
+  // its backoff.
+  const isVoid = item.expectedGeneration > 0 && now === undefined;
+  if (isVoid || journal.conflicted !== undefined) return anew;
   const busy = now === undefined ? sightLost(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
