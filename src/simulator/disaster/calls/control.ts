@@ -1,6 +1,6 @@
 // The control surface of disaster readiness: sets the circumstances of a configuration, and takes snapshots.
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
-import { number, onlyFields, optional } from '../../http/fields.ts';
+import { fields, number } from '../../http/fields.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { selectablePoints, takeSnapshot } from '../evidence.ts';
@@ -38,8 +38,7 @@ export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer 
 /** Takes snapshots now; their times are a millisecond apart, so that no two are equal. */
 export function takeSnapshots({ world, id, body }: ControlCall): AreaAnswer {
   let configuration = configurationNamed(world, id);
-  onlyFields(body, '', ['count']);
-  const count = optional(body, 'count', number({ min: 1, max: 1_000, whole: true })) ?? 1;
+  const { count = 1 } = fields({ count: number({ min: 1, max: 1_000, whole: true }) })(body, '');
   for (let ago = count - 1; ago >= 0; ago -= 1) configuration = takeSnapshot(world, configuration, world.now - ago);
   keep(world, configuration);
   const points = selectablePoints(configuration).slice(-count);
