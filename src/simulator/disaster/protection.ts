@@ -33,11 +33,9 @@ export function protect(world: World, current: Configuration | undefined, reques
   if (refusal !== undefined) throw rejected(world, refusal);
   const settings = agreedSettings(world, request);
   const agreed = { settings, target: agreedNames(world, current, settings, request.asked, source) };
-  const operationId = world.id('op');
   const configuration =
     current === undefined ? created(world, request.environment, agreed) : edited(world, current, agreed);
-  const begun = begin({ ...configuration, source }, { operationId, kind: 'enrollment', now: world.now });
-  return { ...begun, activeOperationId: operationId };
+  return begin(world, { ...configuration, source }, 'enrollment');
 }
 
 function refusedNow(world: World, current: Configuration | undefined, request: ProtectionRequest): string | undefined {
