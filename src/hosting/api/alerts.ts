@@ -124,9 +124,6 @@ export const postAlertToggle = endpoint(
 /** Makes the service fetch the live state of an alert. Although it is a POST, it changes nothing and may be repeated. */
 export const postAlertRefresh = endpoint('POST', '/alert/refresh', 'read', z.strictObject({ alertId: Id }));
 
-/** The endpoints of alerts that take a body. */
-export const alertEndpoints = [postAppEnvAlert, patchAlert, postAlertToggle, postAlertRefresh];
-
 /** Deletes an alert for good. */
 export function deleteAlert(alertId: string): Request {
   return remove('/alert', { alertId });

@@ -187,9 +187,6 @@ export const postApp = endpoint('POST', '/app', 'create', PostApp);
 /** Changes an app for all its environments. */
 export const patchApp = endpoint('PATCH', '/app', 'update', PatchApp);
 
-/** The endpoints of apps that take a body. */
-export const appEndpoints = [postApp, patchApp];
-
 /** Deletes an app. */
 export function deleteApp(appId: string): Request {
   return remove('/app', { appId });
