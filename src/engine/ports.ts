@@ -284,16 +284,6 @@ export interface KubeApi {
   delete(resource: Resource, namespace: string | undefined, name: string): Promise<void>;
   /** What the API server's clock showed at its last answer, and when that was (monotonic). */
   serverDate?(): { readonly dateMs: number; readonly seenAt: number } | undefined;
-  /** Asks the API server whether somebody may do something (SubjectAccessReview). */
-  isAllowed?(who: { readonly user: string; readonly groups: readonly string[] }, what: ClusterAction): Promise<boolean>;
-}
-
-/** An action that RBAC allows or denies. `resource` includes the subresource, such as `hostedapps/status`. */
-export interface ClusterAction {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly namespace: string | undefined;
 }
 
 /** Why the Kubernetes API did not do what was asked. */

@@ -16,7 +16,6 @@ import {
   parsed,
   listNamed,
   word,
-  amounts,
   words,
   compared,
   time,
@@ -186,14 +185,30 @@ const Configuration = z
 /** A protection, as the service shows it. */
 export type ConfigurationItem = Readonly<z.output<typeof Configuration>>;
 
+const amount = shown(z.number().nonnegative());
+const replicas = shown(z.int().nonnegative());
+
+/** The size of what was protected. It is only shown to people; no request sends it. */
+const Sizing = z
+  .object({
+    replicas,
+    replicaCount: replicas,
+    zClouds: amount,
+    cpu: amount,
+    cpuRequest: amount,
+    memoryMb: amount,
+    memoryRequestMb: amount,
+    volumeCapacities: shown(z.array(word)),
+  })
+  .transform(({ replicaCount, ...sizing }) => ({ ...sizing, replicas: sizing.replicas ?? replicaCount }));
+
 const Point = z.object({
   selectedOperationId: id,
   pointId: id,
   /** Kept exactly as the service wrote it, since an activation sends it back. */
   cutoffAt: time,
   availabilityRequiresVerification: lenient(z.boolean()),
-  /** The size of what was protected. It is only shown to people; no request sends it. */
-  retainedSizing: lenient(amounts),
+  retainedSizing: lenient(Sizing),
 });
 
 /** A recovery point. It is a candidate only: the service may still refuse to recover from it. */

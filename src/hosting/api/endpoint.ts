@@ -182,18 +182,8 @@ function nextCursorOf(body: unknown): string | undefined {
 
 const strange = '(no word)';
 
-function wordFrom(text: string): string {
-  return /^[\w .-]{0,64}$/.test(text) ? text : strange;
-}
-
 /** A word chosen by the service, such as a state; any other text is shown as `(no word)`. */
-export const word = z.string().transform(wordFrom);
-
-/** Amounts by name, such as CPU and memory, in any JSON form. */
-export const amounts = z.record(z.string(), z.json()).transform((value): JsonObject => {
-  const cleaned = (_name: string, inner: unknown) => (typeof inner === 'string' ? wordFrom(inner) : inner);
-  return JSON.parse(JSON.stringify(value, cleaned)) as JsonObject;
-});
+export const word = z.string().transform((text) => (/^[\w .-]{0,64}$/.test(text) ? text : strange));
 
 /** Free text of the service, shortened and cleaned so that it can be shown. */
 export const words = z.string().transform((text) => wordsFrom(text));
