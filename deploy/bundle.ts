@@ -131,6 +131,7 @@ const parts: Readonly<Record<string, string>> = {
     import api from 'undici/lib/api/index.js';
     Object.assign(Dispatcher.prototype, api);
     export { default as Agent } from 'undici/lib/dispatcher/agent.js';
+    export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js';
     export { default as Pool } from 'undici/lib/dispatcher/pool.js';
     export { default as ProxyAgent } from 'undici/lib/dispatcher/proxy-agent.js';
     export const fetch = async (...given) => (await import('undici')).fetch(...given);

@@ -30,6 +30,13 @@ describe('reported', () => {
     {
       report: fine,
       isFailed: true,
+      errors: 'No test files found\n⎯⎯⎯ Unhandled Error ⎯⎯⎯\nError: no bundle\n',
+      failures: [withoutPlace('Error: no bundle')],
+      because: 'what goes before its tests failed',
+    },
+    {
+      report: fine,
+      isFailed: true,
       errors: '',
       failures: [withoutPlace('it failed without a word')],
       because: 'nobody knows',

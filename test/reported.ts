@@ -35,9 +35,16 @@ export function reported(
 ): Reported {
   const report = text === undefined ? nothing : (JSON.parse(text) as Reported);
   if (!run.isFailed || report.failures.length > 0) return report;
-  const last = stripVTControlCharacters(run.errors).trim().split('\n').slice(-60).join('\n');
+  const last = lastOf(stripVTControlCharacters(run.errors).trim());
   const why = last === '' ? 'it failed without a word' : last;
   return { ...report, failures: [{ file: '(the run itself)', test: '(outside of a test)', why }] };
+}
+
+/** The end of what a run said of errors: from the last heading of an error of no test on, where there is one. */
+function lastOf(errors: string): string {
+  const heading = /^⎯+ Unhandled Errors? ⎯+$/mu;
+  const lines = (errors.split(heading).at(-1) ?? '').trim().split('\n');
+  return (heading.test(errors) ? lines.slice(0, 60) : lines.slice(-60)).join('\n');
 }
 
 /** The slowest tests, slowest first. */

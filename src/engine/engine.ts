@@ -21,6 +21,7 @@ import {
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions, InProcessStates } from './objects/in-process.ts';
 import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
+import { isBeingMade } from './context/build-pass.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
 import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency, Workers } from './queue.ts';
@@ -351,5 +352,6 @@ function urgencyOf(object: KubeObject, before: Stored | undefined, initial: bool
 function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;
+  if (before !== undefined && isBeingMade(before) !== isBeingMade(now)) return false;
   return before !== undefined && old?.id === fresh.id && JSON.stringify(old?.facts) === JSON.stringify(fresh.facts);
 }

@@ -7,7 +7,7 @@ import { spoils, type SpoilingProxy } from './support/spoiling-proxy.ts';
 
 const email = { email: { addresses: ['ops@example.com'] } };
 const names = Object.keys(spoils);
-const stage = aSpoiledStage('namespaced', '--horizon-seconds', '5');
+const stage = aSpoiledStage('--horizon-seconds', '5');
 
 const count = 60;
 /** As many as a storm meets before it ends. */

@@ -238,8 +238,8 @@ function referencesOf(
   return found;
 }
 
-/** True for an object that was not reconciled yet, or whose creation is under way. */
-function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
+/** True for an object that was not reconciled yet, or whose creation is under way: those that refer to it do not say what it lacks. */
+export function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
   const reason = readyIn(conditions)?.reason;
   if (memory.id !== undefined) return false;
   return object.metadata.deletionTimestamp === undefined && (reason === undefined || reason === 'Creating');

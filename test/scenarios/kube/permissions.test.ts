@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { BreakablePlane } from '../../support/breakable-plane.ts';
 import { identities } from '../../../src/kinds/identities.ts';
@@ -8,7 +8,7 @@ import { kinds } from '../../../src/kinds/index.ts';
 import { withKustomization } from '../../support/kustomization.ts';
 import { auditOf, type Audited } from '../support/audit.ts';
 import { type Deployed, deployed } from '../support/deployed.ts';
-import { type Api, apiOf, eventually, kubectl, ownControlPlane } from '../support/kubernetes.ts';
+import { type Api, apiOf, definedPlane, eventually } from '../support/kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -115,7 +115,8 @@ describe('the permissions of the operator', () => {
     ['', []],
     [', also when Secrets are not watched', ['secret-watch-off']],
   ])('are exactly what it uses for the whole cluster%s', async (_also, components) => {
-    const plane = await ownControlPlane({ audit: true });
+    const plane = await definedPlane({ audit: true });
+    onTestFinished(plane.stop);
     const api = apiOf(plane);
     const operator = await withKustomization({ overlay: 'cluster-wide', components }, (folder) =>
       deployed(plane, api, folder, 'apphosting-system'),
@@ -141,11 +142,10 @@ describe('the permissions of the operator', () => {
   });
 
   it('are exactly what it uses for one namespace', async () => {
-    const plane = await ownControlPlane({ audit: true });
+    const plane = await definedPlane({ audit: true });
+    onTestFinished(plane.stop);
     const api = apiOf(plane);
     await api.post('/api/v1/namespaces', { metadata: { name: 'apphosting' } });
-    const definitions = join(root, 'deploy', 'kustomize', 'crds');
-    await kubectl(plane, 'apply', '-k', definitions);
     const operator = await deployed(plane, api, 'namespaced', 'apphosting');
 
     await live(api, operator.simulator.url, 'apphosting', await samples('Namespaced'));

@@ -1,5 +1,5 @@
-import { KubeInMemory } from '../kube-in-memory.ts';
-import { onlyMetadata } from '../watch-in-memory.ts';
+import { KubeInMemory } from './kube-in-memory.ts';
+import { onlyMetadata } from './watch-in-memory.ts';
 import {
   type KubeApi,
   KubeError,

@@ -201,9 +201,8 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
           status?.resources?.some((each) => each.requiresPruning === true) === true,
       );
       const waiting = (await argo.get(one.name))?.status?.operationState;
-      // Longer than the operator and the engine need for anything.
-      await new Promise((resolve) => setTimeout(resolve, 30_000));
-      const later = (await argo.get(one.name))?.status?.operationState;
+      // Each look of its own would let it go on, if anything could.
+      const later = (await argo.looks(10, one.name)).at(-1)?.status?.operationState;
       expect([later?.phase, later?.startedAt, later?.message]).toEqual([
         'Running',
         waiting?.startedAt,
@@ -236,13 +235,8 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
       await team.until('True/', [changed]);
       await argo.until(one.name, 'it is synced and healthy', isDone);
       const [before, calls] = [await team.get(changed), (await team.writes()).length];
-      const seen = new Set<string>();
-      for (let time = 0; time < 30; time += 1) {
-        const { sync, health } = (await argo.get(one.name))?.status ?? {};
-        seen.add(`${sync?.status} ${health?.status}`);
-        if (time % 5 === 0) await argo.refresh(one.name);
-        await new Promise((resolve) => setTimeout(resolve, 1_000));
-      }
+      const states = await argo.looks(10, one.name);
+      const seen = new Set(states.map(({ status }) => `${status?.sync?.status} ${status?.health?.status}`));
 
       expect([...seen]).toEqual(['Synced Healthy']);
       expect((await team.get(changed))?.metadata.generation).toBe(before?.metadata.generation);

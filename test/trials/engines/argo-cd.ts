@@ -15,6 +15,7 @@ import type { SharedKubernetes } from '../../scenarios/support/shared-control-pl
 import type { GitFolder } from './git-folder.ts';
 import { define, moduleOf } from './modules.ts';
 
+const refreshWanted = 'argocd.argoproj.io/refresh';
 const root = join(import.meta.dirname, '..', '..', '..');
 const applications = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
 
@@ -29,7 +30,7 @@ interface Managed {
 
 /** An Application as far as the trials look at it. */
 export interface Application {
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
   readonly status?: {
     readonly sync?: { readonly status: string; readonly revision?: string };
     readonly health?: { readonly status: string };
@@ -207,8 +208,26 @@ export class ArgoCd {
   /** Has it look at Git and at the cluster now. */
   async refresh(name: string): Promise<void> {
     await this.#api.patch(`${applications}/${name}`, {
-      metadata: { annotations: { 'argocd.argoproj.io/refresh': 'normal' } },
+      metadata: { annotations: { [refreshWanted]: 'normal' } },
     });
+  }
+
+  /** Has it look at Git and at the cluster so many times, one after the other; returns each state that it was seen in meanwhile. */
+  async looks(times: number, name: string): Promise<readonly Application[]> {
+    const seen: Application[] = [];
+    const hasLooked = async () => {
+      const application = await this.get(name);
+      if (application === undefined) return undefined;
+      seen.push(application);
+      // It takes the annotation away when it has looked.
+      return application.metadata.annotations?.[refreshWanted] === undefined ? true : undefined;
+    };
+    for (let time = 1; time <= times; time += 1) {
+      await this.refresh(name);
+      const came = await poll(hasLooked, { everyMs: 200, deadlineMs: 240_000 });
+      if (came === undefined) throw new Error(`${name}: it has not looked a ${time}. time\n${inWords(seen.at(-1))}`);
+    }
+    return seen;
   }
 
   /** Has it begin a sync with these options, as somebody who presses the button. */

@@ -14,21 +14,19 @@ export interface SpoiledStage {
 }
 
 /** Sets a stage for all tests of a file, with these flags of the operator; what it returns is there from the first test on. */
-export function aSpoiledStage(scope: 'cluster-wide' | 'namespaced', ...flags: readonly string[]): () => SpoiledStage {
+export function aSpoiledStage(...flags: readonly string[]): () => SpoiledStage {
   const plane = sharedKubernetes();
   const api = connect(plane);
   let stage: SpoiledStage;
   let namespace: string;
   let operator: OperatorProcess;
   beforeAll(async () => {
-    const [service, post] = await Promise.all([startHostingService(), aPost(plane, api, scope)]);
+    const [service, post] = await Promise.all([startHostingService(), aPost(plane, api, 'namespaced')]);
     const proxy = await spoilingProxy(service.url);
-    const given = scope === 'namespaced' ? post.namespace : undefined;
-    const aTenant = (spec?: object) => arrive(api, service, proxy, given, spec);
+    const aTenant = (spec?: object) => arrive(api, service, proxy, post.namespace, spec);
     stage = { service, proxy, aTenant };
     namespace = post.namespace;
-    const watched = given === undefined ? [] : ['--namespace', given];
-    operator = await startOperator(post, ...watched, ...flags);
+    operator = await startOperator(post, '--namespace', namespace, ...flags);
   });
   afterAll(async () => {
     // First the proxy: what hangs there is over, and the operator ends at once.
@@ -41,15 +39,15 @@ export function aSpoiledStage(scope: 'cluster-wide' | 'namespaced', ...flags: re
   return () => stage;
 }
 
-/** A new tenant, in a namespace of its own or in this one. */
+/** A new tenant in this namespace. */
 async function arrive(
   api: Api,
   service: HostingService,
   proxy: SpoilingProxy,
-  given: string | undefined,
+  namespace: string,
   spec: object = {},
 ): Promise<Tenant> {
-  const tenant = await Tenant.arrive(api, service, given, 'bare');
+  const tenant = await Tenant.arrive(api, service, namespace, 'bare');
   await tenant.secret('hosting-credentials', { baseUrl: proxy.url, token: tenant.token });
   const credentialsRef = { name: 'hosting-credentials' };
   await tenant.apply('HostingAccount', 'default', { externalId: tenant.accountId, credentialsRef, ...spec });

@@ -7,7 +7,7 @@ import {
   type Resource,
   type WatchEvent,
   type WatchOptions,
-} from '../../src/engine/ports.ts';
+} from '../../../src/engine/ports.ts';
 import type { ClusterInMemory } from './cluster-in-memory.ts';
 import { applyPatch } from './json-patch.ts';
 import { onlyMetadata, WatchInMemory } from './watch-in-memory.ts';

@@ -1,4 +1,4 @@
-import type { KubeObject, Resource, WatchEvent, WatchOptions } from '../../src/engine/ports.ts';
+import type { KubeObject, Resource, WatchEvent, WatchOptions } from '../../../src/engine/ports.ts';
 import { type ClusterChange, type ClusterInMemory, keyOf } from './cluster-in-memory.ts';
 
 const bookmarkMs = 60_000;
