@@ -77,6 +77,11 @@ export function stated<Row extends object>(row: Row): Defined<Row> | undefined {
   return Object.keys(rows).length === 0 ? undefined : rows;
 }
 
+/** Copies a list; undefined when it is empty. */
+export function unlessEmpty<Item>(list: readonly Item[]): Item[] | undefined {
+  return list.length === 0 ? undefined : [...list];
+}
+
 /**
  * Compares two values as JSON: the order of keys does not count, a key that is undefined is missing, and secrets are equal by
  * their value. The named keys are ignored at every depth.

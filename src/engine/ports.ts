@@ -3,6 +3,7 @@
  *
  * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
  */
+import type { z } from 'zod';
 import type { JsonObject, Secret } from '../base/json.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
@@ -22,6 +23,8 @@ export interface Request {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: JsonObject;
+  /** The schema of the body. A body that does not fit it is not sent. */
+  readonly schema?: z.ZodType;
   /** `identified` carries a requestId that the service recognises, so the same bytes may be sent again. */
   readonly effect: Effect;
 }

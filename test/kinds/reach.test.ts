@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bodySchemas } from '../../src/hosting/requests.ts';
+import { requests } from '../hosting/support/requests.ts';
 import { anchorsOf } from '../support/documents.ts';
 import { structural, type Structural } from '../../src/crd/structural.ts';
 import { identities } from '../../src/kinds/identities.ts';
@@ -12,7 +12,9 @@ import { nodesOf } from './support/edits/nodes.ts';
 /* Every field that a body of the interface takes, and where a user says it; what nobody can say has a rule of docs/design. */
 
 const bodies = Object.fromEntries(
-  Object.entries(bodySchemas).filter(([endpoint]) => !endpoint.includes('/disaster-readiness/')),
+  requests.flatMap(([{ schema }, endpoint]) =>
+    schema === undefined || endpoint.includes('/disaster-readiness/') ? [] : [[endpoint, schema]],
+  ),
 );
 
 /** A field that is not said by a spec: known from what is bound, or left out by a rule, named as `page#heading`. */

@@ -6,7 +6,7 @@
  * those of that form; a key is in the index exactly while its object exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
-import { definedIn, isRecord, stated } from '../../base/json.ts';
+import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
 import { finalizer, type KubeObject, type ObjectMeta } from '../ports.ts';
 import { CommonStatus, InternalStatus } from '../kind/schema/status.ts';
@@ -364,10 +364,6 @@ export function renderStatus(
     }),
     truncated: unlessEmpty(truncated([...own.cut, ...shown.cut])),
   });
-}
-
-function unlessEmpty<Item>(list: readonly Item[]): Item[] | undefined {
-  return list.length === 0 ? undefined : [...list];
 }
 
 /** Joins the cut lists: each field once, with its greatest length. */

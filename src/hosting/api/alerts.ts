@@ -72,19 +72,24 @@ export function usedByAlertsOf(body: unknown): number | undefined {
   return count === undefined ? undefined : Number(count);
 }
 
+/** What a user sets of an alert. */
+const settings = {
+  name: Text,
+  description: AnyText.exactOptional(),
+  metric: Text,
+  operator: Text,
+  threshold: number,
+  duration: Text,
+  aggregation: Text.exactOptional(),
+  queryRange: Text.exactOptional(),
+  contactPointIds: z.array(Id).readonly().exactOptional(),
+};
+
 const PostAppEnvAlert = z
   .strictObject({
+    ...settings,
     appEnvId: Id.exactOptional(),
     envName: Text.exactOptional(),
-    name: Text,
-    description: AnyText.exactOptional(),
-    metric: Text,
-    operator: Text,
-    threshold: number,
-    duration: Text,
-    aggregation: Text.exactOptional(),
-    queryRange: Text.exactOptional(),
-    contactPointIds: z.array(Id).readonly().exactOptional(),
     contactPointNames: z.array(Text).readonly().exactOptional(),
   })
   .refine(({ appEnvId, envName }) => appEnvId !== undefined || envName !== undefined, 'needs appEnvId or envName')
@@ -93,19 +98,10 @@ const PostAppEnvAlert = z
     'needs exactly one of contactPointIds and contactPointNames',
   );
 
-const PatchAlert = z.strictObject({
-  alertId: Id,
-  name: Text.exactOptional(),
-  description: AnyText.exactOptional(),
-  metric: Text.exactOptional(),
-  operator: Text.exactOptional(),
-  threshold: number.exactOptional(),
-  duration: Text.exactOptional(),
-  aggregation: Text.exactOptional(),
-  queryRange: Text.exactOptional(),
-  contactPointIds: z.array(Id).readonly().exactOptional(),
-  enabled: z.boolean().exactOptional(),
-});
+const PatchAlert = z
+  .strictObject(settings)
+  .exactPartial()
+  .extend({ alertId: Id, enabled: z.boolean().exactOptional() });
 
 /** Creates an alert. */
 export const postAppEnvAlert = endpoint('POST', '/app-env/alert', 'create', PostAppEnvAlert);
@@ -123,9 +119,6 @@ export const postAlertToggle = endpoint(
 
 /** Makes the service fetch the live state of an alert. Although it is a POST, it changes nothing and may be repeated. */
 export const postAlertRefresh = endpoint('POST', '/alert/refresh', 'read', z.strictObject({ alertId: Id }));
-
-/** The endpoints of alerts that take a body. */
-export const alertEndpoints = [postAppEnvAlert, patchAlert, postAlertToggle, postAlertRefresh];
 
 /** Deletes an alert for good. */
 export function deleteAlert(alertId: string): Request {

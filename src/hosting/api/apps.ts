@@ -135,26 +135,29 @@ export function environmentsAffectedOf(body: unknown): number | undefined {
   return parsed(Affecting, unwrapped(body, 'app'))?.environmentsAffected;
 }
 
-/** Job settings. The interface does not say how the field for concurrency is called, so any key is accepted. */
-const JobConfig = AnyObject;
-
-const PostApp = z.strictObject({
-  name: Text,
-  accountId: Id,
+/** What both the creation and a change of an app take. */
+const settings = {
   port: number.exactOptional(),
   dockerPreset: Text.exactOptional(),
-  dockerPresetVersion: Text.exactOptional(),
   useImage: z.boolean().exactOptional(),
-  gitNamespace: Text.exactOptional(),
-  gitRepo: Text.exactOptional(),
-  gitInstallationId: Text.exactOptional(),
   image: Text.exactOptional(),
   buildArgs: MaybeSecret.exactOptional(),
   contextDir: Text.exactOptional(),
   dockerfilePath: Text.exactOptional(),
   customDockerfileContent: MaybeSecret.exactOptional(),
+  /** Takes any key, because the interface does not say how the field for concurrency is called. */
+  jobConfig: AnyObject.exactOptional(),
+};
+
+const PostApp = z.strictObject({
+  ...settings,
+  name: Text,
+  accountId: Id,
+  dockerPresetVersion: Text.exactOptional(),
+  gitNamespace: Text.exactOptional(),
+  gitRepo: Text.exactOptional(),
+  gitInstallationId: Text.exactOptional(),
   isCliDeployment: z.boolean().exactOptional(),
-  jobConfig: JobConfig.exactOptional(),
   containers: number.exactOptional(),
   disk: number.exactOptional(),
   withPersistence: z.boolean().exactOptional(),
@@ -162,22 +165,14 @@ const PostApp = z.strictObject({
 });
 
 const PatchApp = z.strictObject({
+  ...settings,
   appId: Id,
-  dockerfilePath: Text.exactOptional(),
-  customDockerfileContent: MaybeSecret.exactOptional(),
-  dockerPreset: Text.exactOptional(),
-  port: number.exactOptional(),
   builder: Text.exactOptional(),
-  contextDir: Text.exactOptional(),
-  buildArgs: MaybeSecret.exactOptional(),
-  useImage: z.boolean().exactOptional(),
-  image: Text.exactOptional(),
   healthCheckPath: AnyText.exactOptional(),
   healthCheckPort: number.exactOptional(),
   healthCheckHeaders: z.record(z.string(), MaybeSecret).readonly().exactOptional(),
   imagePullAccountSecretId: AnyText.exactOptional(),
   buildPullAccountSecretId: AnyText.exactOptional(),
-  jobConfig: JobConfig.exactOptional(),
   applyImmediately: z.boolean().exactOptional(),
 });
 
@@ -186,9 +181,6 @@ export const postApp = endpoint('POST', '/app', 'create', PostApp);
 
 /** Changes an app for all its environments. */
 export const patchApp = endpoint('PATCH', '/app', 'update', PatchApp);
-
-/** The endpoints of apps that take a body. */
-export const appEndpoints = [postApp, patchApp];
 
 /** Deletes an app. */
 export function deleteApp(appId: string): Request {

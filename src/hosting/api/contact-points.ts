@@ -120,9 +120,6 @@ export const postContactPoint = endpoint('POST', '/contact-point', 'create', Pos
 /** Changes a contact point. The service keeps secrets that the request leaves out. */
 export const patchContactPoint = endpoint('PATCH', '/contact-point', 'update', PatchContactPoint);
 
-/** The endpoints of contact points that take a body. */
-export const contactPointEndpoints = [postContactPoint, patchContactPoint];
-
 /** Deletes a contact point that no alert uses. */
 export function deleteContactPoint(contactPointId: string): Request {
   return remove('/contact-point', { contactPointId });

@@ -368,15 +368,6 @@ export const postDisasterReadinessDiscardActivation = endpoint(
 /** Deletes the protection and its leftovers. A reset has no id, so sending it again starts another one. */
 export const postDisasterReadinessReset = endpoint('POST', '/disaster-readiness/reset', 'remove', Reset);
 
-/** The endpoints of disaster readiness that take a body. */
-export const disasterReadinessEndpoints = [
-  postDisasterReadinessConfigure,
-  postDisasterReadinessValidate,
-  postDisasterReadinessActivate,
-  postDisasterReadinessDiscardActivation,
-  postDisasterReadinessReset,
-];
-
 /** Reads the environments of an account, and whether the service can protect them. */
 export function drSourcesOf(accountId: string): Read<SourceItem> {
   return {

@@ -51,25 +51,14 @@ export function get(path: string, query: Readonly<Record<string, string>> = {}):
   return { endpoint: `GET ${path}`, method: 'GET', path, query, effect: 'read' };
 }
 
-/** Builds requests of one endpoint from a body. The transport refuses a body that the schema does not accept. */
-export interface Endpoint<Body> {
-  (body: Body): Request;
-  readonly endpoint: string;
-  readonly schema: z.ZodType;
-}
-
-/** Describes an endpoint whose requests have a body. */
+/** Describes an endpoint whose requests have a body. Returns a function that builds such a request. */
 export function endpoint<Body extends JsonObject>(
   method: 'POST' | 'PATCH',
   path: string,
   effect: Effect,
   schema: z.ZodType<Body>,
-): Endpoint<Body> {
-  const name = `${method} ${path}`;
-  return Object.assign((body: Body): Request => ({ endpoint: name, method, path, body, effect }), {
-    endpoint: name,
-    schema,
-  });
+): (body: Body) => Request {
+  return (body) => ({ endpoint: `${method} ${path}`, method, path, body, effect, schema });
 }
 
 /** Builds a DELETE request, which names the object in the query. */

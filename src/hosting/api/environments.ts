@@ -85,13 +85,3 @@ export const postAppEnvStop = endpoint('POST', '/app-env/stop', 'update', StopOr
 
 /** Starts a stopped environment with the content that was deployed before. */
 export const postAppEnvStart = endpoint('POST', '/app-env/start', 'update', StopOrStart);
-
-/** The endpoints of environments that take a body. */
-export const environmentEndpoints = [
-  postAppEnvDeployImage,
-  postAppEnvBuild,
-  postAppEnvRedeploy,
-  postAppEnvRollback,
-  postAppEnvStop,
-  postAppEnvStart,
-];

@@ -37,9 +37,6 @@ const patchEnvAccess = endpoint(
   z.strictObject({ accountId: Id, membershipId: Id, allowedAppEnvIds: z.array(Id).readonly() }),
 );
 
-/** The endpoints of member access that take a body. */
-export const memberAccessEndpoints = [patchEnvAccess];
-
 /** Identifies a member of an account. */
 interface Membership {
   readonly accountId: string;

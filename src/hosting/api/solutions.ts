@@ -109,9 +109,6 @@ const PostSolutions = z.strictObject({
 
 const install = endpoint('POST', '/solutions', 'identified', PostSolutions);
 
-/** The endpoints of solutions that take a body. */
-export const solutionEndpoints = [install];
-
 /** Installs a solution. With an installationId the same request may be repeated: it then creates only missing components. */
 export function postSolutions(body: z.infer<typeof PostSolutions>): Request {
   return { ...install(body), effect: body.installationId === undefined ? 'create' : 'identified' };

@@ -10,7 +10,6 @@ import type { Clock } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
 import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text, id, parsed, time } from '../api/endpoint.ts';
-import { bodySchemas } from '../requests.ts';
 import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
 
 // ---- one exchange ----------------------------------------------------------------------------------------------
@@ -72,11 +71,10 @@ export function flawOf(request: Request): string | undefined {
     const [issue] = (name.endsWith('Id') ? Id : Text).safeParse(value).error?.issues ?? [];
     if (issue !== undefined) return `${name}: ${issue.message}`;
   }
-  if (request.body === undefined)
-    return request.method === 'POST' || request.method === 'PATCH' ? 'has no body' : undefined;
-  const schema = bodySchemas[request.endpoint];
-  if (schema === undefined) return 'is not an endpoint of the interface';
-  const [issue] = schema.safeParse(request.body).error?.issues ?? [];
+  const { body, schema } = request;
+  if (body === undefined) return undefined;
+  if (schema === undefined) return 'no schema says what its body may be';
+  const [issue] = schema.safeParse(body).error?.issues ?? [];
   return issue === undefined ? undefined : `${issue.path.join('.') || 'body'}: ${issue.message}`;
 }
 

@@ -86,14 +86,14 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
 }
 
 /** Waits for a discard that the service shows as accepted, even if another client may have sent it. */
-function cleanup(message: string): DiscardStep {
+function cleaningUp(message: string): DiscardStep {
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
 }
 
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleanup(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
+  return cleaningUp(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
 }
 
 /** Waits until the service has cleaned up and the operation is no longer the active one. */
@@ -121,7 +121,7 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
 function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
-  return cleanup(
+  return cleaningUp(
     `the service said no (${words}), and yet shows a discard as accepted; until ${validUntil} it is watched whether operation ${operationId} is discarded`,
   );
 }

@@ -3,6 +3,7 @@ import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { facts, moment, objectRef, serviceId } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
+import { wholeNumber } from '../shared/schema.ts';
 
 /** Ends an activation before the recovered environment is live. */
 export const ActivationDiscardSpec = recovery.once(
@@ -10,7 +11,7 @@ export const ActivationDiscardSpec = recovery.once(
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
     configurationId: serviceId('The configuration that the protection must still have.'),
     operationId: serviceId('The activation: status.activeOperation.operationId of the protection.'),
-    configurationGeneration: recovery.generation(
+    configurationGeneration: wholeNumber(
       'The generation that the configuration must still have (interface: expectedGeneration).',
     ),
     acknowledgements: recovery.acknowledgements(

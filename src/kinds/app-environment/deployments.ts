@@ -8,7 +8,7 @@
  *
  * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
-import { definedIn, stated, type Json, type JsonObject } from '../../base/json.ts';
+import { definedIn, stated, type Json } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { isNo, type JournalEntry, type Memory, type Refusal, type Verdict } from '../../engine/kind/contract/step.ts';
 import { readOf, takingOver } from '../../engine/kind/planner/observe.ts';
@@ -215,7 +215,7 @@ function handled(pass: EnvironmentPass): AppEnvironmentFacts {
 }
 
 /** The variables and settings that were not sent yet. */
-function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; functionConfig?: JsonObject } {
+function unsent(pass: EnvironmentPass) {
   const carried = carriedBy(pass);
   const under = (prefix: string): Record<string, Json> =>
     Object.fromEntries(
@@ -223,12 +223,10 @@ function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; func
         .filter(([field]) => field.startsWith(prefix) && carried.includes(field))
         .map(([field, value]) => [field.slice(prefix.length), value]),
     );
-  const envVars = under('env.') as Record<string, string>;
-  const functionConfig = under('functionConfig.');
-  return {
-    ...(Object.keys(envVars).length > 0 && { envVars }),
-    ...(Object.keys(functionConfig).length > 0 && { functionConfig }),
-  };
+  return definedIn({
+    envVars: stated(under('env.')) as Record<string, string> | undefined,
+    functionConfig: stated(under('functionConfig.')),
+  });
 }
 
 /** The startup override to send, or the request to clear an override that we set and the spec no longer has. */

@@ -22,7 +22,7 @@ import {
   text,
   time,
 } from '../../engine/kind/schema/schema.ts';
-import { namedValue } from '../shared/schema.ts';
+import { namedValue, wholeNumber } from '../shared/schema.ts';
 
 const Deploy = atMostOne(
   fields('What to deploy; at most one of image, build and rollbackContentId.', {
@@ -128,7 +128,7 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
 });
 
 /** Adds the rules for naming an environment: exactly one way, and a name only together with its app. */
-function bound(schema: typeof Fields): typeof Fields {
+function withBindingRules(schema: typeof Fields): typeof Fields {
   const one = exactlyOne(atMostOne(schema, owners), places);
   const named = withRule(one, {
     rule: '!has(self.environmentName) || has(self.appRef)',
@@ -149,7 +149,7 @@ function bound(schema: typeof Fields): typeof Fields {
 }
 
 /** Adds the rules for fields that are only sent with a deployment: the spec must ask for one. */
-function deployed(schema: typeof Fields): typeof Fields {
+function withDeploymentRules(schema: typeof Fields): typeof Fields {
   const env = withRule(schema, {
     rule: '!has(self.env) || self.env.size() == 0 || self.?deploy.?image.hasValue()',
     message: 'env needs deploy.image: the service takes variables only together with an image',
@@ -172,7 +172,7 @@ function deployed(schema: typeof Fields): typeof Fields {
 }
 
 /** One existing environment and what runs in it. */
-export const AppEnvironmentSpec = deployed(bound(Fields));
+export const AppEnvironmentSpec = withDeploymentRules(withBindingRules(Fields));
 export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 
 const Revision = {
@@ -209,8 +209,8 @@ export const AppEnvironmentFacts = facts({
       max: 1000,
     }).optional(),
     rollback: shown('The versions, when it was a rollback.', {
-      fromVersion: integer('The version before.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
-      toVersion: integer('The version after.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      fromVersion: wholeNumber('The version before.').optional(),
+      toVersion: wholeNumber('The version after.').optional(),
       besideSpec: flag('True where the annotation apphosting.dev/roll-back-at asked for it.').optional(),
     }).optional(),
   }).optional(),
@@ -232,8 +232,8 @@ export const AppEnvironmentFacts = facts({
   tookChanges: shown(
     'When the newest calls by this resource were decided with which the environment takes what was changed in its app, in milliseconds since 1970.',
     {
-      settingsMs: integer('A call that restarts it.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
-      versionMs: integer('A call that makes a new version.', { min: 0, max: 9_007_199_254_740_991 }).optional(),
+      settingsMs: wholeNumber('A call that restarts it.').optional(),
+      versionMs: wholeNumber('A call that makes a new version.').optional(),
     },
   ).optional(),
 });

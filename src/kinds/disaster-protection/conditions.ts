@@ -1,6 +1,13 @@
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
-import { activeOf, endedInVain, isActivation, isSettledStandby, isWarm, nameOf } from '../recovery/configurations.ts';
+import {
+  activeOf,
+  endedInVain,
+  isActivation,
+  isSettledStandby,
+  isWarm,
+  operationInWords,
+} from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
 import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
 import type { Shown } from './facts.ts';
@@ -95,7 +102,7 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   }
   const active = activeOf(configuration);
   if (active !== undefined && !isSettledStandby(configuration)) {
-    return available.no('OperationInProgress', `the service works on ${nameOf(active)}`);
+    return available.no('OperationInProgress', `the service works on ${operationInWords(active)}`);
   }
   const earlier = configuration.activities.find((activity) => isActivation(activity) && !endedInVain(activity));
   if (earlier !== undefined) {

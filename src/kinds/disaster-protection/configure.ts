@@ -13,7 +13,7 @@ import {
   type ConfigurationItem,
   type Protection,
 } from '../../hosting/requests.ts';
-import { activationUnderWay, nameOf } from '../recovery/configurations.ts';
+import { activationUnderWay, operationInWords } from '../recovery/configurations.ts';
 import {
   bound,
   environmentOf,
@@ -23,7 +23,7 @@ import {
   type ProtectionStep,
 } from './binding.ts';
 import { refusedBySource } from './eligibility.ts';
-import { appliedBy, differenceOf, itemOf, mayBeOf } from './settings.ts';
+import { appliedByItem, differenceOf, itemOf, mayBeOf } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
@@ -43,7 +43,7 @@ export function underway(
     // New settings raise the generation, which would end a validation whose call is in doubt.
     pass.related?.('RecoveryValidation', id).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
-  const what = other?.name ?? (active && nameOf(active));
+  const what = other?.name ?? (active && operationInWords(active));
   if (what === undefined) return undefined;
   const message =
     other === undefined
@@ -145,19 +145,20 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
   const now = ofEnvironment(pass, snapshot);
+  const anew = { is: 'again', remember: { journal: undefined }, note: {} } as const;
   if (now !== undefined && now.generation > item.expectedGeneration) {
     // If somebody else made this generation, compare it with the spec before sending anything.
     const isNew = item.expectedGeneration === 0;
     const isForeign =
       pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
-    if (isForeign) return { is: 'again', remember: { journal: undefined }, note: {} };
-    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedBy(pass, item) };
+    if (isForeign) return anew;
+    const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedByItem(pass, item) };
     return { is: 'again', remember, note: {} };
   }
-  if (item.expectedGeneration > 0 && now === undefined)
-    return { is: 'again', remember: { journal: undefined }, note: {} };
-  // The service did not carry out the call. Decide again from the spec; the same call waits for its backoff.
-  if (journal.conflicted !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
+  // The configuration is gone, or the service did not carry out the call. Decide again from the spec; the same call waits for
+  // its backoff.
+  const isVoid = item.expectedGeneration > 0 && now === undefined;
+  if (isVoid || journal.conflicted !== undefined) return anew;
   const busy = now === undefined ? sightLost(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
@@ -187,7 +188,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
           ...pass.memory.facts,
           ...(result.generation !== undefined && { configurationGeneration: result.generation }),
         };
-        return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedBy(pass, item) };
+        return { ...bound(pass, result.configurationId, 'Created', facts), applied: appliedByItem(pass, item) };
       },
     },
     note: { sentAt: pass.monotonicMs },

@@ -112,13 +112,13 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Protectio
       remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrollment } },
     };
   }
-  if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...lookingAgain(pass, configuration) };
+  if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...lookAgainIn(pass, configuration) };
   if (isRecoveryReady({ configuration })) {
     return { is: 'again', remember: { facts: { ...facts, firstReadyTime: isoSeconds(pass.wallMs) } } };
   }
   const state = configuration.readiness?.state ?? '(not shown)';
   const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it says ${state})`;
-  return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookingAgain(pass, configuration) };
+  return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookAgainIn(pass, configuration) };
 }
 
 /** Reads the recovery points when the configuration shows a change that can mean new ones. */
@@ -162,7 +162,7 @@ function tellingOf(facts: DisasterProtectionFacts) {
 }
 
 /** When to look again even if no read changes. While reads fail, that is when the last one becomes too old to count. */
-function lookingAgain(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
+function lookAgainIn(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const { dueInMs = -1 } = failing(pass) ?? {};
   const retryInMs = dueInMs < 0 ? pointsAgainMs(pass, configuration) : dueInMs + 1;
   return retryInMs === undefined ? {} : { retryInMs };

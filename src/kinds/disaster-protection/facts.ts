@@ -1,5 +1,5 @@
 /** Fills the status of a protection: everything that the service discloses, and nothing else. */
-import { definedIn, stated } from '../../base/json.ts';
+import { definedIn, stated, unlessEmpty } from '../../base/json.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
   ConfigurationItem,
@@ -12,7 +12,7 @@ import type {
 import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
 import type { ProtectionPass } from './binding.ts';
-import { seconds, settingsShown } from './settings.ts';
+import { inSeconds, settingsShown } from './settings.ts';
 import { pointsShown } from './points.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
@@ -87,7 +87,7 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Dis
   const all = withoutIds([...shown, ...forgotten], configuration);
   const told = all.filter(({ row, isShown }) => isShown || ids.has(row.operationId) || row.requestId !== undefined);
   const rows = told.map(({ row }) => row).toSorted((a, b) => compareTimes(b.startedTime, a.startedTime));
-  return rows.length === 0 ? undefined : mostTelling(rows);
+  return unlessEmpty(mostTelling(rows));
 }
 
 /** Adds history entries without an id: to the operation that an entry matches, or as a row of their own. */
@@ -135,16 +135,15 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
 /** The status fields about the protected environment (the source). */
 export function sourceFacts(source: SourceItem | undefined): DisasterProtectionFacts['source'] {
   if (source === undefined) return undefined;
-  const listed = <Item>(items: readonly Item[]) => (items.length === 0 ? undefined : [...items]);
   const { target } = source;
   return stated({
     appName: source.appName,
     environmentName: source.environmentName,
     eligible: source.eligible,
     region: source.region,
-    eligibleDestinations: listed(source.eligibleDestinations),
-    unsupportedReasons: listed(source.unsupportedReasons.map(codeInWords)),
-    volumes: listed(
+    eligibleDestinations: unlessEmpty(source.eligibleDestinations),
+    unsupportedReasons: unlessEmpty(source.unsupportedReasons.map(codeInWords)),
+    volumes: unlessEmpty(
       source.volumes.map((volume) => ({ ...volume, reason: volume.reason && codeInWords(volume.reason) })),
     ),
     suggestedSettings: suggested(source.suggestedSettings),
@@ -182,7 +181,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       reason: readiness?.reason,
       warnings: readiness && [...readiness.warnings],
       cutoffTime: readiness?.cutoffAt,
-      recoveryPointAgeSeconds: seconds(configuration.recoveryPointAgeMs),
+      recoveryPointAgeSeconds: inSeconds(configuration.recoveryPointAgeMs),
     }),
     standby: stated({
       ...standby,

@@ -1,5 +1,5 @@
 /** Chooses the recovery points that status shows: the newest, and some older ones that show how far people can go back. */
-import { stated } from '../../base/json.ts';
+import { stated, unlessEmpty } from '../../base/json.ts';
 import type { ConfigurationItem, PointItem } from '../../hosting/requests.ts';
 import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
 
@@ -49,8 +49,7 @@ export function pointsShown(
   points: Iterable<PointItem>,
   configuration: Pick<ConfigurationItem, 'generation'>,
 ): PointRow[] | undefined {
-  const rows = pointRows(shownFirst([...points].filter(hasMoment)), configuration);
-  return rows.length === 0 ? undefined : rows;
+  return unlessEmpty(pointRows(shownFirst([...points].filter(hasMoment)), configuration));
 }
 
 /** Points as rows of status. */

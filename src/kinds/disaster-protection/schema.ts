@@ -16,7 +16,7 @@ import {
   time as timeShown,
 } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
-import { environmentRef, ofOneEnvironment } from '../shared/schema.ts';
+import { count, environmentRef, ofOneEnvironment, wholeNumber } from '../shared/schema.ts';
 
 /** Status lists at most this many recovery points. */
 export const mostPoints = 30;
@@ -106,7 +106,7 @@ export const DisasterProtectionSpec = withTransition(
 );
 export type DisasterProtectionSpec = z.output<typeof DisasterProtectionSpec>;
 
-const { count, time } = recovery;
+const { time } = recovery;
 const word = (description: string) => text(description, { max: 128 });
 const id = (description: string) => text(description, { max: 128 }).optional();
 
@@ -133,7 +133,7 @@ const RecoveryPoint = shown('A recovery point: what an activation must name.', {
   cutoffTime: timeShown(
     'The moment up to which data is recovered, exactly as the service writes it (interface: cutoffAt).',
   ),
-  configurationGeneration: recovery.generation(
+  configurationGeneration: wholeNumber(
     'The generation of the configuration when the service listed the point (interface: generation).',
   ),
   availabilityRequiresVerification: flag('Whether the service verifies it only when it is used.').optional(),
@@ -175,9 +175,7 @@ const Source = shown('The environment as a source of recovery.', {
 /** The status of a protection. A field that the service does not disclose is absent. */
 export const DisasterProtectionFacts = facts({
   environmentId: id('The id of the protected environment (interface: sourceAppEnvId).'),
-  configurationGeneration: recovery
-    .generation('The generation of the configuration (interface: generation).')
-    .optional(),
+  configurationGeneration: wholeNumber('The generation of the configuration (interface: generation).').optional(),
   settings: Settings.optional(),
   enrollment: count('The newest value of spec.enrollment that was sent.'),
   firstReadyTime: time('When the service said for the first time that recovery is ready.'),
@@ -197,7 +195,7 @@ export const DisasterProtectionFacts = facts({
     reason: word('Why it has that size.').optional(),
     caughtUp: flag('Whether it has applied all changes.').optional(),
     lastApplySeconds: count('How long the last changes took to apply, when the state last changed.'),
-    lastApplyBytes: recovery.generation('How many bytes the last changes had.').optional(),
+    lastApplyBytes: wholeNumber('How many bytes the last changes had.').optional(),
   }).optional(),
   activeOperation: recovery.operation('What the service does at present.').optional(),
   warmValidationOperationId: id('Hint of the service that an isolated validation may be requested.'),

@@ -19,7 +19,7 @@ function milliseconds(seconds: number | undefined): number | undefined {
 }
 
 /** Milliseconds as seconds. Keeps a fraction, although specs and statuses have whole seconds. */
-export function seconds(milliseconds: number | undefined): number | undefined {
+export function inSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
 
@@ -45,15 +45,15 @@ export function settingsShown(settings: Partial<ProtectionSettings>) {
     destinationRegion: settings.destinationRegion,
     protectionMode: modeShown(settings.mode),
     storage: storageShown(settings.storageCredentialId),
-    snapshotIntervalSeconds: seconds(settings.snapshotIntervalMs),
-    validationIntervalSeconds: seconds(settings.validationIntervalMs),
-    rpoTargetSeconds: seconds(settings.rpoTargetMs),
-    rtoTargetSeconds: seconds(settings.rtoTargetMs),
+    snapshotIntervalSeconds: inSeconds(settings.snapshotIntervalMs),
+    validationIntervalSeconds: inSeconds(settings.validationIntervalMs),
+    rpoTargetSeconds: inSeconds(settings.rpoTargetMs),
+    rtoTargetSeconds: inSeconds(settings.rtoTargetMs),
     sameRegionAcknowledged: settings.sameRegionAcknowledged,
   };
 }
 
-function inWords({ source, credentialId = '' }: Storage): string {
+function storageInWords({ source, credentialId = '' }: Storage): string {
   return source === 'Credential' ? `Credential ${credentialId}` : source;
 }
 
@@ -79,7 +79,7 @@ function desiredOf(spec: DisasterProtectionSpec): Fields {
   return {
     destinationRegion: spec.destinationRegion,
     protectionMode: spec.protectionMode,
-    storage: spec.storage && inWords(spec.storage),
+    storage: spec.storage && storageInWords(spec.storage),
     snapshotIntervalSeconds: spec.snapshotIntervalSeconds,
     validationIntervalSeconds: spec.validationIntervalSeconds,
     rpoTargetSeconds: spec.rpoTargetSeconds,
@@ -104,7 +104,7 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
   const { storage, sameRegionAcknowledged, ...plain } = settingsShown(settings ?? {});
   return {
     ...plain,
-    storage: settings && inWords(storage),
+    storage: settings && storageInWords(storage),
     acknowledgements: sameRegionAcknowledged === undefined ? undefined : sameRegionAcknowledged ? ['SameRegion'] : [],
     target: destination && namesInSpec(namedAlike(destination, wanted)),
   };
@@ -136,7 +136,7 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
 }
 
 /** The fingerprints after an item was sent: of the whole spec if the item equals it, else of the fields of the item. */
-export function appliedBy(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
+export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
   const written = writtenOf(item);
   const stated = Object.entries(desiredOf(pass.spec)).filter(([, wanted]) => wanted !== undefined);
   const isToday = stated.every(([field, wanted]) => sameValue(wanted, written[field]));

@@ -118,10 +118,6 @@ function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterReset
   return { ...facts, ...(environmentId !== '' && { environmentId }), pendingCleanup };
 }
 
-function stated(id: string | undefined): readonly string[] {
-  return id === undefined ? [] : [id];
-}
-
 function environmentNeed({ environmentRef }: DisasterResetSpec): ReferenceNeed | undefined {
   return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
 }
@@ -168,9 +164,9 @@ export const disasterReset = defineRequest(plan, {
   // Keep the environment's id in the index: a protection without status looks for the resets of its environment.
   claims: (spec) => [
     ...pinnedOf(spec).map(({ configurationId }) => configurationId),
-    ...stated(spec.environmentRef?.externalId),
+    ...(spec.environmentRef?.externalId === undefined ? [] : [spec.environmentRef.externalId]),
   ],
-  made: ({ environmentId }) => stated(environmentId),
+  made: ({ environmentId }) => (environmentId === undefined ? [] : [environmentId]),
   wipes: (spec, { acceptedTime }) =>
     acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
   answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,

@@ -12,11 +12,11 @@ import {
   withRule,
 } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
-import { environmentRef } from '../shared/schema.ts';
+import { count, environmentRef, wholeNumber } from '../shared/schema.ts';
 
 const Configuration = fields('A configuration that is wiped.', {
   configurationId: serviceId('Its id.'),
-  configurationGeneration: recovery.generation('The generation that it must still have.'),
+  configurationGeneration: wholeNumber('The generation that it must still have.'),
 });
 
 const Fields = specInAccount('Which protection to wipe, and until when the wipe may be sent.', {
@@ -26,9 +26,9 @@ const Fields = specInAccount('Which protection to wipe, and until when the wipe 
   ),
   environmentRef: environmentRef('sourceAppEnvId').optional(),
   configurationId: serviceId('The configuration that is wiped; required with scope Environment.').optional(),
-  configurationGeneration: recovery
-    .generation('The generation that it must still have; required with scope Environment.')
-    .optional(),
+  configurationGeneration: wholeNumber(
+    'The generation that it must still have; required with scope Environment.',
+  ).optional(),
   configurations: listByKey(
     'All configurations of the account as you know them; required with scope Account. With any other in the account nothing is sent.',
     Configuration,
@@ -80,8 +80,8 @@ export const DisasterResetFacts = facts({
   environmentId: text('The id of the environment (interface: sourceAppEnvId).', { max: 128 }).optional(),
   acceptedTime: recovery.requestFacts.acceptedTime,
   finishedTime: recovery.requestFacts.finishedTime,
-  wipedConfigurationCount: recovery.count('How many configurations the service wiped (interface: configurations).'),
-  wipedDestinationCount: recovery.count('How many recovery destinations the service wiped (interface: destinations).'),
+  wipedConfigurationCount: count('How many configurations the service wiped (interface: configurations).'),
+  wipedDestinationCount: count('How many recovery destinations the service wiped (interface: destinations).'),
   pendingCleanup: recovery.pendingCleanup,
 });
 export type DisasterResetFacts = z.output<typeof DisasterResetFacts>;

@@ -21,7 +21,7 @@ import {
   withTransition,
 } from '../../engine/kind/schema/schema.ts';
 import { databasePresets } from '../shared/presets.ts';
-import { namedValue, objectLifecycle } from '../shared/schema.ts';
+import { count, namedValue, objectLifecycle, wholeNumber } from '../shared/schema.ts';
 
 /** Presets that the interface names and that are not databases. */
 const appPresets = [
@@ -105,11 +105,8 @@ const HealthCheck = fields('How the service checks that the app answers.', {
 const JobConfig = fields('What a job runs; only with preset JOB.', {
   command: text('The command.', { max: 16_384 }).optional(),
   shell: flag('Whether a shell runs the command.').optional(),
-  timeoutSeconds: integer('How long a run may take, in seconds.', { min: 0, max: 2_000_000_000 }).optional(),
-  ttlSecondsAfterFinished: integer('How long a finished run is kept, in seconds.', {
-    min: 0,
-    max: 2_000_000_000,
-  }).optional(),
+  timeoutSeconds: count('How long a run may take, in seconds.'),
+  ttlSecondsAfterFinished: count('How long a finished run is kept, in seconds.'),
   backoffLimit: integer('How often a failed run is repeated.', { min: 0, max: 1_000_000 }).optional(),
   concurrency: fields(
     'Whether and how runs of the job may overlap. The interface does not show what this setting of jobConfig is called, so its name is given here.',
@@ -290,22 +287,15 @@ export const HostedAppFacts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
-  pendingSinceMs: integer('When the newest of these was sent, in milliseconds since 1970.', {
-    min: 0,
-    max: 9_007_199_254_740_991,
-  }).optional(),
-  takenOverGeneration: integer(
+  pendingSinceMs: wholeNumber('When the newest of these was sent, in milliseconds since 1970.').optional(),
+  takenOverGeneration: wholeNumber(
     'The generation of the spec by which the app was taken over: what it left pending is applied at once from the next one on.',
-    { min: 0, max: 9_007_199_254_740_991 },
   ).optional(),
   applyInDoubt: shown('A change that is applied at once and has no answer.', {
     digest: text('The fingerprint of what was sent.', { max: 128 }),
     calls: integer('How often it was sent.', { min: 1, max: 100 }),
   }).optional(),
-  environmentsAffected: integer('How many environments the last change concerned.', {
-    min: 0,
-    max: 2_000_000_000,
-  }).optional(),
+  environmentsAffected: count('How many environments the last change concerned.'),
 });
 export type HostedAppFacts = z.output<typeof HostedAppFacts>;
 

@@ -14,6 +14,7 @@ import {
   shown,
   text,
 } from '../../engine/kind/schema/schema.ts';
+import { count } from '../shared/schema.ts';
 
 /** The spec fields of both kinds of accounts. `where` names the namespace of the Secrets; `adoption` is the default. */
 export function accountFields(where: string, adoption: 'ById' | 'Never') {
@@ -69,7 +70,7 @@ const AppPreset = shown('A preset for apps, functions and jobs.', {
 const DatabasePreset = shown('A preset for databases and services.', {
   ...presetFields,
   protocols: listOf('The protocols of its connections.', text('A protocol.', { max: 64 }), { max: 20 }).optional(),
-  maxDisk: integer('The largest disk.', { min: 0, max: 2_000_000_000 }).optional(),
+  maxDisk: count('The largest disk.'),
   maxContainers: integer('The most replicas.', { min: 0, max: 1_000_000 }).optional(),
 });
 
@@ -120,7 +121,7 @@ export const HostingAccountFacts = facts({
     shown('One kind.', {
       kind: text('The kind.', { max: 63 }),
       total: integer('How many there are.', { min: 0, max: 2_000_000_000 }),
-      ready: integer('How many of them are Ready.', { min: 0, max: 2_000_000_000 }).optional(),
+      ready: count('How many of them are Ready.'),
     }),
     ['kind'],
     { max: 20 },

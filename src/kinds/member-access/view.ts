@@ -1,4 +1,5 @@
 /** The environments of a member: wanted by the spec, asked for before, shown by the service, and written to status. */
+import { unlessEmpty } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type Notice, type OwnCondition, type Showing, type Step, about } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
@@ -56,7 +57,7 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
   const { set, asked } = remembered(pass);
   const kept = isEdited(pass) ? ids : union(set, ids);
   const others = union(asked, set).filter((id) => !kept.includes(id));
-  return { ...pass.memory.facts, setAppEnvIds: stated(kept), askedAppEnvIds: stated(others) };
+  return { ...pass.memory.facts, setAppEnvIds: unlessEmpty(kept), askedAppEnvIds: unlessEmpty(others) };
 }
 
 /** Takes over the ids that another resource of this namespace asked for in the same membership, in case this one replaces it. */
@@ -91,10 +92,6 @@ export function sameIds(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id) => b.includes(id));
 }
 
-function stated(list: readonly string[]): string[] | undefined {
-  return list.length === 0 ? undefined : [...list];
-}
-
 /** The status of the member's access. */
 export function show(pass: AccessPass): Showing<MemberAccessFacts> {
   const { memory, spec } = pass;
@@ -115,8 +112,8 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
     facts: {
       ...memory.facts,
       access: allowed.length === 0 ? 'Full' : 'Restricted',
-      environmentIds: allowed.length === 0 ? undefined : [...allowed].toSorted(),
-      serviceAddedEnvironmentIds: stated(added),
+      environmentIds: unlessEmpty(allowed.toSorted()),
+      serviceAddedEnvironmentIds: unlessEmpty(added),
     },
     conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
     drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],

@@ -15,7 +15,7 @@ import {
   isSettledStandby,
   isWarm,
   movedOn,
-  nameOf,
+  operationInWords,
   operationIn,
   sameMoment,
   shows,
@@ -200,7 +200,7 @@ function isBehind(one: Related, later: Related | undefined): boolean {
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   if (active === undefined || isSettledStandby(configuration)) return undefined;
-  const message = `the service works on ${nameOf(active)}; wait for its end and create another resource`;
+  const message = `the service works on ${operationInWords(active)}; wait for its end and create another resource`;
   return never('OperationInProgress', message);
 }
 
@@ -217,7 +217,7 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
   const same =
     warmDestination.envName === envName &&
     (isNewApp(warmDestination) ? mayBeNew && warmDestination.appName === appName : !createNewApp);
-  return same ? undefined : never('DestinationMismatch', `spec.target must be ${inWords(warmDestination)}`);
+  return same ? undefined : never('DestinationMismatch', `spec.target must be ${destinationInWords(warmDestination)}`);
 }
 
 /** True if the destination is a new app. Without createNewApp its name tells: only a new app's name is shown. */
@@ -225,7 +225,7 @@ function isNewApp({ appName, createNewApp }: DestinationNames): boolean {
   return createNewApp ?? appName !== undefined;
 }
 
-function inWords(destination: DestinationNames): string {
+function destinationInWords(destination: DestinationNames): string {
   const { envName, appName } = destination;
   const app = isNewApp(destination) ? ` in the new app "${appName ?? ''}"` : '';
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;

@@ -3,9 +3,16 @@
  *
  * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
-import type { JournalEntry, Memory } from '../../engine/kind/contract/step.ts';
+import type { Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
-import { activeOf, endedInVain, isActivation, operationIdsOf, sameMoment } from '../recovery/configurations.ts';
+import {
+  endedInVain,
+  isActivation,
+  newOperationId,
+  operationIdsOf,
+  operationsOf,
+  sameMoment,
+} from '../recovery/configurations.ts';
 import { accepted, wasSent } from '../recovery/one-shot.ts';
 import { namesOf, ownOperationId, type ActivationPass, type SeenProtection } from './content.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
@@ -29,9 +36,7 @@ export function trace(
   if (activationResult?.operationId !== undefined && mayHave && isOurs(pass, activationResult, source)) {
     return adopted(pass, activationResult.operationId, 'Presumed');
   }
-  const { journal } = pass.memory;
-  if (journal === undefined || !wasSent(pass)) return undefined;
-  const fresh = newOperationId(pass, configuration, journal, false);
+  const fresh = wasSent(pass) ? newActivationId(pass, configuration, false) : undefined;
   return fresh === undefined ? undefined : adopted(pass, fresh, 'Presumed');
 }
 
@@ -77,26 +82,20 @@ export function namesMatch(
   return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
 }
 
-/** The id of an activation with our cutoff that is newer than the journal entry and that no other resource claims. */
-export function newOperationId(
+/** The id of a new activation with our cutoff. One that shows no cutoff counts once the service has accepted the request. */
+export function newActivationId(
   pass: ActivationPass,
   configuration: ConfigurationItem,
-  journal: JournalEntry,
   isAccepted: boolean,
 ): string | undefined {
-  const excluded = new Set([...(journal.create?.excluded ?? []), pass.spec.afterOperationId]);
-  const active = activeOf(configuration);
-  const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
-  return candidates.find(
-    (operation) =>
-      operation.operationId !== undefined &&
-      !excluded.has(operation.operationId) &&
-      pass.claimant(operation.operationId) === undefined &&
-      isActivation(operation) &&
-      (operation.cutoffAt === undefined
-        ? isAccepted
-        : sameMoment(operation.cutoffAt, pass.spec.recoveryPoint.cutoffTime)),
-  )?.operationId;
+  const { afterOperationId, recoveryPoint } = pass.spec;
+  const isOurCutoff = ({ cutoffAt }: DrOperation) =>
+    cutoffAt === undefined ? isAccepted : sameMoment(cutoffAt, recoveryPoint.cutoffTime);
+  return newOperationId(
+    pass,
+    configuration,
+    (operation) => operation.operationId !== afterOperationId && isActivation(operation) && isOurCutoff(operation),
+  );
 }
 
 /** True for an operation that may be ours and may have brought an environment to life. */
@@ -119,9 +118,7 @@ export function untold(pass: ActivationPass, { configuration, source }: SeenProt
   const before = [...(memory.journal?.create?.excluded ?? []), spec.afterOperationId];
   const isOther = ({ operationId: id }: { readonly operationId?: string | undefined }) =>
     id !== undefined && (before.includes(id) || pass.claimant(id) !== undefined);
-  const active = activeOf(configuration);
-  const operations = [...(active === undefined ? [] : [active]), ...configuration.activities];
-  if (operations.some((operation) => !isOther(operation) && mayBeOurs(pass, operation))) return live;
+  if (operationsOf(configuration).some((operation) => !isOther(operation) && mayBeOurs(pass, operation))) return live;
   const { activationResult } = configuration;
   if (activationResult === undefined || isOther(activationResult)) return undefined;
   return mayBeOurResult(spec, activationResult, source) ? live : undefined;

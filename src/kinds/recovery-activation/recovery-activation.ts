@@ -22,15 +22,7 @@ import {
   shownConfiguration,
   shows,
 } from '../recovery/configurations.ts';
-import {
-  accepted,
-  defineRequest,
-  ended,
-  notShownYet,
-  protectionNeed,
-  stepOnce,
-  type OncePlan,
-} from '../recovery/one-shot.ts';
+import { accepted, defineRequest, ended, notShownYet, protectionNeed, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
 import {
   activationId,
@@ -42,7 +34,7 @@ import {
   type SeenProtection,
 } from './content.ts';
 import { fence, sameRequest } from './fences.ts';
-import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
+import { adopted, isOfPoint, mayBeOurs, namesMatch, newActivationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
 /** Reads the configuration and its source, and the pinned point while a request may still be sent. */
@@ -132,8 +124,7 @@ function identify(
   seen: SeenProtection,
   configuration: ConfigurationItem,
 ): ActivationStep | undefined {
-  const { journal } = pass.memory;
-  const fresh = journal && newOperationId(pass, configuration, journal, true);
+  const fresh = pass.memory.journal && newActivationId(pass, configuration, true);
   if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh, 'Presumed') };
   const { activationResult } = configuration;
   if (activationResult === undefined || !isOfPoint(pass, activationResult)) return undefined;
@@ -228,6 +219,9 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   return ended(pass, never('OperationFailed', `${message}${outcome}`));
 }
 
+const promotion = about('Promoted');
+const notTold = promotion.unknown('NotDisclosed', 'the service does not show what came of it');
+
 const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtection, Activation> = {
   noun: 'activation',
   operation: 'activate',
@@ -261,16 +255,8 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
     return atStage({ ...memory.facts, failedSteps }, phase, wallMs);
   },
   conditions: (pass) => [promotedCondition(pass, shownConfiguration(pass, pass.spec.configurationId))],
+  untoldConditions: [notTold],
 };
-
-const promotion = about('Promoted');
-const notTold = promotion.unknown('NotDisclosed', 'the service does not show what came of it');
-
-/** Sets Promoted to Unknown when the request ends and nobody knows how. */
-function unlessUntold(step: ActivationStep): ActivationStep {
-  if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
-  return { ...step, conditions: [...(step.conditions ?? []), notTold] };
-}
 
 function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
   const { result, acceptedTime } = pass.memory.facts;
@@ -284,5 +270,4 @@ export const recoveryActivation = defineRequest(plan, {
   ...identity,
   claims: ({ configurationId }) => [configurationId],
   always: ['Promoted'],
-  step: (pass) => unlessUntold(stepOnce(plan, pass)),
 });

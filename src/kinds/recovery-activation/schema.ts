@@ -3,6 +3,7 @@ import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { facts, fields, integer, moment, objectRef, serviceId, text } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
+import { wholeNumber } from '../shared/schema.ts';
 
 const RecoveryPoint = fields('The recovery point to activate, copied from status.recoveryPoints of the protection.', {
   selectedOperationId: serviceId('The operation that made it.'),
@@ -10,7 +11,7 @@ const RecoveryPoint = fields('The recovery point to activate, copied from status
   cutoffTime: moment(
     'The moment up to which data is recovered, exactly as status.recoveryPoints writes it (interface: cutoffAt).',
   ),
-  configurationGeneration: recovery.generation(
+  configurationGeneration: wholeNumber(
     'The generation of the configuration when the service listed the point (interface: expectedGeneration).',
   ),
 });

@@ -19,7 +19,8 @@ import {
   filledFrom,
   isWarm,
   lookAt,
-  nameOf,
+  operationInWords,
+  newOperationId,
   operationIn,
   provenTwice,
   sameMoment,
@@ -155,7 +156,7 @@ function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fen
     return undefined;
   }
   if (activeId !== undefined && memory.journal?.create?.excluded.includes(activeId) === false) return undefined;
-  const message = `the service works on ${nameOf({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`;
+  const message = `the service works on ${operationInWords({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`;
   return notYet('OperationInProgress', message);
 }
 
@@ -215,18 +216,9 @@ function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<Re
   if (configuration === undefined || journal?.create === undefined || !wasSent(pass)) return undefined;
   const body = bodyOf(pass, seen);
   if (!isWhole(body, journal)) return undefined;
-  const { excluded, serviceTime } = journal.create;
-  const earliest = Date.parse(serviceTime ?? journal.startedAt) - slackMs;
-  const active = activeOf(configuration);
-  const candidates = [...(active === undefined ? [] : [active]), ...configuration.activities];
-  const id = candidates.find(
-    (one) =>
-      isValidation(one) &&
-      one.operationId !== undefined &&
-      !excluded.includes(one.operationId) &&
-      pass.claimant(one.operationId) === undefined &&
-      !(Date.parse(one.startedAt ?? '') < earliest),
-  )?.operationId;
+  const earliest = Date.parse(journal.create.serviceTime ?? journal.startedAt) - slackMs;
+  const isEarlier = ({ startedAt = '' }: DrOperation) => Date.parse(startedAt) < earliest;
+  const id = newOperationId(pass, configuration, (one) => isValidation(one) && !isEarlier(one));
   if (id === undefined) return undefined;
   return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, body) };
 }

@@ -71,8 +71,27 @@ export function activeOf(configuration: ConfigurationItem): DrOperation | undefi
   return operationIn(configuration, activeIdOf(configuration)) ?? configuration.activeOperation;
 }
 
+/** The operation that the service works on, and its history. */
+export function operationsOf(configuration: ConfigurationItem): readonly DrOperation[] {
+  const active = activeOf(configuration);
+  return [...(active === undefined ? [] : [active]), ...configuration.activities];
+}
+
+/** The id of an operation that fits, was not there before the call in the journal, and that no other resource claims. */
+export function newOperationId(
+  { memory, claimant }: Pass,
+  configuration: ConfigurationItem,
+  fits: (operation: DrOperation) => boolean,
+): string | undefined {
+  const { excluded = [] } = memory.journal?.create ?? {};
+  const isNew = (id: string) => !excluded.includes(id) && claimant(id) === undefined;
+  return operationsOf(configuration).find(
+    (operation) => operation.operationId !== undefined && isNew(operation.operationId) && fits(operation),
+  )?.operationId;
+}
+
 /** Names an operation in messages. */
-export function nameOf({ operationId }: Pick<DrOperation, 'operationId'>): string {
+export function operationInWords({ operationId }: Pick<DrOperation, 'operationId'>): string {
   return `operation ${operationId ?? '(its id is not shown)'}`;
 }
 

@@ -95,6 +95,8 @@ export interface OncePlan<
   shown(pass: Pass<Spec, Facts>): Facts;
   /** Conditions besides Accepted and Succeeded. */
   conditions?(pass: Pass<Spec, Facts>): readonly OwnCondition[];
+  /** Those of them that stand when the request ends and nobody knows how. */
+  readonly untoldConditions?: readonly OwnCondition[];
 }
 
 /** A refusal, and when an earlier call can no longer arrive. */
@@ -122,7 +124,7 @@ export function defineRequest<Spec, Facts extends RequestFacts, Sight extends Se
     },
     finished: ({ finishedTime }) => finishedTime !== undefined,
     answered: isAnswered,
-    step: (pass) => stepOnce(plan, pass),
+    step: (pass) => nextStep(plan, pass) as Step<Facts>,
     show: (pass) => {
       const facts = plan.shown(pass);
       return {
@@ -150,14 +152,14 @@ const watchMs = 5_000;
 const lookMs = 4_000;
 
 /** Decides the next step of a request. */
-export function stepOnce<Spec, Facts extends RequestFacts, Sight extends Seen, Sent extends Body>(
-  plan: OncePlan<Spec, Facts, Sight, Sent>,
-  pass: Pass<Spec, Facts>,
-): Step<Facts> {
-  return nextStep(plan, pass) as Step<Facts>;
+function nextStep(plan: OncePlan, pass: AnyPass): AnyStep {
+  const step = decide(plan, pass);
+  const { untoldConditions = [] } = plan;
+  if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
+  return { ...step, conditions: [...(step.conditions ?? []), ...untoldConditions] };
 }
 
-function nextStep(plan: OncePlan, pass: AnyPass): AnyStep {
+function decide(plan: OncePlan, pass: AnyPass): AnyStep {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
   const accepted = facts.acceptedTime !== undefined;
@@ -170,7 +172,7 @@ function nextStep(plan: OncePlan, pass: AnyPass): AnyStep {
   const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, answeredAt(pass));
   const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
   if ('is' in seen) return notingAnswer(pass, seen);
-  return notingAnswer(pass, takingBack(pass, lookingSoon(pass, seen, decide(plan, pass, seen))));
+  return notingAnswer(pass, takingBack(pass, lookingSoon(pass, seen, decideOn(plan, pass, seen))));
 }
 
 /**
@@ -226,7 +228,7 @@ function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
 }
 
 /** Decides the next step from what the service shows. */
-function decide(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
+function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
     const isBefore = seen.snapshot.begunAt < answeredAt(pass);
@@ -359,7 +361,7 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   if (journal.conflicted !== undefined) {
     // Interpret the refusal now: later the service may no longer show its reason.
     const isOver = limbo.isOver || fence !== undefined;
-    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: inWords(limbo.untilMs) });
+    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(limbo.untilMs) });
     if (own !== undefined) return own;
     if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
     return ended(pass, never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`));
@@ -424,11 +426,11 @@ function limboOf(
 }
 
 function inDoubt(plan: OncePlan, pass: AnyPass, untilMs: number, why: string): Fence {
-  const message = `${plan.words(pass)}: ${why}; until ${inWords(untilMs)} the service is watched for what came of it`;
+  const message = `${plan.words(pass)}: ${why}; until ${timeInWords(untilMs)} the service is watched for what came of it`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
 
-function inWords(wallMs: number): string {
+function timeInWords(wallMs: number): string {
   return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
 }
 

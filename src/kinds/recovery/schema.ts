@@ -6,7 +6,6 @@ import {
   choice,
   fields,
   flag,
-  integer,
   listOf,
   number,
   setOf,
@@ -14,12 +13,10 @@ import {
   text,
   time as timeShown,
 } from '../../engine/kind/schema/schema.ts';
+import { count, wholeNumber } from '../shared/schema.ts';
 
 /** Status lists at most this many stages. */
 export const mostStages = 20;
-
-/** The largest whole number that JSON holds exactly. */
-const largest = 9_007_199_254_740_991;
 
 /** The names for the recovered environment and its app. */
 export function target(description: string) {
@@ -49,18 +46,11 @@ export function acknowledgements<const Risks extends readonly [string, ...string
   return setOf(description, choice('A risk by its name.', risks), { min: 1, max: risks.length });
 }
 
-/** The generation of a configuration. */
-export function generation(description: string) {
-  return integer(description, { min: 0, max: largest });
-}
-
 /** Makes a spec immutable, because a request is made once. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
 }
 
-/** A number of things, absent if the service does not show it. */
-export const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 /** A time, absent if the service does not show it. */
 export const time = (description: string) => timeShown(description).optional();
 
@@ -156,7 +146,7 @@ export const requestFacts = {
   failedSteps: count('How many steps of the operation in a row have failed.'),
   requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
   configurationId: text('The id of the configuration.', { max: 128 }).optional(),
-  configurationGeneration: generation(
+  configurationGeneration: wholeNumber(
     'The generation of the configuration that the request was made for (interface: expectedGeneration).',
   ).optional(),
   acceptedTime: time('When the service accepted it.'),

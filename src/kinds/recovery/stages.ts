@@ -2,7 +2,7 @@
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 import type { Receipt } from '../../hosting/requests.ts';
-import { nameOf } from './configurations.ts';
+import { operationInWords } from './configurations.ts';
 import { mostStages, type RequestFacts } from './schema.ts';
 
 /** Adds the current stage to the status fields, unless it is already the current one there. */
@@ -30,7 +30,7 @@ export function stageNotices(
 
 /** Makes an event of the stage that an answer names. */
 export function stageOfReceipt(receipt: Receipt | undefined): Told | undefined {
-  return receipt?.phase === undefined ? undefined : stageTold(nameOf(receipt), receipt.phase);
+  return receipt?.phase === undefined ? undefined : stageTold(operationInWords(receipt), receipt.phase);
 }
 
 function stageTold(name: string, stage: string): Told {

@@ -1,7 +1,14 @@
 /** Parts of specs that more than one kind uses. */
 import type { z } from 'zod';
 import { adoption, drift, lifecycle, managementPolicy, onDelete, onMissing } from '../../engine/kind/schema/parts.ts';
-import { exactlyOne, fields, immutableFields, objectOrIdRef, valueOrSource } from '../../engine/kind/schema/schema.ts';
+import {
+  exactlyOne,
+  fields,
+  immutableFields,
+  integer,
+  objectOrIdRef,
+  valueOrSource,
+} from '../../engine/kind/schema/schema.ts';
 
 /** The `spec.lifecycle` of a kind whose object in the service is created, changed and deleted. */
 export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string) {
@@ -13,6 +20,14 @@ export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string)
     onMissing: onMissing(missing),
   });
 }
+
+/** The largest whole number that JSON holds exactly. */
+const largest = 9_007_199_254_740_991;
+
+/** A whole number that may be large, such as a generation, or a moment in milliseconds. */
+export const wholeNumber = (description: string) => integer(description, { min: 0, max: largest });
+/** A number of things, absent if the service does not show it. */
+export const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 
 /** A name with a value, which is written out or taken from a Secret or ConfigMap. */
 export function namedValue(description: string, name: z.ZodString) {

@@ -76,7 +76,7 @@ function completedOne(pass: SolutionPass, component: Component, taken: ReadonlyS
   // Take the app from the environment itself: an answer lists the ids apart, and does not say which belong together.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
-  const name = component.name ?? nameOf(pass, appId, taken);
+  const name = component.name ?? componentName(pass, appId, taken);
   return definedIn({ ...component, name, appId, environmentId });
 }
 
@@ -86,7 +86,7 @@ function onlyEnvironment({ view, account }: SolutionPass, appId: string): string
 }
 
 /** The catalog's name of a component, if its app is named after the installation and that component; else the app's name. */
-function nameOf(pass: SolutionPass, appId: string, taken: ReadonlySet<string | undefined>): string | undefined {
+function componentName(pass: SolutionPass, appId: string, taken: ReadonlySet<string | undefined>): string | undefined {
   const { view, account, spec } = pass;
   const app = view.one(appsOf(account.accountId), appId)?.item;
   const catalog = solutionsOf(account.accountId);

@@ -77,17 +77,17 @@ export function observed(metric: Metric | undefined, aggregation: Alert['aggrega
   if (metric === undefined) return null;
   const { value, pods } = metric;
   if (typeof value !== 'number' || pods.length === 0) return value;
-  switch (aggregation) {
-    case 'mean':
-      return pods.reduce((sum, each) => sum + each, 0) / pods.length;
-    case 'max':
-      return pods.reduce((most, each) => Math.max(most, each), -Infinity);
-    case 'min':
-      return pods.reduce((least, each) => Math.min(least, each), Infinity);
-    case 'last':
-      return pods.at(-1) ?? value;
-  }
+  return aggregate[aggregation](pods) ?? value;
 }
+
+type Aggregate = (pods: readonly number[]) => number | undefined;
+
+const aggregate: Readonly<Record<Alert['aggregation'], Aggregate>> = {
+  mean: (pods) => pods.reduce((sum, each) => sum + each, 0) / pods.length,
+  max: (pods) => Math.max(...pods),
+  min: (pods) => Math.min(...pods),
+  last: (pods) => pods.at(-1),
+};
 
 /** The states of an alert. */
 export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';

@@ -1,7 +1,7 @@
 import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../accounts/access.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
 import { deleteEnvironment, environments, environmentsOf } from '../environments/environment.ts';
-import { choice, onlyFields, optional, required, text } from '../http/fields.ts';
+import { choice, fields, optional, required, text } from '../http/fields.ts';
 import type { MembershipRecord } from '../accounts/records.ts';
 import { forbidden } from '../http/refusal.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
@@ -26,11 +26,9 @@ export const appsArea: Area = {
       'PATCH /apps/:id',
       'sets what a deletion runs into: {sandboxTermination?: done, pending or failed}',
       ({ world, id, body }) => {
-        onlyFields(body, '', ['sandboxTermination']);
         const app = appNamed(world, id);
-        const words = choice(['done', 'pending', 'failed']);
-        const sandboxTermination = optional(body, 'sandboxTermination', words) ?? app.sandboxTermination;
-        world.of(apps).put({ ...app, sandboxTermination });
+        const given = fields({ sandboxTermination: choice(['done', 'pending', 'failed']) })(body, '');
+        world.of(apps).put({ ...app, ...given });
         return ok({ appId: id });
       },
     ),

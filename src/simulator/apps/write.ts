@@ -3,7 +3,7 @@ import { credentials, regions } from '../accounts/records.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import { begin, versionForChanges } from '../environments/deployment.ts';
 import { createEnvironment, type Environment, environments, environmentsOf } from '../environments/environment.ts';
-import { regionNamed, requireRunnable } from '../environments/environment.ts';
+import { requireRunnable } from '../environments/environment.ts';
 import { type BodyFields, choice, flag, number, object, optional, present, readFields } from '../http/fields.ts';
 import { type Reads, record, required, sent, text } from '../http/fields.ts';
 import { forbidden, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
@@ -250,9 +250,9 @@ function requireConvertible(world: World, app: App, next: App, body: BodyFields)
   }
   if (app.useImage !== next.useImage) throw rejected(world, 'the source mode of a Function cannot be changed');
   if (!isConversion) return;
-  for (const { region, volumes, resources } of environmentsOf(world, app.appId)) {
+  for (const environment of environmentsOf(world, app.appId)) {
     try {
-      requireRunnable(next, { region: regionNamed(world, region), volumes, containers: resources.containers });
+      requireRunnable(world, next, environment);
     } catch (error) {
       throw error instanceof RequestRefusal ? rejected(world, error.message) : error;
     }

@@ -1,7 +1,7 @@
 import { adminOf, memberOf, permittedIn } from '../accounts/access.ts';
 import { alertsUsing } from '../alerts/alert.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
-import { choice, list, object, onlyFields, optional, queryFlag, required, sent, text } from '../http/fields.ts';
+import { choice, fields, list, object, optional, queryFlag, required, sent, text } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
 import { date, listed, patched, rejected, single } from '../public/shape.ts';
@@ -25,9 +25,8 @@ export const contactPointsArea: Area = {
   timers: { 'contactPoints.deploys': arrive },
   control: [
     control('PATCH /contact-points/:id', 'where it is deployed: {deployedTo?: [region]}', ({ world, id, body }) => {
-      onlyFields(body, '', ['deployedTo']);
       const point = contactPointNamed(world, id);
-      const given = optional(body, 'deployedTo', list(text()));
+      const { deployedTo: given } = fields({ deployedTo: list(text()) })(body, '');
       for (const region of given ?? []) regionNamed(world, region);
       if (given !== undefined)
         world.of(contactPoints).put({ ...deployedTo(world, point, given), updatedAt: world.now });

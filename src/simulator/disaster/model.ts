@@ -126,7 +126,7 @@ export interface CleanupRecord {
 }
 
 /** Everything that the control surface has set on a configuration. */
-export interface DisclosedRecord {
+export interface ToldRecord {
   readonly readiness?: NonNullable<Circumstances['readiness']> | undefined;
   readonly failSteps: number;
   /** The operation that was running when failSteps was set; its steps fail in every phase. */
@@ -167,7 +167,7 @@ export interface Configuration {
   readonly activationResult?: ActivationResult | undefined;
   /** When a reset began: from then on no work is done, and the rows stay until the provider has cleaned up. */
   readonly fencedAt?: number | undefined;
-  readonly told: DisclosedRecord;
+  readonly told: ToldRecord;
   /** What has happened to the configuration since it was last stored; not stored itself. */
   readonly happenings?: readonly Happening[];
 }

@@ -1,4 +1,5 @@
 // Keeps the operations of a configuration: which one runs, which one is active and so holds the lock, how one begins and ends.
+import type { World } from '../store/store.ts';
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
@@ -44,15 +45,26 @@ export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
 }
 
-/** Adds a new operation to a configuration; the caller decides whether it becomes the active one. */
+/**
+ * Begins an operation, which becomes the active one; only beside the receiver of a warm configuration a check does not. Notes the
+ * beginning under the kind `noted`.
+ */
 export function begin(
+  world: World,
   configuration: Configuration,
-  begun: { readonly operationId: string; readonly kind: OperationKind; readonly now: number; readonly pinned?: Pinned },
+  kind: OperationKind,
+  noted?: string,
+  pinned?: Pinned,
 ): Configuration {
-  const { operationId, kind, now: startedAt, pinned } = begun;
-  const stepDueAt = startedAt + stepLengthMs(kind, 'queued');
-  const operation: Operation = { operationId, kind, phase: 'queued', startedAt, failedSteps: 0, stepDueAt, pinned };
-  return { ...configuration, operations: remembered([...configuration.operations, operation]) };
+  const operationId = world.id('op');
+  const stepDueAt = world.now + stepLengthMs(kind, 'queued');
+  const queued = { phase: 'queued', startedAt: world.now, failedSteps: 0, stepDueAt } as const;
+  const operations = remembered([...configuration.operations, { operationId, kind, ...queued, pinned }]);
+  const isBeside = kind === 'validation' && configuration.receiverOperationId !== undefined;
+  const activeOperationId = isBeside ? configuration.activeOperationId : operationId;
+  const begun = { ...configuration, operations, activeOperationId };
+  const detail = pinned && { pointId: pinned.pointId, cutoffAt: pinned.cutoffAt };
+  return noted === undefined ? begun : happened(begun, { kind: noted, operationId, detail });
 }
 
 function remembered(operations: readonly Operation[]): readonly Operation[] {

@@ -6,7 +6,7 @@ import type { World } from '../store/store.ts';
 import type { AskedNames, AskedSettings } from './calls/bodies.ts';
 import { DAY, HOUR, MINUTE } from './durations.ts';
 import { withoutToldReadiness } from './told-readiness.ts';
-import type { Configuration, ConfigurationSettings, DisclosedRecord, Happening, Storage } from './model.ts';
+import type { Configuration, ConfigurationSettings, ToldRecord, Happening, Storage } from './model.ts';
 import type { RetainedSource, Standby, TargetNames } from './model.ts';
 import { begin, happened, runningActivation } from './operations.ts';
 import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './surroundings.ts';
@@ -24,7 +24,7 @@ interface Agreed {
   readonly target?: TargetNames | undefined;
 }
 
-const UNTOLD: DisclosedRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
+const UNTOLD: ToldRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
 /** Sets up or edits a protection, and queues its enrollment. */
 export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
@@ -33,11 +33,9 @@ export function protect(world: World, current: Configuration | undefined, reques
   if (refusal !== undefined) throw rejected(world, refusal);
   const settings = agreedSettings(world, request);
   const agreed = { settings, target: agreedNames(world, current, settings, request.asked, source) };
-  const operationId = world.id('op');
   const configuration =
     current === undefined ? created(world, request.environment, agreed) : edited(world, current, agreed);
-  const begun = begin({ ...configuration, source }, { operationId, kind: 'enrollment', now: world.now });
-  return { ...begun, activeOperationId: operationId };
+  return begin(world, { ...configuration, source }, 'enrollment');
 }
 
 function refusedNow(world: World, current: Configuration | undefined, request: ProtectionRequest): string | undefined {

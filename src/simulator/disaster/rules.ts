@@ -97,7 +97,6 @@ export function acceptActivation(
   { pointId, cutoffAt }: SelectablePoint,
   target: TargetNames,
 ): Configuration {
-  const operationId = world.id('op');
   const { standby, source } = configuration;
   const pinned: Pinned = {
     pointId,
@@ -106,12 +105,7 @@ export function acceptActivation(
     targetAppEnvId: standby?.targetAppEnvId ?? world.id('env'),
     targetAppId: standby?.targetAppId ?? (target.createNewApp ? world.id('app') : source.appId),
   };
-  const begun = begin(
-    { ...configuration, rollover: undefined },
-    { operationId, kind: 'activation', now: world.now, pinned },
-  );
-  const accepted = { kind: 'activation.accepted', operationId, detail: { pointId, cutoffAt } };
-  return happened({ ...begun, activeOperationId: operationId }, accepted);
+  return begin(world, { ...configuration, rollover: undefined }, 'activation', 'activation.accepted', pinned);
 }
 
 /** Says why an operation may not be discarded now; undefined when it may. */

@@ -5,7 +5,7 @@ import { SECOND } from './durations.ts';
 import { protectedPoint, takeSnapshot } from './evidence.ts';
 import { standsStill } from './told-readiness.ts';
 import type { Configuration } from './model.ts';
-import { begin, busyOperation, happened, operationOf, runningActivation } from './operations.ts';
+import { begin, busyOperation, runningActivation } from './operations.ts';
 import { step } from './progress.ts';
 import { finishChange, postponeChange } from './standby.ts';
 import { destinationUp, sourceReachable } from './surroundings.ts';
@@ -89,13 +89,7 @@ function scheduledCheck(world: World, configuration: Configuration): Configurati
   const { settings, nextValidationAt = world.now } = configuration;
   const nextAt = nextBeat(nextValidationAt, settings.validationIntervalMs, world.now);
   const scheduled = { ...configuration, nextValidationAt: nextAt };
-  return protectedPoint(scheduled) === undefined ? scheduled : beginCheck(world, scheduled, 'validation.scheduled');
-}
-
-/** Begins an isolated check. In cold mode it becomes the active operation; in warm mode the receiver stays the active one. */
-export function beginCheck(world: World, configuration: Configuration, kind: string): Configuration {
-  const operationId = world.id('op');
-  const begun = begin(configuration, { operationId, kind: 'validation', now: world.now });
-  const receiver = operationOf(configuration, configuration.receiverOperationId);
-  return happened(receiver === undefined ? { ...begun, activeOperationId: operationId } : begun, { kind, operationId });
+  return protectedPoint(scheduled) === undefined
+    ? scheduled
+    : begin(world, scheduled, 'validation', 'validation.scheduled');
 }

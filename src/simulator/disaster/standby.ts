@@ -2,7 +2,7 @@
 // shrinks again later; a new size restarts the machine between two changes.
 import { SECOND, STEP_RETRY_MS } from './durations.ts';
 import { withEvidence } from './told-readiness.ts';
-import type { Configuration, Standby, StandbyShape, DisclosedRecord } from './model.ts';
+import type { Configuration, Standby, StandbyShape, ToldRecord } from './model.ts';
 import { happened } from './operations.ts';
 
 /** How long a standby restarts when its machine gets another size. */
@@ -23,13 +23,13 @@ const QUICK_CHANGES_AFTER_SUSTAINED = 6;
 const INTERVALS_WITHOUT_PROGRESS = 3;
 
 /** The fields of a standby that waits for its first copy. */
-export function beforeFirstCopy({ firstCopyBytes }: DisclosedRecord, now: number) {
+export function beforeFirstCopy({ firstCopyBytes }: ToldRecord, now: number) {
   const shape = shapeFor(firstCopyBytes >= LARGE_FIRST_COPY_BYTES ? 'seedBoost' : 'standard');
   return { ...shape, applying: undefined, firstCopyDone: false, quickChanges: 0, progressAt: now };
 }
 
 /** Restarts the first copy, with the size that the control surface set. */
-export function withFirstCopyAgain(standby: Standby, told: DisclosedRecord, now: number): Standby {
+export function withFirstCopyAgain(standby: Standby, told: ToldRecord, now: number): Standby {
   const { appliedPointId, lastApplyBytes: bytes = 0 } = standby;
   const applied = appliedPointId === undefined ? [] : [{ pointId: appliedPointId, bytes }];
   const backlog = standby.backlog.length > 0 ? standby.backlog : applied;
@@ -57,7 +57,7 @@ export function applyNext(configuration: Configuration, now: number): Configurat
   };
 }
 
-function firstCopyMs({ firstCopyBytes }: DisclosedRecord): number {
+function firstCopyMs({ firstCopyBytes }: ToldRecord): number {
   return Math.max(1, Math.ceil(firstCopyBytes / FIRST_COPY_BYTES_PER_SECOND)) * SECOND;
 }
 

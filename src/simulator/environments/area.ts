@@ -1,7 +1,7 @@
 import { currentAccount, maySee, memberOf } from '../accounts/access.ts';
 import { memberships, tokens } from '../accounts/records.ts';
 import { appNamed } from '../apps/app.ts';
-import { type Area, type AreaAnswer, type AreaCall, control, type ControlCall, type ControlRoute } from '../area.ts';
+import { type Area, type AreaAnswer, type AreaCall, control, type ControlCall } from '../area.ts';
 import { ok, type Route, route } from '../area.ts';
 import { type BodyFields, fields, flag, number, onlyFields, optional, present, readFields } from '../http/fields.ts';
 import { type Reads, required, text } from '../http/fields.ts';
@@ -10,22 +10,9 @@ import { date, listed } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { pass, settle, statusWord, toldStatus } from './deployment.ts';
 import { addContent, contents, createEnvironment, deleteEnvironment, type Environment } from './environment.ts';
-import { environmentNamed, type EnvironmentResources, environments, imageOf, regionNamed } from './environment.ts';
+import { environmentNamed, type EnvironmentResources, environments, imageOf, isCliEnvName } from './environment.ts';
 import { requireRunnable } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
-
-/** Routes that create, show, change and delete environments; in the real service only its console can do that. */
-const environmentRoutes: readonly ControlRoute[] = [
-  control('POST /environments', 'creates an environment', create),
-  control('GET /environments/:id', 'an environment with everything the interface hides', ({ world, id }) =>
-    ok(hidden(world, environmentNamed(world, id))),
-  ),
-  control('PATCH /environments/:id', 'changes an environment', update),
-  control('DELETE /environments/:id', 'deletes an environment', ({ world, id }) => {
-    deleteEnvironment(world, environmentNamed(world, id));
-    return ok({ appEnvId: id });
-  }),
-];
 
 function create({ world, body }: ControlCall) {
   onlyFields(body, '', ['appEnvId', 'appId', 'createdBy', ...Object.keys(settable)]);
@@ -51,8 +38,7 @@ function update({ world, id, body }: ControlCall) {
   const told = status === undefined ? environment : toldStatus(world, environment, status);
   const next: Environment = { ...told, ...changed, updatedAt: world.now };
   const app = appNamed(world, next.appId);
-  const at = { region: regionNamed(world, next.region), volumes: next.volumes, containers: next.resources.containers };
-  requireRunnable(app, at);
+  requireRunnable(world, app, next);
   world.of(environments).put(next);
   if (next.deployed && next.currentContentId === undefined)
     addContent(world, next, imageOf(app), world.hash('build', id));
@@ -91,8 +77,7 @@ const settable = {
 };
 
 function requireFreeCliEnvName(world: World, accountId: string, cliEnvName: string | undefined): void {
-  if (cliEnvName === undefined) return;
-  if (world.of(environments).where('cliEnvName', `${accountId}/${cliEnvName}`).length > 0) {
+  if (cliEnvName !== undefined && isCliEnvName(world, accountId, cliEnvName)) {
     throw taken(`an environment of this account has the cliEnvName ${cliEnvName} already`);
   }
 }
@@ -143,7 +128,18 @@ export const environmentsArea: Area = {
     lifecycle('start', start, []),
   ],
   timers: { 'environments.passes': pass, 'environments.settles': settle },
-  control: environmentRoutes,
+  // In the real service only its console can create, change and delete environments.
+  control: [
+    control('POST /environments', 'creates an environment', create),
+    control('GET /environments/:id', 'an environment with everything the interface hides', ({ world, id }) =>
+      ok(hidden(world, environmentNamed(world, id))),
+    ),
+    control('PATCH /environments/:id', 'changes an environment', update),
+    control('DELETE /environments/:id', 'deletes an environment', ({ world, id }) => {
+      deleteEnvironment(world, environmentNamed(world, id));
+      return ok({ appEnvId: id });
+    }),
+  ],
 };
 
 function lifecycle(action: string, handle: (call: AreaCall) => AreaAnswer, fields: readonly string[]): Route {

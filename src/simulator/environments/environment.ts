@@ -125,15 +125,15 @@ export type NewEnvironment = Pick<Environment, 'appId' | 'name' | 'region'> &
 export function createEnvironment(world: World, from: NewEnvironment): Environment {
   const { createdBy, ...given } = from;
   const app = appNamed(world, from.appId);
-  const region = regionNamed(world, from.region);
-  const resources = from.resources ?? { containers: 1, zClouds: 1, cpu: 1, memory: 1024 };
-  requireRunnable(app, { region, volumes: from.volumes ?? 0, containers: resources.containers });
-  const status = from.status ?? 'stopped';
-  const cliEnvName = cliEnvNameFor(world, app, from);
+  const { region, volumes = 0, status = 'stopped' } = from;
+  const { resources = { containers: 1, zClouds: 1, cpu: 1, memory: 1024 } } = from;
+  requireRunnable(world, app, { region, volumes, resources });
+  const isTaken = (name: string) => isCliEnvName(world, app.accountId, name);
+  const cliEnvName = from.cliEnvName ?? freeSlug(`${app.slug}-${from.name}`, isTaken);
   const slug = freeSlug(cliEnvName, (each) => each === 'app');
   const environment: Environment = {
     deployed: status === 'running',
-    volumes: 0,
+    volumes,
     preventDestroy: false,
     envVars: {},
     pendingChanges: [],
@@ -141,7 +141,7 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
     deployments: [],
     ...(app.useImage || kindOf(app) === 'database' ? {} : { gitBranch: 'main' }),
     jobConfig: app.jobConfig,
-    hosts: kindOf(app) === 'job' ? [] : [`${slug}.${from.region}.svc.example`],
+    hosts: kindOf(app) === 'job' ? [] : [`${slug}.${region}.svc.example`],
     ...given,
     appEnvId: from.appEnvId ?? world.id('env'),
     accountId: app.accountId,
@@ -155,7 +155,7 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
   };
   world.of(environments).put(environment);
   const { appEnvId: id, accountId, name } = environment;
-  world.record({ kind: 'environment.created', id, accountId, detail: { name, appId: app.appId, region: region.name } });
+  world.record({ kind: 'environment.created', id, accountId, detail: { name, appId: app.appId, region } });
   if (createdBy !== undefined) assignToCreator(world, createdBy, id);
   return environment.deployed
     ? addContent(world, environment, imageOf(app), world.hash('build', id)).environment
@@ -231,14 +231,16 @@ export function deleteEnvironment(world: World, environment: Environment): void 
 
 /** Refuses an app that cannot run as asked: a function needs a region that supports it and no volumes, CouchDB has one node. */
 export function requireRunnable(
-  app: Pick<App, 'dockerPreset'>,
-  at: { readonly region: Region; readonly volumes: number; readonly containers: number },
+  world: World,
+  { dockerPreset }: App,
+  { region, volumes, resources }: Pick<Environment, 'region' | 'volumes' | 'resources'>,
 ): void {
-  if (app.dockerPreset === 'FUNCTION' && !at.region.supports.functions) {
-    throw invalid(`region ${at.region.name} does not support Functions`);
+  const { supports } = regionNamed(world, region);
+  if (dockerPreset === 'FUNCTION' && !supports.functions) throw invalid(`region ${region} does not support Functions`);
+  if (dockerPreset === 'FUNCTION' && volumes > 0) throw invalid('Functions have no persistent volumes');
+  if (dockerPreset === 'COUCHDB' && resources.containers > 1) {
+    throw invalid('CouchDB is a single node: use containers 1');
   }
-  if (app.dockerPreset === 'FUNCTION' && at.volumes > 0) throw invalid('Functions have no persistent volumes');
-  if (app.dockerPreset === 'COUCHDB' && at.containers > 1) throw invalid('CouchDB is a single node: use containers 1');
 }
 
 /** The image that an app runs at first. */
@@ -246,11 +248,9 @@ export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }
 
-function cliEnvNameFor(world: World, app: App, from: NewEnvironment): string {
-  const taken = (name: string) => world.of(environments).where('cliEnvName', `${app.accountId}/${name}`).length > 0;
-  if (from.cliEnvName === undefined) return freeSlug(`${app.slug}-${from.name}`, taken);
-  if (taken(from.cliEnvName)) throw invalid(`an environment is called ${from.cliEnvName} already`);
-  return from.cliEnvName;
+/** Tells if an environment of an account has a cliEnvName. */
+export function isCliEnvName(world: World, accountId: string, name: string): boolean {
+  return world.of(environments).where('cliEnvName', `${accountId}/${name}`).length > 0;
 }
 
 function assignToCreator(world: World, membershipId: string, appEnvId: string): void {

@@ -4,6 +4,7 @@ import {
   contactPointsOf,
   deleteContactPoint,
   contactPointWithSecretsOf,
+  patchAlert,
   postContactPoint,
 } from '../../../src/hosting/requests.ts';
 import { openTransport, type Transport } from '../../../src/hosting/wire/transport.ts';
@@ -266,7 +267,7 @@ describe('a request that must not be sent', () => {
     { request: { ...creation, body: { ...creation.body, name: '' } }, because: 'its name is empty' },
     { request: { ...creation, body: { ...creation.body, extra: 1 } }, because: 'its body has an unknown field' },
     { request: { ...creation, body: { ...creation.body, type: 'pigeon' } }, because: 'there is no such type' },
-    { request: { ...creation, endpoint: 'POST /nothing' }, because: 'there is no such endpoint' },
+    { request: { ...deleteContactPoint('cp_1'), body: {} }, because: 'no endpoint of the interface takes such a body' },
   ];
 
   it.each(bad)('stays here because $because', async ({ request }) => {
@@ -285,7 +286,7 @@ describe('a request that must not be sent', () => {
     for (const threshold of odd) {
       const body: unknown = { alertId: 'a', threshold };
       // A caller without types may build such a body.
-      const request: Request = { ...creation, endpoint: 'PATCH /alert', body: body as NonNullable<Request['body']> };
+      const request: Request = { ...patchAlert({ alertId: 'a' }), body: body as NonNullable<Request['body']> };
       expect(await transport(request)).toMatchObject({ was: 'invalid' });
     }
     expect(requests).toEqual([]);

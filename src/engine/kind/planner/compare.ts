@@ -65,11 +65,6 @@ export function observedText(observed: Json | undefined, wanted: Json | undefine
     .replaceAll(/\p{C}+/gu, ' ');
 }
 
-/** Redacts a value that the service shows; it was kept unredacted for the comparison. */
-function withoutSecrets({ shown: safe }: Pass, value: Json | undefined): Json | undefined {
-  return typeof value === 'string' && safe !== undefined ? safe(value) : value;
-}
-
 /** Compares what the spec wants with what the service shows; for hidden fields, with what was last sent. */
 export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Difference {
   const differing: Record<string, Json> = {};
@@ -87,7 +82,9 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
     if (differs) {
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
-      const seen = withoutSecrets(pass, observed[field]);
+      const value = observed[field];
+      // Until here the value was kept unredacted, for the comparison.
+      const seen = typeof value === 'string' ? (pass.shown?.(value) ?? value) : value;
       drift.push({ field, desired: statusText(wanted, secret), observed: observedText(seen, wanted, secret) });
     }
     const how = rememberedAs(plan, pass, field);

@@ -69,7 +69,8 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
   const shown = pass.view.one(single, id);
   if (shown === undefined || shown.snapshot.begunAt < pass.askedAt) return readOf(pass, single, pass.askedAt);
   if (shown.item === undefined) return undefined;
-  if (adoptionOf(plan, pass) !== 'ByName') return alreadyExists(plan, pass, name, [id]);
+  if (adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption) !== 'ByName')
+    return alreadyExists(plan, pass, name, [id]);
   return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), applied: undefined } };
 }
 
@@ -191,11 +192,6 @@ function ambiguous(plan: { noun: string }, found: readonly (readonly [string, un
     reason: 'Ambiguous',
     message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
   };
-}
-
-/** Which objects this resource may adopt: what its spec asks for, limited by the account. */
-function adoptionOf(plan: ObjectPlan, pass: Pass): Adoption {
-  return adoptionWithin(pass.account, plan.lifecycle(pass.spec).adoption);
 }
 
 /** Which objects may be adopted: what a spec asks for, limited by the account. */

@@ -1,11 +1,11 @@
 // The control surface of disaster readiness: sets the circumstances of a configuration, and takes snapshots.
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
-import { number, onlyFields, optional } from '../../http/fields.ts';
+import { fields, number } from '../../http/fields.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { selectablePoints, takeSnapshot } from '../evidence.ts';
 import type { Phase } from '../durations.ts';
-import type { Configuration, DisclosedRecord, Operation, Standby } from '../model.ts';
+import type { Configuration, ToldRecord, Operation, Standby } from '../model.ts';
 import { busyOperation, end, enter, happened } from '../operations.ts';
 import { beginCheckCleanup, completeCheck, completeEnrollment, promote, returnToProtection } from '../progress.ts';
 import { step } from '../progress.ts';
@@ -38,8 +38,7 @@ export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer 
 /** Takes snapshots now; their times are a millisecond apart, so that no two are equal. */
 export function takeSnapshots({ world, id, body }: ControlCall): AreaAnswer {
   let configuration = configurationNamed(world, id);
-  onlyFields(body, '', ['count']);
-  const count = optional(body, 'count', number({ min: 1, max: 1_000, whole: true })) ?? 1;
+  const { count = 1 } = fields({ count: number({ min: 1, max: 1_000, whole: true }) })(body, '');
   for (let ago = count - 1; ago >= 0; ago -= 1) configuration = takeSnapshot(world, configuration, world.now - ago);
   keep(world, configuration);
   const points = selectablePoints(configuration).slice(-count);
@@ -56,11 +55,11 @@ function busyIn(configuration: Configuration): Operation {
   return busy;
 }
 
-function toldFrom(configuration: Configuration, telling: Circumstances): DisclosedRecord {
+function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
   const { told } = configuration;
   const { failSteps, hold = told.hold } = telling;
   const { applySeconds = told.applySeconds, firstCopyBytes = told.firstCopyBytes } = telling;
-  const pendingCleanup = telling.pendingCleanup && { ...NOTHING_TO_CLEAN_UP, ...telling.pendingCleanup };
+  const pendingCleanup = telling.pendingCleanup && { ...ONE_TO_CLEAN_UP, ...telling.pendingCleanup };
   return {
     ...told,
     ...(failSteps !== undefined && { failSteps, failingOperationId: busyOperation(configuration)?.operationId }),
@@ -74,7 +73,8 @@ function toldFrom(configuration: Configuration, telling: Circumstances): Disclos
   };
 }
 
-const NOTHING_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
+/** The counts of a cleanup that a request leaves out. */
+const ONE_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
 /** Returns the new value, or the earlier one if there is no new value; null removes the earlier one. */
 function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
@@ -118,24 +118,16 @@ function stepNow(world: World, configuration: Configuration, busy: Operation): C
   return step(world, copies ? finishChange(configuration, world.now) : configuration, busy);
 }
 
+/** Moves an operation into a phase; the phases succeeded and failed end it. */
 function moveTo(world: World, configuration: Configuration, busy: Operation, phase: Phase): Configuration {
-  if (phase === 'succeeded' || phase === 'failed') return conclude(world, configuration, busy, phase);
-  return phase === 'cleaning' && busy.kind === 'validation'
-    ? beginCheckCleanup(configuration, busy, world.now)
-    : enter(configuration, busy, phase, world.now);
-}
-
-function conclude(
-  world: World,
-  configuration: Configuration,
-  busy: Operation,
-  outcome: 'succeeded' | 'failed',
-): Configuration {
   const { now } = world;
-  const succeeds = outcome === 'succeeded';
-  switch (busy.kind) {
+  const { kind } = busy;
+  const succeeds = phase === 'succeeded';
+  if (phase === 'cleaning' && kind === 'validation') return beginCheckCleanup(configuration, busy, now);
+  if (!succeeds && phase !== 'failed') return enter(configuration, busy, phase, now);
+  switch (kind) {
     case 'enrollment':
-      return succeeds ? completeEnrollment(world, configuration, busy) : end(configuration, busy, outcome, now);
+      return succeeds ? completeEnrollment(world, configuration, busy) : end(configuration, busy, phase, now);
     case 'validation':
       return completeCheck(configuration, { ...busy, check: succeeds ? 'pass' : 'fail' }, now);
     case 'activation':

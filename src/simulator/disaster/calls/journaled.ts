@@ -10,10 +10,9 @@ import type { World } from '../../store/store.ts';
 import { acceptActivation, acceptDiscard, type ActivationRequest, pointFor } from '../rules.ts';
 import { refusedAtAll, refusedDiscard, refusedValidation } from '../rules.ts';
 import type { CallRecord, Configuration, RetainedSource } from '../model.ts';
-import { operationOf } from '../operations.ts';
+import { begin, operationOf } from '../operations.ts';
 import { protect, settleNames } from '../protection.ts';
 import { callId, configurationOf, journaledCalls, keep, protectionOf } from '../rows.ts';
-import { beginCheck } from '../schedule.ts';
 import { environmentIn } from '../surroundings.ts';
 import { activateBody, type AskedNames, type AskedSettings, configureBody, type ConfigureItem } from './bodies.ts';
 import { discardBody, validateBody } from './bodies.ts';
@@ -66,7 +65,7 @@ export function validate(call: AreaCall): AreaAnswer {
   const payload = [configurationId, expectedGeneration];
   const receipt = once(world, { accountId, requestId, call: 'validate', payload }, () => {
     refuse(world, refusedValidation(configuration, expectedGeneration));
-    return beginCheck(world, configuration, 'validation.accepted');
+    return begin(world, configuration, 'validation', 'validation.accepted');
   });
   return ok(receipt);
 }
