@@ -3,7 +3,7 @@ import { argoOf } from '../../deploy/support/statuses.ts';
 import { connect, eventually, sharedKubernetes } from '../../scenarios/support/kubernetes.ts';
 import { aStage } from '../../scenarios/support/stages/stage.ts';
 import { Team, type Manifest } from '../../scenarios/support/stages/team.ts';
-import { ArgoCd, inWords, isDone, type Shipped } from './argo-cd.ts';
+import { ArgoCd, inWords, isDone, type Application, type Shipped } from './argo-cd.ts';
 import { everyState, forEach, putInState } from './every-state.ts';
 import { gitFolder, type GitFolder } from './git-folder.ts';
 import { accountOf, alertTo, contactPoint } from './wanted.ts';
@@ -209,10 +209,20 @@ describe.skipIf(missing.length > 0)('Argo CD', () => {
         waiting?.message,
       ]);
 
-      await argo.command('app', 'terminate-op', one.name);
-      await argo.until(one.name, 'the operation is over', ({ status }) => status?.operationState?.phase !== 'Running');
-      // With `--prune` it would wait for the deletion again, before it changes the alert.
-      await argo.command('app', 'sync', one.name);
+      const isOver = ({ status }: Application) =>
+        !/^(?:Running|Terminating)$/u.test(status?.operationState?.phase ?? '');
+      const hasBegun = async () => {
+        await argo.command('app', 'terminate-op', one.name);
+        await argo.until(one.name, 'the operation is over', isOver);
+        // With `--prune` it would wait for the deletion again, before it changes the alert.
+        const begun = argo.command('app', 'sync', one.name).then(() => true);
+        // Self-heal may have begun an operation in between, which waits as the first one did.
+        return begun.catch((error: unknown) => {
+          if (String(error).includes('another operation is already in progress')) return false;
+          throw error;
+        });
+      };
+      await eventually('a sync begins', hasBegun);
       await atRest(one, 3);
 
       expect(await team.get(first)).toBeUndefined();
