@@ -369,20 +369,11 @@ export function wholeEnvironment(): Readonly<Record<string, string | undefined>>
 }
 
 /** The hosts that tokens may be sent to, and the proxy to use, from the flags and the environment. */
-export function hostRulesOf(settings: {
-  readonly allowedHosts: readonly string[];
-  readonly allowPrivateAddresses: boolean;
-  readonly allowInsecureLoopback: boolean;
-}) {
+export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   const { allowedHosts, allowPrivateAddresses, allowInsecureLoopback } = settings;
   const proxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
-  return {
-    allowedHosts,
-    allowPrivateAddresses,
-    allowInsecureLoopback,
-    proxy,
-    noProxy: env['NO_PROXY'] ?? env['no_proxy'],
-  };
+  const noProxy = env['NO_PROXY'] ?? env['no_proxy'];
+  return { allowedHosts, allowPrivateAddresses, allowInsecureLoopback, proxy, noProxy };
 }
 
 /** The parts of the environment that decide where the programs of a control plane are found. */
@@ -399,15 +390,13 @@ export interface Surroundings {
 
 /** Reads from the environment what is needed to find the programs of a control plane. */
 export function surroundings(environment: Environment = env): Surroundings {
-  const cacheHome = environment['XDG_CACHE_HOME'];
+  const named = environment['XDG_CACHE_HOME'] ?? '';
+  const cacheHome = named.startsWith('/') ? named : join(homedir(), '.cache');
   return {
     platform,
     arch,
     assets: environment['KUBEBUILDER_ASSETS'] || undefined,
-    cacheDir: join(
-      cacheHome !== undefined && cacheHome.startsWith('/') ? cacheHome : join(homedir(), '.cache'),
-      'apphosting',
-    ),
+    cacheDir: join(cacheHome, 'apphosting'),
     temporaryDir: tmpdir(),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { leasePaceOf, leaseResource } from '../../src/kube/lease.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { present } from './example.ts';
 import { candidate, holderIn, leaders, name, namespace, scene, settled } from './lease-scene.ts';
@@ -34,7 +34,7 @@ describe('a lease', () => {
     const { clock, first, second, cluster } = await settled();
 
     await first.election.stop();
-    expect(holderIn(cluster)).toBe('');
+    expect(holderIn(cluster)).toBeUndefined();
     await clock.advance(2_500);
 
     expect(second.heard).toEqual(['acquired']);
@@ -209,7 +209,7 @@ describe('a lease', () => {
 
     await first.election.stop();
 
-    expect(holderIn(cluster)).toBe('');
+    expect(holderIn(cluster)).toBeUndefined();
   });
 
   it('outlives a request that is never answered', async () => {

@@ -15,8 +15,8 @@ import { Secret } from '../../src/base/json.ts';
 import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
-import { CheckedKube } from './checked-kube.ts';
-import { MemoryCluster } from './memory-cluster.ts';
+import { CheckedKube } from './memory/checked-kube.ts';
+import { MemoryCluster } from './memory/memory-cluster.ts';
 import { SeededEntropy, settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { aborted, forged, received, retold, timedOut, type Interference } from './disturbed-wire.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { duration, list, text, wholeEnvironment, type Settings } from '../../config.ts';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
 import type { CommandApi } from '../../kube/client/api-classes.ts';
-import { KubeTransport, usualLimits } from '../../kube/client/transport.ts';
+import { KubeTransport } from '../../kube/client/transport.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
 import { realClock } from '../machine.ts';
 
@@ -48,7 +48,7 @@ export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: C
 async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
   const credentials = await credentialsOf(settings);
   const { requestTimeout: seconds } = settings;
-  const limits = { ...usualLimits, ...(seconds !== undefined && { requestMs: seconds * 1_000 }) };
+  const limits = seconds === undefined ? {} : { requestMs: seconds * 1_000 };
   // Import this only here: it is half of the code that a command loads, and many commands open no cluster.
   const { ClassedApi } = await import('../../kube/client/api-classes.ts');
   const api = new ClassedApi(new KubeTransport(credentials, realClock, limits));

@@ -4,7 +4,8 @@ import { isRecord, recordsIn } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/kind/contract/define.ts';
 import type { ParsedObject } from '../../engine/objects/stored.ts';
-import { KubeError, type ClusterAction, type KubeApi, type Resource } from '../../engine/ports.ts';
+import { KubeError, type Resource } from '../../engine/ports.ts';
+import type { ClusterAction, CommandApi } from '../../kube/client/api-classes.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
 import { identities } from '../../kinds/identities.ts';
 import { leaseResource, leaseSpecOf } from '../../kube/lease.ts';
@@ -31,7 +32,7 @@ export interface CheckFinding {
 
 /** The installation to check, and how to reach it. */
 export interface Patient {
-  readonly api: Pick<KubeApi, 'get' | 'list' | 'serverDate' | 'isAllowed'>;
+  readonly api: Pick<CommandApi, 'get' | 'list' | 'serverDate' | 'isAllowed'>;
   readonly operatorNamespace: string;
   /** The only namespace to check; undefined for all. */
   readonly namespace: string | undefined;
@@ -163,13 +164,13 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const first = await leaseSeen(patient);
   if (first === undefined) return say('error', 'nobody has ever led here', remedy);
   let seen = first;
-  if (first.holder !== '' && first.oldMs >= first.leaseMs) {
+  if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
     // Look again: an operator whose clock is slow may still renew this lease.
     await patient.time.pause(secondLookMs);
     seen = (await leaseSeen(patient)) ?? first;
   }
   const { holder, renewTime = '', oldMs, leaseMs, by } = seen;
-  if (holder === '' || (oldMs >= leaseMs && renewTime === first.renewTime)) {
+  if (holder === undefined || (oldMs >= leaseMs && renewTime === first.renewTime)) {
     const when = renewTime === '' ? '' : `, the last time ${ageInWords(renewTime, patient.time.nowMs())} ago`;
     return say('error', `nobody leads${when}`, remedy);
   }
@@ -185,11 +186,11 @@ const secondLookMs = 5_000;
 async function leaseSeen({ api, operatorNamespace, time }: Patient) {
   const lease = await getting(api, leaseResource, operatorNamespace, operatorName);
   if (lease === undefined) return undefined;
-  const { holder, renewTime, durationSeconds } = leaseSpecOf(lease);
+  const { holderIdentity: holder, renewTime, leaseDurationSeconds } = leaseSpecOf(lease);
   const dateMs = api.serverDate?.()?.dateMs;
   const oldMs = renewTime === undefined ? Number.POSITIVE_INFINITY : (dateMs ?? time.nowMs()) - Date.parse(renewTime);
   const by = dateMs === undefined ? 'this machine' : 'the API server';
-  return { holder, renewTime, oldMs, leaseMs: Math.max(15, durationSeconds) * 1_000, by };
+  return { holder, renewTime, oldMs, leaseMs: Math.max(15, leaseDurationSeconds) * 1_000, by };
 }
 
 async function keyIs({ api, operatorNamespace }: Patient, say: Say): Promise<Findings> {
