@@ -10,7 +10,7 @@ import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
 
 /** A field in the form of a request. */
-export interface Field {
+interface Field {
   /** The name of the field, or its path through objects and lists, as in `items/0/requestId`. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'flag' | 'list' | 'json';
