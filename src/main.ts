@@ -18,20 +18,8 @@ interface Entry {
   readonly isFrugal?: boolean;
 }
 
-/** The subcommands that do something to one resource. */
-function steerings(summaries: Readonly<Record<Steering, string>>): Readonly<Record<string, Entry>> {
-  const rows = (Object.entries(summaries) as [Steering, string][]).map(([name, summary]): [string, Entry] => [
-    name,
-    {
-      summary,
-      load: async () => {
-        const { steering } = await import('./cli/day-two/steer.ts');
-        return steering(name);
-      },
-    },
-  ]);
-  return Object.fromEntries(rows);
-}
+/** Loads a subcommand that does something to one resource. */
+const steer = (name: Steering) => async () => (await import('./cli/day-two/steer.ts')).steering(name);
 
 /** Every subcommand; each is loaded only when it is asked for. */
 const commands: Readonly<Record<string, Entry>> = {
@@ -68,15 +56,13 @@ const commands: Readonly<Record<string, Entry>> = {
     summary: 'the presets and solutions that the service offers an account',
     load: async () => (await import('./cli/day-two/inventory.ts')).catalog,
   },
-  ...steerings({
-    reconcile: 'let the operator look at a resource now',
-    pause: 'hold a resource: nothing is sent for it',
-    resume: 'let a paused resource go on',
-    redeploy: 'restart an environment on what it runs',
-    rollback: 'roll an environment back to the version before',
-    stop: 'stop an environment',
-    start: 'start an environment',
-  }),
+  reconcile: { summary: 'let the operator look at a resource now', load: steer('reconcile') },
+  pause: { summary: 'hold a resource: nothing is sent for it', load: steer('pause') },
+  resume: { summary: 'let a paused resource go on', load: steer('resume') },
+  redeploy: { summary: 'restart an environment on what it runs', load: steer('redeploy') },
+  rollback: { summary: 'roll an environment back to the version before', load: steer('rollback') },
+  stop: { summary: 'stop an environment', load: steer('stop') },
+  start: { summary: 'start an environment', load: steer('start') },
   points: {
     summary: 'the recovery points of a protection',
     load: async () => (await import('./cli/points.ts')).points,

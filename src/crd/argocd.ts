@@ -1,6 +1,5 @@
 /** Configuration for Argo CD: the health of our kinds, and the actions that its page offers. */
-import type { KindIdentity } from '../engine/kind/contract/define.ts';
-import { group } from './manifest.ts';
+import { group, type KindIdentity } from '../engine/kind/contract/define.ts';
 
 const forAll = ['refresh', 'pause', 'resume'];
 // The kinds that activate, discard or reset a recovery have no action here: nobody shall start those with one click.

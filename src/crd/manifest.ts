@@ -1,15 +1,9 @@
 /** Builds the CustomResourceDefinition of a kind. */
 import { z } from 'zod';
-import type { Column, KindIdentity } from '../engine/kind/contract/define.ts';
+import { type Column, group, type KindIdentity, version } from '../engine/kind/contract/define.ts';
 import { celName, type CelRule, ownNameKey, type OwnName } from '../engine/kind/schema/schema.ts';
 import { CommonStatus, InternalStatus, idOf } from '../engine/kind/schema/status.ts';
 import { structural, type Structural } from './structural.ts';
-
-/** The API group of all kinds. */
-export const group = 'apphosting.dev';
-
-/** The API version that all kinds serve and store. */
-export const version = 'v1alpha1';
 
 // How many selectable fields a CustomResourceDefinition may have:
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-selectors

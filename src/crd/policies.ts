@@ -1,6 +1,6 @@
 /** Optional ValidatingAdmissionPolicies that restrict users more finely than roles can. */
-import type { KindIdentity } from '../engine/kind/contract/define.ts';
-import { group, manifest, version } from './manifest.ts';
+import { group, type KindIdentity, version } from '../engine/kind/contract/define.ts';
+import { manifest } from './manifest.ts';
 import type { Structural } from './structural.ts';
 
 const labels = { 'app.kubernetes.io/name': 'apphosting-operator', 'app.kubernetes.io/part-of': 'apphosting' };

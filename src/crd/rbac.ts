@@ -1,6 +1,5 @@
 /** Builds the RBAC roles: the operator gets what it uses, people get roles that match how dangerous each kind is. */
-import type { KindIdentity } from '../engine/kind/contract/define.ts';
-import { group } from './manifest.ts';
+import { group, type KindIdentity } from '../engine/kind/contract/define.ts';
 
 /** A permission that the operator needs for resources that are not of its own kinds. */
 interface KubePermission {

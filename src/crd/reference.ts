@@ -1,10 +1,10 @@
 /**
  * Builds a reference page for each kind. It replaces the generated parts, which stand between markers, and keeps all other text.
  */
-import type { KindIdentity } from '../engine/kind/contract/define.ts';
+import { group, type KindIdentity, version } from '../engine/kind/contract/define.ts';
 import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
 import { rulesKey, type CelRule } from '../engine/kind/schema/schema.ts';
-import { group, status, version } from './manifest.ts';
+import { status } from './manifest.ts';
 import { canHave, chapters, remedies } from './remedies.ts';
 import { structural, type Structural } from './structural.ts';
 
@@ -89,21 +89,28 @@ interface Field {
   readonly path: string;
   readonly node: Structural;
   readonly required: boolean;
+  /** False for the items of a list and the values of a map. */
+  readonly isNamed: boolean;
 }
 
+/** Lists everything below a node: its fields, the items of its lists and the values of its maps. */
 function fieldsOf(node: Structural, path: string): readonly Field[] {
-  const { properties = {}, required = [], items, additionalProperties } = node;
-  const own = Object.entries(properties).flatMap(([name, child]) => {
-    const at = path === '' ? name : `${path}.${name}`;
-    return [{ path: at, node: child, required: required.includes(name) }, ...fieldsOf(child, at)];
-  });
-  const listed = items === undefined ? [] : fieldsOf(items, `${path}[]`);
-  const mapped = additionalProperties === undefined ? [] : fieldsOf(additionalProperties, `${path}.<name>`);
-  return [...own, ...listed, ...mapped];
+  const { properties = {}, required = [], items, additionalProperties: values } = node;
+  const unnamed = (at: string, child: Structural) => ({ path: at, node: child, required: false, isNamed: false });
+  const below: readonly Field[] = [
+    ...Object.entries(properties).map(([name, child]) => {
+      const at = path === '' ? name : `${path}.${name}`;
+      return { path: at, node: child, required: required.includes(name), isNamed: true };
+    }),
+    ...(items === undefined ? [] : [unnamed(`${path}[]`, items)]),
+    ...(values === undefined ? [] : [unnamed(`${path}.<name>`, values)]),
+  ];
+  return below.flatMap((field) => [field, ...fieldsOf(field.node, field.path)]);
 }
 
 function fieldTable(root: Structural): string {
-  const rows = fieldsOf(root, '').map(({ path, node, required }) => {
+  const named = fieldsOf(root, '').filter(({ isNamed }) => isNamed);
+  const rows = named.map(({ path, node, required }) => {
     const need = required ? ' **required**' : '';
     return `| \`${path}\`${need} | ${typeOf(node)} | ${cell(node.description)} |`;
   });
@@ -124,21 +131,14 @@ function number(value: unknown): string {
 }
 
 function ruleList(root: Structural): string {
-  const nodes = [{ path: '', node: root }, ...fieldsOf(root, ''), ...inner(root, '')];
-  const lines = nodes.flatMap(({ path, node }) =>
+  const fields = fieldsOf(root, '');
+  const [named, unnamed] = [fields.filter(({ isNamed }) => isNamed), fields.filter(({ isNamed }) => !isNamed)];
+  const lines = [{ path: '', node: root }, ...named, ...unnamed].flatMap(({ path, node }) =>
     ((node[rulesKey] ?? []) as readonly CelRule[]).map(
       ({ message }) => `- ${path === '' ? '' : `\`${path}\`: `}${cell(message)}`,
     ),
   );
   return lines.length === 0 ? 'None.' : [...new Set(lines)].join('\n');
-}
-
-/** Lists the schemas of list items and map values: they can have validation rules, but are no named fields. */
-function inner(root: Structural, path: string): readonly { readonly path: string; readonly node: Structural }[] {
-  return fieldsOf(root, path).flatMap(({ path: at, node }) => [
-    ...(node.items === undefined ? [] : [{ path: `${at}[]`, node: node.items }]),
-    ...(node.additionalProperties === undefined ? [] : [{ path: `${at}.<name>`, node: node.additionalProperties }]),
-  ]);
 }
 
 const all = Object.values(chapters).flatMap((chapter) => Object.keys(chapter) as Reason[]);

@@ -62,11 +62,11 @@ function convert(node: Node, path: string, steady: boolean): Structural {
   const own = Object.entries(node).filter(([keyword]) => copied.has(keyword));
   checkText(node, path);
   checkRules(node, path, steady);
-  return { ...Object.fromEntries(own), ...within(node, type, path, steady) } as Structural;
+  return { ...Object.fromEntries(own), ...contents(node, type, path, steady) } as Structural;
 }
 
 /** Checks the bounds of a node and converts its children, by type. */
-function within(node: Node, type: string, path: string, steady: boolean): Partial<Structural> {
+function contents(node: Node, type: string, path: string, steady: boolean): Partial<Structural> {
   switch (type) {
     case 'object':
       return node.properties === undefined ? map(node, path) : object(node, path, steady);

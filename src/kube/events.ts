@@ -7,8 +7,8 @@
  */
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
-import type { KubeWire } from './client/parse.ts';
-import { microTime, type Clock, type Entropy } from '../base/time.ts';
+import { identityOf, type KubeWire } from './client/parse.ts';
+import { microTime, type Clock, type Entropy, type Moment, momentOf } from '../base/time.ts';
 import {
   type EventRecorder,
   type KubeApi,
@@ -55,8 +55,7 @@ interface Series {
   count: number;
   /** How much of `count` was published. */
   told: number;
-  lastSeenAt: number;
-  lastSeenWall: number;
+  lastSeen: Moment;
   toldAt: number;
   queued: boolean;
 }
@@ -78,6 +77,7 @@ export class EventPublisher implements EventRecorder {
 
   record(given: RecordedEvent): void {
     if (this.#stop.signal.aborted) return;
+    // A series stays in memory for minutes.
     const event = { ...given, regarding: identityOf(given.regarding) };
     if (event.isRoutine === true) this.#gather(event);
     else this.#take(event);
@@ -102,14 +102,13 @@ export class EventPublisher implements EventRecorder {
   #take(event: RecordedEvent): void {
     const { clock, entropy } = this.#options;
     const { metadata } = event.regarding;
-    const now = clock.monotonic();
+    const now = momentOf(clock);
     const key = JSON.stringify([metadata.uid, event.type, event.reason, event.action, event.note]);
     const known = this.#series.get(key);
-    if (known !== undefined && now - known.lastSeenAt < seriesMs) {
+    if (known !== undefined && now.monotonic - known.lastSeen.monotonic < seriesMs) {
       known.count += 1;
-      known.lastSeenAt = now;
-      known.lastSeenWall = clock.wall();
-      if (known.told === 1 || now - known.toldAt >= betweenSeriesWritesMs) this.#enqueue(known);
+      known.lastSeen = now;
+      if (known.told === 1 || now.monotonic - known.toldAt >= betweenSeriesWritesMs) this.#enqueue(known);
       return;
     }
     if (!this.#buckets.take(metadata.uid)) return this.#options.onDrop?.('flood');
@@ -119,18 +118,11 @@ export class EventPublisher implements EventRecorder {
       event,
       count: 1,
       told: 0,
-      lastSeenAt: now,
-      lastSeenWall: clock.wall(),
+      lastSeen: now,
       toldAt: Number.NEGATIVE_INFINITY,
       queued: false,
     };
-    this.#series.delete(key);
-    this.#series.set(key, fresh);
-    if (this.#series.size > seriesLimit)
-      for (const oldest of this.#series.keys()) {
-        this.#series.delete(oldest);
-        break;
-      }
+    setAsNewest(this.#series, key, fresh, seriesLimit);
     this.#enqueue(fresh);
   }
 
@@ -207,7 +199,7 @@ export class EventPublisher implements EventRecorder {
   #extend(series: Series): Promise<KubeObject> {
     const value: KubeWire<EventsV1EventSeries> = {
       count: series.count,
-      lastObservedTime: microTime(series.lastSeenWall),
+      lastObservedTime: microTime(series.lastSeen.wall),
     };
     return this.#options.api.patch(eventResource, series.namespace, series.name, [
       { op: 'add', path: '/series', value },
@@ -224,18 +216,19 @@ function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   return [{ ...first, note: `${first.note}; and for ${names.size} others: ${[...names].join(', ')}` }];
 }
 
-/** Keeps only the identity of an object, since a series stays in memory for minutes. */
-function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
-  return { apiVersion, kind, metadata: identity };
-}
-
 /** Cuts a text to a number of UTF-8 bytes, as the API server counts them, without splitting a character. */
 export function cutToBytes(text: string, mostBytes: number): string {
   if (Buffer.byteLength(text) <= mostBytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(mostBytes - Buffer.byteLength('…')));
   return `${text.slice(0, read)}…`;
+}
+
+/** Sets an entry as the newest of a map, and forgets the oldest one when there are more than `most`. */
+function setAsNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest = key] = map.keys();
+  if (map.size > most) map.delete(oldest);
 }
 
 const bucketTokens = 25;
@@ -256,10 +249,7 @@ class TokenBuckets {
     const now = this.#clock.monotonic();
     const known = this.#buckets.get(key) ?? { tokens: bucketTokens, at: now };
     const tokens = Math.min(bucketTokens, known.tokens + (now - known.at) / refillMs);
-    this.#buckets.delete(key);
-    this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now });
-    const oldest = this.#buckets.keys().next();
-    if (this.#buckets.size > mostBuckets && oldest.done !== true) this.#buckets.delete(oldest.value);
+    setAsNewest(this.#buckets, key, { tokens: tokens >= 1 ? tokens - 1 : tokens, at: now }, mostBuckets);
     return tokens >= 1;
   }
 }

@@ -17,8 +17,9 @@
  * The lease only makes sure that some process works. The journal prevents that a call happens twice. One gap stays: somebody
  * deletes the lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
  */
-import type { V1Lease, V1LeaseSpec } from '@kubernetes/client-node';
-import { type KubeWire, textOf, type Unchecked } from './client/parse.ts';
+import type { V1Lease } from '@kubernetes/client-node';
+import { z } from 'zod';
+import type { KubeWire } from './client/parse.ts';
 import { microTime, type Clock, type Entropy, type Moment, momentOf } from '../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, type Resource } from '../engine/ports.ts';
 import { compareVersions, isRecord } from '../base/json.ts';
@@ -123,8 +124,8 @@ export class LeaseElection implements Leadership {
     try {
       const held = this.#own ?? (await this.#read());
       const spec = held === undefined ? undefined : leaseSpecOf(held);
-      if (spec?.holder !== this.identity) return;
-      await this.#write(held, { ...spec, holder: '', durationSeconds: releasedSeconds });
+      if (spec?.holderIdentity !== this.identity) return;
+      await this.#write(held, { ...spec, holderIdentity: undefined, leaseDurationSeconds: releasedSeconds });
     } catch (error) {
       this.#options.log.info({}, `the lease could not be released: ${messageOf(error)}`);
     }
@@ -166,9 +167,9 @@ export class LeaseElection implements Leadership {
     const live = await this.#read(this.#stop.signal);
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#observe(live, spec);
-    const ours = spec?.holder === this.identity && (inTerm || !seen.rewound);
+    const ours = spec?.holderIdentity === this.identity && (inTerm || !seen.rewound);
     // If somebody deletes or empties the lease during our term, we restore it: the other candidates still wait.
-    if (ours || (inTerm && (spec === undefined || spec.holder === ''))) {
+    if (ours || (inTerm && spec?.holderIdentity === undefined)) {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
     }
@@ -239,19 +240,19 @@ export class LeaseElection implements Leadership {
     if (seen.spec === undefined || isReleased(seen.spec)) {
       return { inMs: this.#pace.missingMs - restedMs, takeOver: false };
     }
-    const durationMs = Math.max(this.#pace.leaseMs, Math.min(longestLeaseMs, seen.spec.durationSeconds * 1000));
+    const durationMs = Math.max(this.#pace.leaseMs, Math.min(longestLeaseMs, seen.spec.leaseDurationSeconds * 1000));
     return { inMs: durationMs - restedMs, takeOver: true };
   }
 
   #specAs(old: LeaseSpec | undefined): LeaseSpec {
     const now = microTime(this.#options.clock.wall());
-    const same = old?.holder === this.identity;
+    const same = old?.holderIdentity === this.identity;
     return {
-      holder: this.identity,
-      durationSeconds: Math.ceil(this.#pace.leaseMs / 1000),
-      acquireTime: same ? old.acquireTime : now,
+      holderIdentity: this.identity,
+      leaseDurationSeconds: Math.ceil(this.#pace.leaseMs / 1000),
+      acquireTime: (same ? old.acquireTime : undefined) ?? now,
       renewTime: now,
-      transitions: (old?.transitions ?? 0) + (old === undefined || same ? 0 : 1),
+      leaseTransitions: (old?.leaseTransitions ?? 0) + (old === undefined || same ? 0 : 1),
     };
   }
 
@@ -265,13 +266,7 @@ export class LeaseElection implements Leadership {
         namespace,
         ...(over !== undefined && { uid: over.metadata.uid, resourceVersion: over.metadata.resourceVersion }),
       },
-      spec: {
-        ...(spec.holder !== '' && { holderIdentity: spec.holder }),
-        leaseDurationSeconds: spec.durationSeconds,
-        acquireTime: spec.acquireTime ?? spec.renewTime,
-        renewTime: spec.renewTime,
-        leaseTransitions: spec.transitions,
-      },
+      spec,
     };
     const sent =
       over === undefined
@@ -341,30 +336,25 @@ export const leaseResource: Resource = {
 /** The duration in a released lease, which has no holder. Kubernetes' own components write the same. */
 const releasedSeconds = 1;
 
-/** The spec of a Lease, as the election uses it. */
-interface LeaseSpec {
-  /** The name of the holder; empty when nobody holds the lease. */
-  readonly holder: string;
-  readonly durationSeconds: number;
-  readonly acquireTime: string | undefined;
-  readonly renewTime: string | undefined;
-  readonly transitions: number;
-}
+const text = z.string().min(1).optional().catch(undefined);
 
-/** Parses the spec of a Lease; replaces invalid values, which somebody may have written by hand. */
-export function leaseSpecOf(lease: KubeObject): LeaseSpec {
-  const spec: Unchecked<V1LeaseSpec> = isRecord(lease.spec) ? lease.spec : {};
-  const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec;
-  return {
-    holder: textOf(spec, 'holderIdentity') ?? '',
-    durationSeconds: typeof seconds === 'number' && seconds > 0 ? seconds : 0,
-    acquireTime: textOf(spec, 'acquireTime'),
-    renewTime: textOf(spec, 'renewTime'),
-    transitions: typeof transitions === 'number' && transitions >= 0 ? transitions : 0,
-  };
+/** The spec of a Lease. A value that is not valid, which somebody may have written by hand, counts as missing. */
+const LeaseSpec = z.object({
+  /** The name of the holder; undefined when nobody holds the lease. */
+  holderIdentity: text,
+  leaseDurationSeconds: z.number().positive().catch(0),
+  acquireTime: text,
+  renewTime: text,
+  leaseTransitions: z.number().nonnegative().catch(0),
+});
+type LeaseSpec = z.output<typeof LeaseSpec>;
+
+/** Parses the spec of a Lease. */
+export function leaseSpecOf({ spec }: KubeObject): LeaseSpec {
+  return LeaseSpec.parse(isRecord(spec) ? spec : {});
 }
 
 /** True when the last holder released the lease, or nobody ever held it. */
-function isReleased(spec: LeaseSpec): boolean {
-  return spec.holder === '' && (spec.durationSeconds === releasedSeconds || spec.renewTime === undefined);
+function isReleased({ holderIdentity, leaseDurationSeconds, renewTime }: LeaseSpec): boolean {
+  return holderIdentity === undefined && (leaseDurationSeconds === releasedSeconds || renewTime === undefined);
 }

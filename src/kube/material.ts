@@ -11,7 +11,7 @@ import { isRecord, Secret } from '../base/json.ts';
 import type { Clock, Entropy } from '../base/time.ts';
 import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
 import { Reflector } from './reflector.ts';
-import type { Unchecked } from './client/parse.ts';
+import { identityOf, type Unchecked } from './client/parse.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
@@ -159,7 +159,8 @@ export class KubeMaterial implements Material {
       log,
       troubles,
       metadataOnly: true,
-      keep: onlyIdentity,
+      // A cluster may have tens of thousands of Secrets.
+      keep: identityOf,
       namespace,
       onRewind,
       onEvent: (event) => {
@@ -170,16 +171,6 @@ export class KubeMaterial implements Material {
       },
     });
   }
-}
-
-/** Keeps only the metadata that shows a change, since a cluster may have tens of thousands of Secrets. */
-function onlyIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion } = metadata;
-  return {
-    apiVersion,
-    kind,
-    metadata: { name, uid, resourceVersion, creationTimestamp: '', ...(namespace !== undefined && { namespace }) },
-  };
 }
 
 function keyOf({ kind, namespace, name }: MaterialChange): string {

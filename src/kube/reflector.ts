@@ -356,11 +356,11 @@ export type ListReason = 'start' | 'gone' | 'garbled' | 'backwards' | 'silent' |
 
 /** Thrown to end a watch, so that every object is listed again. */
 class Relist extends Error {
+  override readonly name = 'Relist';
   readonly reason: ListReason;
 
   constructor(reason: ListReason) {
     super(`listing again: ${reason}`);
-    this.name = 'Relist';
     this.reason = reason;
   }
 }
@@ -452,27 +452,24 @@ export type Watched = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'pro
 /** A watch counts as silent, and the process as not ready, after this long without events or bookmarks. */
 const silentAfterMs = 180_000;
 
-/** Milliseconds since each reflector last received something; undefined before its first list. */
-export function agesOf(reflectors: Iterable<Watched>, clock: Clock): ReadonlyMap<string, number | undefined> {
-  const now = clock.monotonic();
-  const ages = new Map<string, number | undefined>();
-  for (const reflector of reflectors) {
-    const heardAt = reflector.lastHeardAt();
-    ages.set(reflector.name, heardAt === undefined ? undefined : now - heardAt);
-  }
-  return ages;
+/** Milliseconds since a reflector last received something; undefined before its first list. */
+function ageOf(reflector: Watched, clock: Clock): number | undefined {
+  const heardAt = reflector.lastHeardAt();
+  return heardAt === undefined ? undefined : clock.monotonic() - heardAt;
+}
+
+/** How long each reflector has received nothing, by its name. */
+export function agesOf(reflectors: readonly Watched[], clock: Clock): ReadonlyMap<string, number | undefined> {
+  return new Map(reflectors.map((reflector) => [reflector.name, ageOf(reflector, clock)]));
 }
 
 /** Why the process is not ready, one sentence for each reflector; empty when it is ready. */
-export function complaintsOf(reflectors: Iterable<Watched>, clock: Clock, limitMs = silentAfterMs): readonly string[] {
-  const now = clock.monotonic();
-  const complaints: string[] = [];
-  for (const reflector of reflectors) {
-    const heardAt = reflector.lastHeardAt();
+export function complaintsOf(reflectors: readonly Watched[], clock: Clock): readonly string[] {
+  return reflectors.flatMap((reflector) => {
     const problem = reflector.problem();
     const because = problem === undefined ? '' : ` (${problem})`;
-    if (!reflector.isSynced) complaints.push(`${reflector.name}: not listed yet${because}`);
-    else if (heardAt === undefined || now - heardAt > limitMs) complaints.push(`${reflector.name}: silent${because}`);
-  }
-  return complaints;
+    if (!reflector.isSynced) return [`${reflector.name}: not listed yet${because}`];
+    const ageMs = ageOf(reflector, clock) ?? Number.POSITIVE_INFINITY;
+    return ageMs > silentAfterMs ? [`${reflector.name}: silent${because}`] : [];
+  });
 }

@@ -1,6 +1,6 @@
 /** Deadlines for everything that waits for Kubernetes, and outages, which are logged once for all objects. */
 import type { Clock } from '../base/time.ts';
-import { KubeError, type Log, type Troubles } from '../engine/ports.ts';
+import { KubeError, type KubeReason, type Log, type Troubles } from '../engine/ports.ts';
 
 /** Thrown when a promise took longer than its deadline. */
 class DeadlineError extends KubeError {
@@ -114,6 +114,13 @@ type Trouble = 'silent' | 'refusing';
 /** The shortest time between two calls of `askAgain`, while Kubernetes answers some requests and not others. */
 const askAgainMs = 10_000;
 
+/** The reasons that make an outage. A 403 makes none, since other objects or verbs may be allowed. */
+const troubleOf: Readonly<Partial<Record<KubeReason, Trouble>>> = {
+  unavailable: 'silent',
+  throttled: 'silent',
+  unauthorized: 'refusing',
+};
+
 const words = {
   silent: { begins: 'Kubernetes does not answer', ends: 'Kubernetes answers again' },
   refusing: { begins: 'Kubernetes refuses the operator', ends: 'Kubernetes accepts the operator again' },
@@ -140,7 +147,7 @@ export class Outage implements Troubles {
 
   /** Notes a failure; logs the first one of an outage. True if the failure is part of an outage. */
   failed(who: string, error: KubeError): boolean {
-    const trouble = troubleOf(error);
+    const trouble = troubleOf[error.reason];
     if (trouble === undefined) return false;
     const open = this.#open.get(trouble);
     if (open !== undefined) {
@@ -165,23 +172,5 @@ export class Outage implements Troubles {
         this.#askAgain([...open.who]);
       }
     }
-  }
-}
-
-function troubleOf({ reason }: KubeError): Trouble | undefined {
-  switch (reason) {
-    case 'unavailable':
-    case 'throttled':
-      return 'silent';
-    case 'unauthorized':
-      return 'refusing';
-    // A 403 is no outage, since other objects or verbs may be allowed.
-    case 'forbidden':
-    case 'conflict':
-    case 'notFound':
-    case 'gone':
-    case 'exists':
-    case 'invalid':
-      return undefined;
   }
 }

@@ -12,8 +12,8 @@ import { isRecord } from '../base/json.ts';
 import type { KubeObject } from '../engine/ports.ts';
 import { ConnectedConfig } from '../kube/client/api-classes.ts';
 import { parsePage } from '../kube/client/parse.ts';
-import { CannotStart } from './control-plane/cannot-start.ts';
-import { poll } from './control-plane/deadline.ts';
+import { CannotStart } from './cannot-start.ts';
+import { poll } from './deadline.ts';
 import type { Manifest } from './manifests.ts';
 
 const answerMs = 10_000;

@@ -1,8 +1,7 @@
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
-import { makeFolder } from './control-plane/folder.ts';
+import { CannotStart, reasonOf } from './cannot-start.ts';
 import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
 import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 
@@ -32,7 +31,6 @@ export async function keptFolder(named: string): Promise<DataFolder> {
     throw new CannotStart(`${dir} holds other things: name an empty or a new folder, or one of an earlier sandbox`);
   }
   try {
-    await makeFolder(dir);
     const unlock = await taken(dir);
     return { dir, kept: true, leftovers: await endLeftovers(dir), release: async () => unlock() };
   } catch (error) {
@@ -102,7 +100,7 @@ export async function writeWhole(path: string, text: string): Promise<void> {
 }
 
 async function taken(dir: string): Promise<() => void> {
-  await makeFolder(runFolder(dir));
+  await mkdir(runFolder(dir), { recursive: true, mode: 0o700 });
   try {
     return lock(lockIn(dir));
   } catch (error) {

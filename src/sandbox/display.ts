@@ -1,7 +1,6 @@
 import type { Paint } from '../cli/output.ts';
 import type { Screen } from './binaries/progress.ts';
-import { keyOf, stateOf, tableOf } from './table.ts';
-import type { Row } from './table.ts';
+import { keyOf, type Row, stateOf, tableOf } from './table.ts';
 
 /** A screen that may be a terminal of a known size. */
 export interface TableScreen extends Screen {

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { group, version } from '../engine/kind/contract/define.ts';
 import type { SandboxCluster } from './cluster.ts';
 import type { Manifest } from './manifests.ts';
-import { keyOf, rowOf } from './table.ts';
-import type { Row } from './table.ts';
+import { keyOf, type Row, rowOf } from './table.ts';
 
-/** The API group of our kinds. */
-const group = 'apphosting.dev';
-const groupVersion = `${group}/v1alpha1`;
+const groupVersion = `${group}/${version}`;
 
 /** The cluster to look at, the function that shows the rows, and the signal to stop. */
 export interface Following {

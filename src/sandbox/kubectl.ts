@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { environmentWith } from '../config.ts';
 import type { Binaries } from './binaries/binaries.ts';
-import { CannotStart } from './control-plane/cannot-start.ts';
+import { CannotStart } from './cannot-start.ts';
 import { startControlPlane } from './control-plane/control-plane.ts';
 import { isRunningIn, keptFolder, runningFolders } from './data-folder.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { SandboxSettings } from '../config.ts';
 import type { Binaries } from './binaries/binaries.ts';
-import { CannotStart } from './control-plane/cannot-start.ts';
+import { CannotStart } from './cannot-start.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
 import { Daemon, type Program } from './control-plane/daemon.ts';
 import { freePorts, isFree } from './control-plane/ports.ts';

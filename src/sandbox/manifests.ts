@@ -1,5 +1,5 @@
 import { documentsIn, readTexts, type Unreadable } from '../cli/documents/load.ts';
-import { CannotStart } from './control-plane/cannot-start.ts';
+import { CannotStart } from './cannot-start.ts';
 
 /** A Kubernetes object as it stands in a file. */
 export interface Manifest {

@@ -4,7 +4,6 @@ import { environmentWith, type SandboxSettings } from '../config.ts';
 import type { Program } from './control-plane/daemon.ts';
 import { runFolder } from './control-plane/leftovers.ts';
 import { answersOk } from './control-plane/programs.ts';
-import { wordsOf } from './arguments.ts';
 
 /** The commands that start the simulator and the operator; tests pass their own. */
 export interface Commands {
@@ -96,4 +95,10 @@ export function operator(commands: Commands, dir: string, port: number, more: re
     // The operator first finishes the calls that it has begun.
     graceMs: 10_000,
   };
+}
+
+/** Splits a text into words as a shell does: at spaces, but not within single or double quotes. */
+export function wordsOf(text: string): readonly string[] {
+  const words = text.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g);
+  return [...words].map(([word]) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double));
 }

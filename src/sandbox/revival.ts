@@ -3,9 +3,8 @@
  * pause each time, and is given up if it does not stay up.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { described } from './control-plane/daemon.ts';
-import type { Ending } from './control-plane/daemon.ts';
-import { CannotStart, reasonOf } from './control-plane/cannot-start.ts';
+import { described, type Ending } from './control-plane/daemon.ts';
+import { CannotStart, reasonOf } from './cannot-start.ts';
 
 const windowMs = 120_000;
 const mostInWindow = 6;

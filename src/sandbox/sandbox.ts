@@ -5,7 +5,6 @@ import { paintFor, standard } from '../cli/output.ts';
 import { sandboxCommand, surroundings, type SandboxSettings } from '../config.ts';
 import { progressOn, seconds, type Progress } from './binaries/progress.ts';
 import { findBinaries } from './binaries/sources.ts';
-import { splitKubectl } from './arguments.ts';
 import { clearAbandoned, keptFolder, temporaryFolder } from './data-folder.ts';
 import { liveDisplay, plainDisplay, type Display } from './display.ts';
 import { follow, notReady, ours } from './follow.ts';
@@ -34,6 +33,12 @@ const ownRepository: Repository = {
 export function sandbox(args: readonly string[], repository: Repository = ownRepository): Promise<number> {
   const { own, kubectl: kubectlArgs } = splitKubectl(args);
   return started(own, standard, repository, kubectlArgs);
+}
+
+/** Splits the arguments at `--kubectl`: all that follow belong to kubectl. */
+export function splitKubectl(args: readonly string[]) {
+  const at = args.indexOf('--kubectl');
+  return at === -1 ? { own: args, kubectl: undefined } : { own: args.slice(0, at), kubectl: args.slice(at + 1) };
 }
 
 const started = command(

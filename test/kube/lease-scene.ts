@@ -69,8 +69,8 @@ export function leaders(candidates: readonly Candidate[]): string[] {
 }
 
 /** Who holds the lease. */
-export function holderIn(cluster: MemoryCluster): string {
-  return leaseSpecOf(present(cluster.get(leaseResource, namespace, name))).holder;
+export function holderIn(cluster: MemoryCluster): string | undefined {
+  return leaseSpecOf(present(cluster.get(leaseResource, namespace, name))).holderIdentity;
 }
 
 /** The first candidate leads, the second stands by. */

@@ -34,7 +34,7 @@ describe('a lease', () => {
     const { clock, first, second, cluster } = await settled();
 
     await first.election.stop();
-    expect(holderIn(cluster)).toBe('');
+    expect(holderIn(cluster)).toBeUndefined();
     await clock.advance(2_500);
 
     expect(second.heard).toEqual(['acquired']);
@@ -209,7 +209,7 @@ describe('a lease', () => {
 
     await first.election.stop();
 
-    expect(holderIn(cluster)).toBe('');
+    expect(holderIn(cluster)).toBeUndefined();
   });
 
   it('outlives a request that is never answered', async () => {

@@ -357,12 +357,14 @@ export class InProcess {
       namespace: undefined,
       selector: options.selector,
       secretWatch: options.secretWatch ?? 'on',
-      readOnly: options.readOnly ?? false,
-      ...(this.powers !== undefined && { powers: { sinceMs: this.clock.wall(), ...this.powers } }),
-      horizonMs: options.horizonMs ?? 120_000,
-      callMs: options.callMs ?? 30_000,
-      pollMs: options.pollMs ?? 60_000,
-      workers: options.workers ?? 8,
+      settings: {
+        readOnly: options.readOnly ?? false,
+        ...(this.powers !== undefined && { powers: { sinceMs: this.clock.wall(), ...this.powers } }),
+        horizonMs: options.horizonMs ?? 120_000,
+        callMs: options.callMs ?? 30_000,
+        pollMs: options.pollMs ?? 60_000,
+        workers: options.workers ?? 8,
+      },
     });
   }
 }

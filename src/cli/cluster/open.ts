@@ -1,9 +1,9 @@
 /** Opens the cluster that a command works in, with the credentials of the caller. */
 import { z } from 'zod';
-import { duration, text, wholeEnvironment, type Settings } from '../../config.ts';
+import { duration, list, text, wholeEnvironment, type Settings } from '../../config.ts';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
 import type { CommandApi } from '../../kube/client/api-classes.ts';
-import { KubeTransport, usualLimits } from '../../kube/client/transport.ts';
+import { KubeTransport } from '../../kube/client/transport.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
 import { realClock } from '../machine.ts';
 
@@ -12,12 +12,7 @@ export const clusterFlags = {
   kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
   as: text('act as this user, as kubectl does', 'USER'),
-  asGroup: {
-    help: 'with --as: act as a member of this group',
-    value: 'GROUP',
-    many: true,
-    schema: z.array(z.string()),
-  },
+  asGroup: list('with --as: act as a member of this group', 'GROUP', z.string()),
   requestTimeout: {
     help: 'how long one request to the cluster may take, such as 10s',
     value: 'TIME',
@@ -53,7 +48,7 @@ export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: C
 async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
   const credentials = await credentialsOf(settings);
   const { requestTimeout: seconds } = settings;
-  const limits = { ...usualLimits, ...(seconds !== undefined && { requestMs: seconds * 1_000 }) };
+  const limits = seconds === undefined ? {} : { requestMs: seconds * 1_000 };
   // Import this only here: it is half of the code that a command loads, and many commands open no cluster.
   const { ClassedApi } = await import('../../kube/client/api-classes.ts');
   const api = new ClassedApi(new KubeTransport(credentials, realClock, limits));
@@ -106,8 +101,13 @@ export async function listAll(
     } while (next !== undefined);
     return items;
   } catch (error) {
-    return { problem: failureOf(error, `list ${resource.plural}${resource.group === '' ? '' : `.${resource.group}`}`) };
+    return { problem: failureOf(error, `list ${withGroup(resource)}`) };
   }
+}
+
+/** Names a resource as RBAC does: `hostedapps.apphosting.dev`. */
+export function withGroup({ plural, group }: Pick<Resource, 'plural' | 'group'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
 }
 
 /** Says why a Kubernetes request failed: no permission, or the message of the error. Throws any other error again. */

@@ -9,7 +9,6 @@ import {
   KubeConfig,
   type RequestContext,
   AuthorizationV1Api,
-  CoreV1Api,
   createConfiguration,
   CustomObjectsApi,
   PatchStrategy,
@@ -21,7 +20,7 @@ import {
 import { Agent } from 'undici';
 import type { KubeApi, KubeObject, Page, Resource } from '../../engine/ports.ts';
 import { provesAbsence, refusalOf } from './failure.ts';
-import { parseJson, parseObject, parsePage, titleOf } from './parse.ts';
+import { parseObject, parsePage, titleOf } from './parse.ts';
 import type { ApiCall, KubeTransport } from './transport.ts';
 
 /** A KubeConfig whose calls share connections and have a deadline. */
@@ -49,7 +48,18 @@ export class ConnectedConfig extends KubeConfig {
 }
 
 /** The part of the Kubernetes API that the command-line commands use. */
-export type CommandApi = Pick<KubeApi, 'get' | 'list' | 'patch' | 'serverDate' | 'isAllowed'>;
+export interface CommandApi extends Pick<KubeApi, 'get' | 'list' | 'patch' | 'serverDate'> {
+  /** Asks the API server whether somebody may do something (SubjectAccessReview). */
+  isAllowed?(who: { readonly user: string; readonly groups: readonly string[] }, what: ClusterAction): Promise<boolean>;
+}
+
+/** An action that RBAC allows or denies. `resource` includes the subresource, such as `hostedapps/status`. */
+export interface ClusterAction {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string | undefined;
+}
 
 /** The Kubernetes API for the command-line commands. */
 export class ClassedApi implements CommandApi {
@@ -61,7 +71,12 @@ export class ClassedApi implements CommandApi {
 
   async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
     const what = `reading ${titleOf(resource, namespace, name)}`;
-    const found = await this.#read(resource, namespace, name, what);
+    const custom = new CustomObjectsApi(this.#over(what, { absent: name }));
+    const asked: Promise<unknown> =
+      namespace === undefined
+        ? custom.getClusterCustomObject({ ...resource, name })
+        : custom.getNamespacedCustomObject({ ...resource, namespace, name });
+    const found = await asked;
     return found === null ? undefined : parseObject(found, what);
   }
 
@@ -84,7 +99,7 @@ export class ClassedApi implements CommandApi {
     return parseObject(await asked, what);
   }
 
-  async isAllowed(...[who, action]: Parameters<NonNullable<KubeApi['isAllowed']>>): Promise<boolean> {
+  async isAllowed(...[who, action]: Parameters<NonNullable<CommandApi['isAllowed']>>): Promise<boolean> {
     const what = 'creating a SubjectAccessReview';
     const { verb, group, resource: whole, namespace } = action;
     const [resource = '', subresource = ''] = whole.split('/');
@@ -100,24 +115,6 @@ export class ClassedApi implements CommandApi {
 
   close(): Promise<void> {
     return this.#transport.close();
-  }
-
-  /** Reads an object. The class of the core group turns times into `Date`, so its result goes through JSON to get texts again. */
-  async #read(resource: Resource, namespace: string | undefined, name: string, what: string): Promise<unknown> {
-    const to = this.#over(what, { absent: name });
-    if (resource.group !== '') {
-      const custom = new CustomObjectsApi(to);
-      return namespace === undefined
-        ? custom.getClusterCustomObject({ ...resource, name })
-        : custom.getNamespacedCustomObject({ ...resource, namespace, name });
-    }
-    const core = new CoreV1Api(to);
-    const named = { name, namespace: namespace ?? '' };
-    const found =
-      resource.plural === 'secrets'
-        ? await core.readNamespacedSecret(named)
-        : await core.readNamespacedServiceAccount(named);
-    return parseJson(JSON.stringify(found), what);
   }
 
   /** Sends requests over our transport; errors begin with `what`. A missing object with the name `absent` is read as null. */
@@ -136,11 +133,12 @@ export class ClassedApi implements CommandApi {
 }
 
 function callOf(request: RequestContext, what: string): ApiCall {
-  const { pathname: path, searchParams } = new URL(request.getUrl());
+  const { pathname, searchParams } = new URL(request.getUrl());
   const [body, contentType] = [request.getBody(), request.getHeaders()['Content-Type']];
   return {
     method: request.getHttpMethod() as unknown as ApiCall['method'],
-    path,
+    // The class for any group is used for the core group too, whose name is empty and whose paths begin with /api.
+    path: pathname.replace(/^\/apis\/\//, '/api/'),
     query: Object.fromEntries(searchParams),
     ...(typeof body === 'string' && { body: JSON.parse(body) }),
     ...(contentType !== undefined && { contentType }),

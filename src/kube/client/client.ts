@@ -1,21 +1,19 @@
-import { isRecord } from '../../base/json.ts';
+import { z } from 'zod';
 import type { Clock } from '../../base/time.ts';
 import {
-  type ClusterAction,
   type KubeApi,
   type KubeObject,
   type Page,
   type PageOptions,
   type PatchOperation,
   type Resource,
-  KubeError,
   type WatchEvent,
   type WatchOptions,
 } from '../../engine/ports.ts';
 import type { KubeCredentials } from '../credentials/configuration.ts';
-import { type ApiAnswer, GarbledError, provesAbsence, refusalOf, silenceOf } from './failure.ts';
-import { linesOf, parseJson, parseObject, parsePage, parseWatchLine, textOf, titleOf } from './parse.ts';
-import { type ApiCall, type Limits, type ServerDate, KubeTransport, usualLimits } from './transport.ts';
+import { type ApiAnswer, provesAbsence, refusalOf, silenceOf } from './failure.ts';
+import { linesOf, parsed, parseJson, parseObject, parsePage, parseWatchLine, titleOf } from './parse.ts';
+import { type ApiCall, type Limits, type ServerDate, KubeTransport } from './transport.ts';
 
 /** The oldest Kubernetes that the operator supports. */
 export const oldestMinor = 33;
@@ -32,26 +30,30 @@ interface KubeOptions {
 
 /** The version of the API server. */
 export interface ServerVersion {
-  readonly major: number;
-  readonly minor: number;
   readonly text: string;
   readonly supported: boolean;
 }
 
+/** The beginning of a text that is a number: some providers report a minor version such as "33+". */
+const leadingNumber = z
+  .string()
+  .transform((text) => Number.parseInt(text, 10))
+  .pipe(z.int());
+const Version = z.object({ major: leadingNumber, minor: leadingNumber, gitVersion: z.string().min(1).optional() });
+
+const Named = z.object({ metadata: z.object({ name: z.string().min(1) }) });
+
 /** Opens a client for one cluster; it connects with its first request. */
 export function openKube({ credentials, clock, limits }: KubeOptions): KubeClient {
-  const all = { ...usualLimits, ...limits };
-  return new KubeClient(new KubeTransport(credentials, clock, all), all.lineBytes);
+  return new KubeClient(new KubeTransport(credentials, clock, limits));
 }
 
 /** The Kubernetes API over HTTP. */
 export class KubeClient implements KubeApi {
   readonly #transport: KubeTransport;
-  readonly #lineBytes: number;
 
-  constructor(transport: KubeTransport, lineBytes: number) {
+  constructor(transport: KubeTransport) {
     this.#transport = transport;
-    this.#lineBytes = lineBytes;
   }
 
   async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
@@ -89,9 +91,10 @@ export class KubeClient implements KubeApi {
       what,
     };
     try {
-      const opened = await this.#transport.open(call, options.signal);
-      if ('answer' in opened) throw refusalOf(opened.answer, what);
-      for await (const line of linesOf(opened.body, this.#lineBytes, what)) yield parseWatchLine(line, what);
+      const stream = await this.#transport.open(call, options.signal);
+      for await (const line of linesOf(stream, this.#transport.limits.lineBytes, what)) {
+        yield parseWatchLine(line, what);
+      }
     } catch (cause) {
       if (options.signal.aborted) return;
       throw silenceOf(cause, what);
@@ -99,22 +102,9 @@ export class KubeClient implements KubeApi {
   }
 
   async create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject> {
-    const what = `creating ${titleOf(resource, namespace, nameIn(object))}`;
+    const { metadata } = Named.parse(object);
+    const what = `creating ${titleOf(resource, namespace, metadata.name)}`;
     return this.#write({ method: 'POST', path: collectionPath(resource, namespace), body: object, what });
-  }
-
-  async isAllowed(
-    who: { readonly user: string; readonly groups: readonly string[] },
-    { verb, group, resource: whole, namespace }: ClusterAction,
-  ): Promise<boolean> {
-    const [resource, subresource] = whole.split('/');
-    const resourceAttributes = { verb, group, resource, subresource, namespace };
-    const kind = 'SubjectAccessReview';
-    const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec: { ...who, resourceAttributes } };
-    const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
-    const what = `creating a ${kind}`;
-    const answer = bodyOf(await this.#transport.send({ method: 'POST', path, body, what }), what);
-    return isRecord(answer) && isRecord(answer['status']) && answer['status']['allowed'] === true;
   }
 
   async replace(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject> {
@@ -164,14 +154,9 @@ export class KubeClient implements KubeApi {
   async serverVersion(): Promise<ServerVersion> {
     const what = 'asking for the version of Kubernetes';
     const body = bodyOf(await this.#transport.send({ method: 'GET', path: '/version', what }), what);
-    const major = isRecord(body) ? Number.parseInt(textOf(body, 'major') ?? '', 10) : Number.NaN;
-    // Some providers report a minor version such as "33+".
-    const minor = isRecord(body) ? Number.parseInt(textOf(body, 'minor') ?? '', 10) : Number.NaN;
-    if (!isRecord(body) || Number.isNaN(major) || Number.isNaN(minor)) {
-      throw new GarbledError(`${what}: the answer has no version number`);
-    }
-    const text = textOf(body, 'gitVersion') ?? `v${major}.${minor}`;
-    return { major, minor, text, supported: major > 1 || (major === 1 && minor >= oldestMinor) };
+    const { major, minor, gitVersion } = parsed(Version, body, what, 'the answer has no version number');
+    const supported = major > 1 || (major === 1 && minor >= oldestMinor);
+    return { text: gitVersion ?? `v${major}.${minor}`, supported };
   }
 
   /** Closes all connections. */
@@ -183,13 +168,6 @@ export class KubeClient implements KubeApi {
 function bodyOf(answer: ApiAnswer, what: string, patched = false): unknown {
   if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, patched);
   return parseJson(answer.text, what);
-}
-
-function nameIn(object: unknown): string {
-  const metadata = isRecord(object) ? object['metadata'] : undefined;
-  const name = isRecord(metadata) ? textOf(metadata, 'name') : undefined;
-  if (name === undefined) throw new KubeError('invalid', 'an object without a name cannot be created');
-  return name;
 }
 
 /** The URL path for listing and creating objects of a resource. */

@@ -4,7 +4,7 @@
  * The status, the machine-readable `reason` and the shape of the answer decide, never the text of the message. `sanitize` cleans
  * messages of the server before people see them.
  */
-import { isRecord } from '../../base/json.ts';
+import { z } from 'zod';
 import { KubeError, type KubeReason } from '../../engine/ports.ts';
 
 const longestMessage = 300;
@@ -33,14 +33,6 @@ export interface ApiAnswer {
   readonly text: string;
 }
 
-interface StatusBody {
-  readonly reason: string;
-  readonly message: string;
-  /** The name of the object that the answer is about. */
-  readonly name: string;
-  readonly causes: number;
-}
-
 /** The error for an answer other than 2xx. `patched`: the request was a JSON patch, where a failed `test` gives a 422. */
 export function refusalOf(answer: ApiAnswer, what: string, patched = false): KubeError {
   const body = statusBodyOf(answer.text);
@@ -61,7 +53,7 @@ export function silenceOf(cause: unknown, what: string, server?: string): KubeEr
 /** True when a 404 proves that this object is absent: it comes from the API server, not a proxy, and names the object. */
 export function provesAbsence(text: string, name: string): boolean {
   const body = statusBodyOf(text);
-  return body?.reason === 'NotFound' && body.name === name;
+  return body?.reason === 'NotFound' && body.details.name === name;
 }
 
 /** Makes one short line without control characters out of a text of the server. */
@@ -70,46 +62,41 @@ function sanitize(text: string): string {
   return line.length <= longestMessage ? line : `${line.slice(0, longestMessage - 1)}…`;
 }
 
+const reasons: Readonly<Record<number, KubeReason>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'notFound',
+  408: 'unavailable',
+  409: 'conflict',
+  410: 'gone',
+  429: 'throttled',
+};
+
 function reasonOf(status: number, body: StatusBody | undefined, patched: boolean): KubeReason {
-  switch (status) {
-    case 401:
-      return 'unauthorized';
-    case 403:
-      return 'forbidden';
-    case 404:
-      return 'notFound';
-    case 409:
-      return body?.reason === 'AlreadyExists' ? 'exists' : 'conflict';
-    case 410:
-      return 'gone';
-    case 422:
-      // When a patch does not apply, the answer names no object and no cause; when the schema refuses it, it names both.
-      return patched && (body === undefined || (body.causes === 0 && body.name === '')) ? 'conflict' : 'invalid';
-    case 429:
-      return 'throttled';
-    case 408:
-      return 'unavailable';
-    default:
-      return status >= 400 && status < 500 ? 'invalid' : 'unavailable';
-  }
+  if (status === 409 && body?.reason === 'AlreadyExists') return 'exists';
+  // When a patch does not apply, the answer names no object and no cause; when the schema refuses it, it names both.
+  const namesNothing = body === undefined || (body.details.causes.length === 0 && body.details.name === '');
+  if (status === 422 && patched && namesNothing) return 'conflict';
+  return reasons[status] ?? (status >= 400 && status < 500 ? 'invalid' : 'unavailable');
 }
 
-function statusBodyOf(text: string): StatusBody | undefined {
-  let value: unknown;
+const text = z.string().catch('');
+
+/** The body of a refusal. `details` is about the object that the request names. */
+const StatusBody = z.object({
+  kind: z.literal('Status'),
+  reason: text,
+  message: text,
+  details: z.object({ name: text, causes: z.array(z.unknown()).catch([]) }).catch({ name: '', causes: [] }),
+});
+type StatusBody = z.output<typeof StatusBody>;
+
+function statusBodyOf(json: string): StatusBody | undefined {
   try {
-    value = JSON.parse(text);
+    return StatusBody.safeParse(JSON.parse(json)).data;
   } catch {
     return undefined;
   }
-  if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
-  const { reason, message, details } = value;
-  const { name, causes } = isRecord(details) ? details : {};
-  return {
-    reason: typeof reason === 'string' ? reason : '',
-    message: typeof message === 'string' ? message : '',
-    name: typeof name === 'string' ? name : '',
-    causes: Array.isArray(causes) ? causes.length : 0,
-  };
 }
 
 function retryMsOf(header: string | undefined): number | undefined {

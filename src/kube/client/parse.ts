@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isRecord, isVersion } from '../../base/json.ts';
 import {
   type KubeObject,
@@ -11,6 +12,41 @@ import { GarbledError } from './failure.ts';
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
+const text = z.string().min(1);
+const version = z.string().refine(isVersion);
+const texts = z.record(z.string(), z.string());
+
+const Meta = z.object({
+  name: text,
+  namespace: text.exactOptional(),
+  uid: text,
+  resourceVersion: version,
+  generation: z.number().exactOptional(),
+  creationTimestamp: z.string().catch(''),
+  deletionTimestamp: text.exactOptional(),
+  finalizers: z.array(z.string()).exactOptional(),
+  annotations: texts.exactOptional(),
+  labels: texts.exactOptional(),
+}) satisfies z.ZodType<ObjectMeta>;
+
+const AnyObject = z.looseObject({ apiVersion: text, kind: text, metadata: Meta });
+
+const List = z.object({
+  apiVersion: z.string().catch(''),
+  kind: z.string().catch(''),
+  metadata: z.object({ resourceVersion: version, continue: z.string().catch('') }),
+  items: z.array(z.unknown()).nullish(),
+});
+
+const WatchLine = z.discriminatedUnion('type', [
+  z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), object: z.unknown() }),
+  z.object({ type: z.literal('BOOKMARK'), object: z.object({ metadata: z.object({ resourceVersion: version }) }) }),
+  z.object({
+    type: z.literal('ERROR'),
+    object: z.object({ code: z.number().catch(500), message: z.string().catch('') }),
+  }),
+]);
+
 /** Parses JSON; throws a `GarbledError` that names the request but quotes nothing of the text. */
 export function parseJson(text: string, what: string): unknown {
   try {
@@ -20,19 +56,18 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/**
- * Parses one object, and drops its spec if that is too large. Items of a list may have no apiVersion and kind of their own, so
- * those of the list apply.
- */
-export function parseObject(value: unknown, what: string, list?: { apiVersion: string; kind: string }): KubeObject {
-  if (!isRecord(value)) throw new GarbledError(`${what}: the answer is not an object`);
-  const apiVersion = textOf(value, 'apiVersion') ?? list?.apiVersion;
-  const kind = textOf(value, 'kind') ?? list?.kind;
-  const metadata = parseMeta(value['metadata']);
-  if (apiVersion === undefined || kind === undefined || metadata === undefined) {
-    throw new GarbledError(`${what}: the answer is not a Kubernetes object`);
-  }
-  return withinSize({ ...value, apiVersion, kind, metadata });
+/** Parses a value by a schema; throws a `GarbledError` that begins with `what`. */
+export function parsed<T>(schema: z.ZodType<T>, value: unknown, what: string, flaw: string): T {
+  const { data, success } = schema.safeParse(value);
+  if (!success) throw new GarbledError(`${what}: ${flaw}`);
+  return data;
+}
+
+/** Parses one object. Drops its spec if that is too large, and the copy of itself that `kubectl apply` leaves in it. */
+export function parseObject(value: unknown, what: string): KubeObject {
+  const object = parsed(AnyObject, value, what, 'the answer is not a Kubernetes object');
+  delete object.metadata.annotations?.[lastApplied];
+  return withinSize(object);
 }
 
 /** How many characters a spec may have: a hundred times as many as an ordinary spec. */
@@ -65,94 +100,37 @@ function leftOf(budget: number, value: unknown): number {
   return left;
 }
 
-/** Parses one page of a list. */
+/** Parses one page of a list. Its items may have no apiVersion and kind of their own, so those of the list apply. */
 export function parsePage(value: unknown, what: string): Page {
-  const metadata = isRecord(value) ? value['metadata'] : undefined;
-  const items = isRecord(value) ? (value['items'] ?? []) : undefined;
-  if (!isRecord(value) || !isRecord(metadata) || !Array.isArray(items)) {
-    throw new GarbledError(`${what}: the answer is not a list`);
-  }
-  const resourceVersion = textOf(metadata, 'resourceVersion');
-  if (resourceVersion === undefined || !isVersion(resourceVersion)) {
-    throw new GarbledError(`${what}: the list does not say its resourceVersion`);
-  }
-  const kind = (textOf(value, 'kind') ?? '').replace(/List$/, '');
-  const own = { apiVersion: textOf(value, 'apiVersion') ?? '', kind };
+  const { apiVersion, kind, metadata, items } = parsed(List, value, what, 'the answer is not a list');
+  const own = { apiVersion, kind: kind.replace(/List$/, '') };
   return {
-    items: items.map((item) => parseObject(item, what, own)),
-    resourceVersion,
-    continue: textOf(metadata, 'continue'),
+    items: (items ?? []).map((item) => parseObject(isRecord(item) ? { ...own, ...item } : item, what)),
+    resourceVersion: metadata.resourceVersion,
+    continue: metadata.continue || undefined,
   };
 }
 
 /** Parses one line of a watch. */
 export function parseWatchLine(line: string, what: string): WatchEvent {
-  const value = parseJson(line, what);
-  const object = isRecord(value) ? value['object'] : undefined;
-  if (!isRecord(value) || !isRecord(object)) throw new GarbledError(`${what}: a line is not an event`);
-  const type = value['type'];
+  const { type, object } = parsed(WatchLine, parseJson(line, what), what, 'a line is not an event');
   switch (type) {
+    case 'BOOKMARK':
+      return { type, resourceVersion: object.metadata.resourceVersion };
+    case 'ERROR':
+      return { type, ...object };
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
       return { type, object: parseObject(object, what) };
-    case 'BOOKMARK': {
-      const metadata = object['metadata'];
-      const resourceVersion = isRecord(metadata) ? textOf(metadata, 'resourceVersion') : undefined;
-      if (resourceVersion === undefined || !isVersion(resourceVersion)) {
-        throw new GarbledError(`${what}: a bookmark does not say its resourceVersion`);
-      }
-      return { type, resourceVersion };
-    }
-    case 'ERROR': {
-      const code = object['code'];
-      return { type, code: typeof code === 'number' ? code : 500, message: textOf(object, 'message') ?? '' };
-    }
-    default:
-      throw new GarbledError(`${what}: a line is of no known type`);
   }
 }
 
-function parseMeta(value: unknown): ObjectMeta | undefined {
-  if (!isRecord(value)) return undefined;
-  const name = textOf(value, 'name');
-  const uid = textOf(value, 'uid');
-  const resourceVersion = textOf(value, 'resourceVersion');
-  if (name === undefined || uid === undefined || resourceVersion === undefined || !isVersion(resourceVersion)) {
-    return undefined;
-  }
-  const namespace = textOf(value, 'namespace');
-  const generation = value['generation'];
-  const deletionTimestamp = textOf(value, 'deletionTimestamp');
-  const finalizers = value['finalizers'];
-  const annotations = textsOf(value['annotations']);
-  const labels = textsOf(value['labels']);
-  if (annotations !== undefined) delete annotations[lastApplied];
-  return {
-    name,
-    uid,
-    resourceVersion,
-    creationTimestamp: textOf(value, 'creationTimestamp') ?? '',
-    ...(namespace !== undefined && { namespace }),
-    ...(typeof generation === 'number' && { generation }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-    ...(Array.isArray(finalizers) && { finalizers: finalizers.filter((one) => typeof one === 'string') }),
-    ...(annotations !== undefined && { annotations }),
-    ...(labels !== undefined && { labels }),
-  };
-}
-
-/** The text under a key. An empty text counts as absent, as in Kubernetes. */
-export function textOf(value: Record<string, unknown>, key: string): string | undefined {
-  const found = value[key];
-  return typeof found === 'string' && found !== '' ? found : undefined;
-}
-
-function textsOf(value: unknown): Record<string, string> | undefined {
-  if (!isRecord(value)) return undefined;
-  const texts: Record<string, string> = {};
-  for (const [key, text] of Object.entries(value)) if (typeof text === 'string') texts[key] = text;
-  return texts;
+/** Keeps only what identifies one version of an object. */
+export function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
+  return { apiVersion, kind, metadata: identity };
 }
 
 /** The JSON form of a type of client-node: every `Date` of the type is a text in JSON. */

@@ -13,7 +13,7 @@ import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
-import { type ApiAnswer, silenceOf, TooLargeError } from './failure.ts';
+import { type ApiAnswer, refusalOf, silenceOf, TooLargeError } from './failure.ts';
 
 /** A request to the API server. Error messages begin with `what`. */
 export interface ApiCall {
@@ -57,14 +57,14 @@ const userAgent = 'apphosting-operator';
 export class KubeTransport {
   readonly #credentials: KubeCredentials;
   readonly #clock: Clock;
-  readonly #limits: Limits;
+  readonly limits: Limits;
   #connections: Connections | undefined;
   #serverDate: ServerDate | undefined;
 
-  constructor(credentials: KubeCredentials, clock: Clock, limits: Limits) {
+  constructor(credentials: KubeCredentials, clock: Clock, limits: Partial<Limits> = {}) {
     this.#credentials = credentials;
     this.#clock = clock;
-    this.#limits = limits;
+    this.limits = { ...usualLimits, ...limits };
   }
 
   /** The time that the API server gave in its last answer. */
@@ -79,8 +79,8 @@ export class KubeTransport {
     return (await this.#once(call)).answer;
   }
 
-  /** Opens a watch; the caller reads `body`, and ends the watch through the signal. */
-  async open(call: ApiCall, signal: AbortSignal): Promise<{ answer: ApiAnswer } | { body: AsyncIterable<Uint8Array> }> {
+  /** Opens a watch; the caller reads the stream, and ends the watch through the signal. */
+  async open(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { access, connections } = await this.#dial(call);
     try {
       const response = await connections.watches.request({
@@ -88,14 +88,14 @@ export class KubeTransport {
         path: this.#path(call),
         ...this.#options(call, access),
         signal,
-        headersTimeout: this.#limits.requestMs,
-        bodyTimeout: this.#limits.silenceMs,
+        headersTimeout: this.limits.requestMs,
+        bodyTimeout: this.limits.silenceMs,
       });
       this.#noteDate(response.headers['date']);
-      if (response.statusCode === 200) return { body: response.body };
-      const answer = await this.#refused(response, call);
-      if (answer.status === 401) await this.#renew(access, call);
-      return { answer };
+      const { statusCode: status, headers, body } = response;
+      if (status === 200) return body;
+      if (status === 401) await this.#renew(access, call);
+      throw refusalOf(answerOf({ status, headers, body: Buffer.from(await body.arrayBuffer()) }), call.what);
     } catch (cause) {
       throw this.#silenceOf(cause, call);
     }
@@ -111,7 +111,7 @@ export class KubeTransport {
   async #once(call: ApiCall): Promise<{ access: KubeAccess; answer: ApiAnswer }> {
     const late = new AbortController();
     const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
-    const { requestMs, responseBytes } = this.#limits;
+    const { requestMs, responseBytes } = this.limits;
     const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
     try {
       const { access, connections } = await this.#dial(call);
@@ -136,44 +136,20 @@ export class KubeTransport {
     return silenceOf(cause, what, proxy === undefined ? server.host : `${server.host} by proxy-url ${proxy.host}`);
   }
 
-  /** Reads the answer to a watch that the API server refused. */
-  async #refused(response: Dispatcher.ResponseData, call: ApiCall): Promise<ApiAnswer> {
-    const parts: Uint8Array[] = [];
-    let size = 0;
-    for await (const part of response.body) {
-      if (!(part instanceof Uint8Array)) continue;
-      size += part.byteLength;
-      if (size > this.#limits.lineBytes) throw new TooLargeError(call.what, this.#limits.lineBytes);
-      parts.push(part);
-    }
-    const { statusCode, headers } = response;
-    return answerOf({ status: statusCode, headers, body: Buffer.concat(parts) });
+  async #renew(access: KubeAccess, { what }: ApiCall): Promise<boolean> {
+    const none = `${what}: 401, and there is no newer credential`;
+    return this.#credentials.renew(access).catch((cause: unknown) => withoutCredential(none, cause));
   }
 
-  async #renew(access: KubeAccess, call: ApiCall): Promise<boolean> {
-    try {
-      return await this.#credentials.renew(access);
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : 'no credential';
-      throw new KubeError('unauthorized', `${call.what}: 401, and there is no newer credential: ${why}`, { cause });
-    }
-  }
-
-  async #dial(call: ApiCall): Promise<{ access: KubeAccess; connections: Connections }> {
-    let access: KubeAccess;
-    try {
-      access = await this.#credentials.access();
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : 'no credential';
-      throw new KubeError('unauthorized', `${call.what}: ${why}`, { cause });
-    }
+  async #dial({ what }: ApiCall): Promise<{ access: KubeAccess; connections: Connections }> {
+    const access = await this.#credentials.access().catch((cause: unknown) => withoutCredential(what, cause));
     if (this.#connections?.tls !== access.tls) {
       // The certificates changed. Requests under way finish on the old connections.
       const old = this.#connections;
       void Promise.allSettled([old?.requests.close(), old?.watches.close()]);
       this.#connections = {
         tls: access.tls,
-        requests: this.#dispatcher(access.tls, { connections: this.#limits.connections }),
+        requests: this.#dispatcher(access.tls, { connections: this.limits.connections }),
         watches: this.#dispatcher(access.tls, { pipelining: 1 }),
       };
     }
@@ -182,7 +158,7 @@ export class KubeTransport {
 
   #dispatcher(tls: Tls, sizes: Agent.Options): Dispatcher {
     const secure = {
-      timeout: this.#limits.connectMs,
+      timeout: this.limits.connectMs,
       rejectUnauthorized: !tls.insecure,
       keepAliveInitialDelay: 30_000,
       ...(tls.ca !== undefined && { ca: tls.ca }),
@@ -239,6 +215,11 @@ function named(host: string): Pick<ConnectionOptions, 'servername' | 'checkServe
     servername: 'kubernetes',
     checkServerIdentity: (_name, certificate) => checkServerIdentity(address, certificate),
   };
+}
+
+function withoutCredential(message: string, cause: unknown): never {
+  const why = cause instanceof Error ? cause.message : 'no credential';
+  throw new KubeError('unauthorized', `${message}: ${why}`, { cause });
 }
 
 function answerOf({ status, headers, body }: Received): ApiAnswer {

@@ -79,10 +79,7 @@ export class ExecPlugin extends ExecAuth {
 
 /** Thrown when a plugin gave no credential; the message says how the plugin ended. */
 export class PluginError extends Error {
-  constructor(ending: string) {
-    super(ending);
-    this.name = 'PluginError';
-  }
+  override readonly name = 'PluginError';
 }
 
 function kill(group: number): void {

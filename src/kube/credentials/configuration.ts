@@ -281,10 +281,7 @@ export interface KubeCredentials {
 
 /** Thrown when credentials are wrong or missing; the message says what to do. */
 export class CredentialsError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'CredentialsError';
-  }
+  override readonly name = 'CredentialsError';
 }
 
 /** True if a token may be sent to this server: over TLS, or to this machine itself. */

@@ -2,13 +2,11 @@
  * A cache with one folder of programs per key. An entry is made under a temporary name and then renamed, so a folder
  * that has the name of its key is complete.
  */
-import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { lstatSync } from 'node:fs';
+import { lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { binariesIn } from './binaries.ts';
-import type { Binaries } from './binaries.ts';
-import { makeFolder } from '../control-plane/folder.ts';
+import { type Binaries, binariesIn } from './binaries.ts';
+import { codeOf } from '../cannot-start.ts';
 import { lock } from '../../simulator/store/lock.ts';
 
 const draftPrefix = '.draft-';
@@ -65,12 +63,12 @@ async function removeAbandoned(dir: string): Promise<void> {
 
 async function whyNotWritable(dir: string): Promise<string | undefined> {
   try {
-    await makeFolder(dir);
+    await mkdir(dir, { recursive: true, mode: 0o700 });
     const probe = await mkdtemp(join(dir, '.probe-'));
     await rm(probe, { recursive: true });
     return undefined;
   } catch (error) {
-    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return codeOf(error) ?? String(error);
   }
 }
 
@@ -79,7 +77,7 @@ async function temporaryCache(temporaryDir: string): Promise<string> {
   const { uid } = userInfo();
   const dir = join(temporaryDir, `apphosting-cache-${uid}`);
   await mkdir(dir, { mode: 0o700 }).catch(() => undefined);
-  const found = lstatSync(dir, { throwIfNoEntry: false });
+  const found = await lstat(dir).catch(() => undefined);
   const ours = found?.isDirectory() === true && found.uid === uid && (found.mode & 0o022) === 0;
   return ours ? dir : mkdtemp(join(temporaryDir, 'apphosting-cache-'));
 }

@@ -1,13 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
-import { access, constants, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { environmentWith } from '../../config.ts';
 import { programNames } from './binaries.ts';
-import { CannotStart, codeOf } from '../control-plane/cannot-start.ts';
-import { makeFolder } from '../control-plane/folder.ts';
+import { CannotStart, codeOf } from '../cannot-start.ts';
 import type { Work } from './progress.ts';
 import { KUBERNETES_VERSION } from './releases.ts';
 
@@ -52,7 +51,9 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
     GOFLAGS: '-mod=readonly -buildvcs=false',
     ...(ownCache === undefined ? {} : { GOCACHE: ownCache }),
   });
-  const args = ['build', '-v', '-trimpath', '-ldflags', flags.join(' '), '-o', `${into}/`, 'tool'];
+  // Without debug information (dwarf), which `-s -w` leaves out of the programs anyway, a build takes a sixth less CPU.
+  const args = ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false', '-ldflags', flags.join(' ')];
+  args.push('-o', `${into}/`, 'tool');
   await runGo(go, args, environment, work);
   // Go names the program of etcd after the folder of its source, `server`.
   await rename(join(into, 'server'), join(into, programNames.etcd));
@@ -63,7 +64,7 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
 async function isGoCacheWritable(go: string): Promise<boolean> {
   try {
     const { stdout } = await promisify(execFile)(go, ['env', 'GOCACHE'], { timeout: 10_000 });
-    await makeFolder(stdout.trim());
+    await mkdir(stdout.trim(), { recursive: true });
     await access(stdout.trim(), constants.W_OK);
     return true;
   } catch {

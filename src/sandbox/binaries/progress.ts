@@ -1,4 +1,4 @@
-import { reasonOf } from '../control-plane/cannot-start.ts';
+import { reasonOf } from '../cannot-start.ts';
 
 /** Shows progress to the person who waits. */
 export interface Progress {

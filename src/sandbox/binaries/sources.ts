@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Surroundings } from '../../config.ts';
 import { unpackArchive } from './archive.ts';
-import { binariesIn } from './binaries.ts';
-import type { Binaries } from './binaries.ts';
+import { type Binaries, binariesIn } from './binaries.ts';
 import { InUse } from '../../simulator/store/lock.ts';
-import { openCache } from './cache.ts';
-import type { BinaryCache } from './cache.ts';
-import { CannotStart, reasonOf } from '../control-plane/cannot-start.ts';
+import { type BinaryCache, openCache } from './cache.ts';
+import { CannotStart, reasonOf } from '../cannot-start.ts';
 import { buildWithGo, whyNotGo } from './go-build.ts';
 import type { Progress, Work } from './progress.ts';
 import { archiveFor, ARCHIVE_VERSION, ETCD_VERSION, KUBERNETES_VERSION, platformName } from './releases.ts';
@@ -43,60 +41,38 @@ export async function findBinaries(
   refusals.push(`our cache ${cache.dir} has nothing for ${platform}`);
 
   const release = await turnOf(cache, progress, signal);
+  /** Makes an entry of the cache; undefined if that fails, which begins the reason with `trouble`. */
+  const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
+    try {
+      return await progress.during(step, (detail) => cache.make(key, (dir) => fill(dir, { detail, signal })));
+    } catch (error) {
+      signal.throwIfAborted();
+      refusals.push(`${trouble}: ${reasonOf(error)}`);
+      return undefined;
+    }
+  };
   try {
     const meanwhile = await cached();
     if (meanwhile !== undefined) return meanwhile;
-    for (const way of waysTo(means, platform, keys)) {
-      const obstacle = await way.obstacle();
-      if (obstacle !== undefined) {
-        refusals.push(obstacle);
-        continue;
-      }
-      try {
-        const fill = (detail: Work['detail']) => cache.make(way.key, (dir) => way.fill(dir, { detail, signal }));
-        return await progress.during(way.step, fill);
-      } catch (error) {
-        signal.throwIfAborted();
-        refusals.push(`${way.trouble}: ${reasonOf(error)}`);
-      }
+    const archive = means.archiveFor(platform);
+    if (archive === undefined) refusals.push(`there is no official archive for ${platform}`);
+    else {
+      const step = `downloading Kubernetes ${ARCHIVE_VERSION} (the official test archive)`;
+      const trouble = `the official archive ${archive.url} cannot be used`;
+      const unpacked = await made(keys.unpacked, step, trouble, (dir, work) => means.unpackArchive(archive, dir, work));
+      if (unpacked !== undefined) return unpacked;
+    }
+    const obstacle = await means.whyNotGo();
+    if (obstacle !== undefined) refusals.push(`Go 1.26 or newer on PATH: ${obstacle}`);
+    else {
+      const step = `building Kubernetes ${KUBERNETES_VERSION} with Go (about 5 minutes on two cores, once)`;
+      const built = await made(keys.built, step, 'Go cannot build it', means.buildWithGo);
+      if (built !== undefined) return built;
     }
   } finally {
     release();
   }
   throw new CannotStart(nothingWorked(refusals));
-}
-
-/** One way to get the programs: download or build. */
-interface Way {
-  readonly key: string;
-  readonly step: string;
-  /** Why this way cannot work here; undefined if it can be tried. */
-  readonly obstacle: () => Promise<string | undefined>;
-  readonly fill: (dir: string, work: Work) => Promise<void>;
-  /** The beginning of the message if this way fails. */
-  readonly trouble: string;
-}
-
-function waysTo(means: Means, platform: string, keys: Readonly<Record<'built' | 'unpacked', string>>): readonly Way[] {
-  const archive = means.archiveFor(platform);
-  const byArchive: Way = {
-    key: keys.unpacked,
-    step: `downloading Kubernetes ${ARCHIVE_VERSION} (the official test archive)`,
-    obstacle: async () => (archive === undefined ? `there is no official archive for ${platform}` : undefined),
-    fill: async (dir, work) => archive && means.unpackArchive(archive, dir, work),
-    trouble: `the official archive ${archive?.url ?? ''} cannot be used`,
-  };
-  const byGo: Way = {
-    key: keys.built,
-    step: `building Kubernetes ${KUBERNETES_VERSION} with Go (about 5 minutes on two cores, once)`,
-    obstacle: async () => {
-      const obstacle = await means.whyNotGo();
-      return obstacle && `Go 1.26 or newer on PATH: ${obstacle}`;
-    },
-    fill: means.buildWithGo,
-    trouble: 'Go cannot build it',
-  };
-  return [byArchive, byGo];
 }
 
 async function fromAssets(dir: string | undefined, refusals: string[]): Promise<Binaries | undefined> {

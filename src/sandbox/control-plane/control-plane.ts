@@ -1,15 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Binaries } from '../binaries/binaries.ts';
-import { certificateIn, credentialsIn, kubeconfigFor, users } from './credentials.ts';
-import type { User } from './credentials.ts';
-import { CannotStart } from './cannot-start.ts';
-import { Daemon } from './daemon.ts';
-import type { Ending, Program } from './daemon.ts';
+import { certificateIn, credentialsIn, kubeconfigFor, type User, users } from './credentials.ts';
+import { CannotStart } from '../cannot-start.ts';
+import { Daemon, type Ending, type Program } from './daemon.ts';
 import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
 import { freePorts, isFree } from './ports.ts';
-import { apiServer, controllerManager, etcd } from './programs.ts';
-import type { ProgramPlace } from './programs.ts';
+import { apiServer, controllerManager, etcd, type ProgramPlace } from './programs.ts';
 
 /** The names of the parts of a control plane, as `pids` uses them. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
@@ -83,11 +80,8 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
       await one.start();
     }
     const ca = (await certificateIn(credentials.certDir)) ?? '';
-    /** The text of a kubeconfig for one of the built-in users, or for any token. */
-    const kubeconfig = (who: User | { readonly name: string; readonly token: string }) =>
-      typeof who === 'string'
-        ? kubeconfigFor(url, ca, users[who], credentials.tokenOf(who))
-        : kubeconfigFor(url, ca, who.name, who.token);
+    /** The text of a kubeconfig for one of the built-in users. */
+    const kubeconfig = (user: User) => kubeconfigFor(url, ca, users[user], credentials.tokenOf(user));
     const kubeconfigPath = join(dir, 'kubeconfig');
     await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
     await writeFile(managerConfig, kubeconfig('controllerManager'), { mode: 0o600 });

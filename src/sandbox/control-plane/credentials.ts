@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from './cannot-start.ts';
+import { codeOf } from '../cannot-start.ts';
 
 /** The users that the API server knows from the start: the person, the operator, the controller manager. */
 export const users = {

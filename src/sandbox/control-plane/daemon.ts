@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { CannotStart, reasonOf } from './cannot-start.ts';
-import { poll, within } from './deadline.ts';
+import { CannotStart, reasonOf } from '../cannot-start.ts';
+import { inTime, poll } from '../deadline.ts';
 
 /** A program that runs until it is stopped, and how to check that it is up. */
 export interface Program {
@@ -78,7 +77,7 @@ export class Daemon {
   async stop(): Promise<void> {
     await this.#end(async (child) => {
       child.kill('SIGTERM');
-      if ((await within(this.#program.graceMs, this.#ended)) === undefined) await killed(child, this.#ended);
+      if ((await inTime(this.#program.graceMs, this.#ended)) === undefined) await killed(child, this.#ended);
     });
   }
 
@@ -144,5 +143,5 @@ export function described({ code, signal }: Ending): string {
 
 async function killed(child: ChildProcess, ended: Promise<Ending>): Promise<void> {
   child.kill('SIGKILL');
-  if ((await within(killMs, ended)) === undefined) throw new Error(`process ${child.pid} cannot be killed`);
+  if ((await inTime(killMs, ended)) === undefined) throw new Error(`process ${child.pid} cannot be killed`);
 }

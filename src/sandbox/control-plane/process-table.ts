@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { kill, platform } from 'node:process';
 import { promisify } from 'node:util';
-import { codeOf } from './cannot-start.ts';
+import { codeOf } from '../cannot-start.ts';
 
 /** A process of this machine and the command line it was started with. */
 export interface Running {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { request } from 'undici';
 import { startBreakablePlane, type BreakablePlane } from '../../support/breakable-plane.ts';
-import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
+import { inTime, poll } from '../../../src/sandbox/deadline.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { progressOn } from '../../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
@@ -91,7 +91,7 @@ async function live(
     wrong.push(...wrongInside(inside, start));
     const began = performance.now();
     process.kill(inside.pid, 'SIGTERM');
-    const code = await within(40_000, pod.ended);
+    const code = await inTime(40_000, pod.ended);
     process.stdout.write(`  it ended ${((performance.now() - began) / 1_000).toFixed(1)} s after SIGTERM\n`);
     if (code?.value !== 0) wrong.push(`after SIGTERM it ended with ${String(code?.value)}: ${pod.printed()}`);
     if ((await holder()) !== '') wrong.push('it did not give the lease back');

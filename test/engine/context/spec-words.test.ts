@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inSpecWords } from '../../../src/engine/call.ts';
+import { withSpecPaths } from '../../../src/engine/call.ts';
 import { aWorld, conditionOf, messageOf } from '../../kinds/support/world.ts';
 
 const words = { dockerPreset: 'preset', dockerPresetVersion: 'atCreation.presetVersion', 'config.url': 'webhook.url' };
@@ -14,7 +14,7 @@ describe('what the service says of a field', () => {
   ])('is told by its place in the spec: %s', (message, told) => {
     const outcome = { is: 'refused', status: 400, message, body: undefined } as const;
 
-    expect(inSpecWords(outcome, words)).toEqual({ ...outcome, message: told });
+    expect(withSpecPaths(outcome, words)).toEqual({ ...outcome, message: told });
   });
 
   it('is told so in the condition', async () => {

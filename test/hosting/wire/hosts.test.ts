@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressesFlaw, addressKind, checkBaseUrl, type HostRules, proxyFor } from '../../../src/hosting/wire/hosts.ts';
+import { addressesFlaw, addressKind, checkBaseUrl, type HostRules } from '../../../src/hosting/wire/hosts.ts';
 
 const strict: HostRules = {
   allowedHosts: [],
@@ -282,44 +282,5 @@ describe('an address', () => {
         expect(addressKind(text)).toBe('forbidden');
       }),
     );
-  });
-});
-
-describe('the proxy', () => {
-  it('carries everything but what goes to this machine', () => {
-    const rules = { ...laptop, proxy: 'http://proxy.corp:3128' };
-
-    expect(proxyFor('https://api.example.com', rules)).toBe('http://proxy.corp:3128');
-    expect(proxyFor('http://localhost:8088', rules)).toBeUndefined();
-    expect(proxyFor('http://127.0.0.1:8088', rules)).toBeUndefined();
-  });
-
-  it.each([
-    { noProxy: 'api.example.com', direct: true, because: 'it is named' },
-    { noProxy: 'other.org, API.example.com', direct: true, because: 'it is one of a list, however it is written' },
-    { noProxy: 'example.com', direct: true, because: 'names below a name belong to it' },
-    { noProxy: '.example.com', direct: true, because: 'a suffix is named' },
-    { noProxy: '*.example.com', direct: true, because: 'a suffix is named with a star' },
-    { noProxy: '*', direct: true, because: 'everything is named' },
-    { noProxy: 'api.example.com:443', direct: true, because: 'its port is the one of https' },
-    { noProxy: 'api.example.com:8443', direct: false, because: 'another port is named' },
-    { noProxy: 'ample.com', direct: false, because: 'the end of a word is no suffix' },
-    { noProxy: 'v2.api.example.com', direct: false, because: 'a name below it is named' },
-    { noProxy: '', direct: false, because: 'nothing is named' },
-    { noProxy: ' , ', direct: false, because: 'nothing is named between the commas' },
-  ])('is left out for a host or not: $because', ({ noProxy, direct }) => {
-    const rules = { ...laptop, proxy: 'http://proxy.corp:3128', noProxy };
-
-    expect(proxyFor('https://api.example.com', rules) === undefined).toBe(direct);
-  });
-
-  it('is left out for an address and a port that are named', () => {
-    const noProxy = '[2001:db8::1]:8443,10.1.2.3,2001:db8::2';
-    const rules = { ...laptop, proxy: 'http://proxy.corp:3128', noProxy };
-
-    expect(proxyFor('https://[2001:db8::1]:8443', rules)).toBeUndefined();
-    expect(proxyFor('https://[2001:db8::1]', rules)).toBe('http://proxy.corp:3128');
-    expect(proxyFor('https://[2001:db8::2]', rules)).toBeUndefined();
-    expect(proxyFor('https://10.1.2.3:9443', rules)).toBeUndefined();
   });
 });

@@ -19,9 +19,15 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** Time that is as it is, but that waits come to an end four times as fast, and lifetimes when the test says so. */
-class ShortWaits implements Clock {
+/** How long one family is waited for once the other one is there; whoever waits longer waits for both. */
+const otherFamilyMs = 1_000;
+
+/** Time in which a wait is over as soon as nobody will answer it: the server has told what it leaves without an answer. */
+class Silence implements Clock {
   aheadMs = 0;
+  readonly #unanswered = new Set<string>();
+  readonly #waits = new Set<{ readonly delayMs: number; readonly wake: () => void }>();
+
   wall(): number {
     return realClock.wall();
   }
@@ -29,27 +35,48 @@ class ShortWaits implements Clock {
     return realClock.monotonic() + this.aheadMs;
   }
   after(delayMs: number, wake: () => void): () => void {
-    return realClock.after(delayMs / 4, wake);
+    const wait = { delayMs, wake };
+    this.#waits.add(wait);
+    this.#endWaits();
+    return () => void this.#waits.delete(wait);
+  }
+  leaveUnanswered(question: string): void {
+    this.#unanswered.add(question);
+    this.#endWaits();
+  }
+  #endWaits(): void {
+    const isBoth = this.#unanswered.size === 2;
+    const longestMs = isBoth ? Infinity : this.#unanswered.size * otherFamilyMs;
+    const over = [...this.#waits].filter(({ delayMs }) => delayMs <= longestMs);
+    if (isBoth) this.#unanswered.clear();
+    for (const wait of over) {
+      this.#waits.delete(wait);
+      wait.wake();
+    }
   }
 }
 
 interface Opened {
   readonly resolve: Resolve;
   readonly server: NameServer;
-  readonly clock: ShortWaits;
+  readonly clock: Silence;
 }
 
 async function opened(
   answer: (question: string) => NameAnswer,
   files: { readonly hosts?: string; readonly resolvConf?: string } = {},
 ): Promise<Opened> {
-  const server = await nameServer(answer);
+  const clock = new Silence();
+  const server = await nameServer((question) => {
+    const said = answer(question);
+    if (said === 'silent') clock.leaveUnanswered(question);
+    return said;
+  });
   closers.push(() => server.close());
   const folder = await temporaryDir();
   const [hostsFile, resolvConf] = [join(folder, 'hosts'), join(folder, 'resolv.conf')];
   writeFileSync(hostsFile, files.hosts ?? '');
   writeFileSync(resolvConf, files.resolvConf ?? '');
-  const clock = new ShortWaits();
   return { resolve: openNames({ clock, servers: [server.server], hostsFile, resolvConf }), server, clock };
 }
 

@@ -204,9 +204,6 @@ describe('the transport', () => {
 
   it.each([
     { text: '\uFEFF{"a":1}', body: { a: 1 }, because: 'a byte order mark is not content' },
-    { text: '{"__proto__":{"polluted":1},"a":1}', body: { a: 1 }, because: 'no key reaches a prototype' },
-    { text: '{"\\u005f_proto__":{"polluted":1},"a":1}', body: { a: 1 }, because: 'not even an escaped one' },
-    { text: '{"constructor":{"prototype":{"x":1}},"a":1}', body: { a: 1 }, because: 'nor a constructor' },
     { text: '{"a":1,"a":2}', body: { a: 2 }, because: 'the last of two equal keys counts' },
     { text: '<html>', body: undefined, because: 'it is not JSON' },
     { text: '', body: undefined, because: 'it is empty' },
@@ -219,7 +216,23 @@ describe('the transport', () => {
 
     expect(seen).toMatchObject({ was: 'answer', status: 200, readable: body !== undefined });
     expect(seen.was === 'answer' ? seen.body : 'no answer').toEqual(body);
-    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+  });
+
+  it('lets no key of an answer reach a prototype', async () => {
+    const point =
+      '{"contactPointId":"cp_1","name":"a","type":"email","__proto__":{"polluted":1},"constructor":{"x":1}}';
+    const text = `{"contactPoints":[${point}],"__proto__":{"polluted":1}}`;
+    const { transport } = opened(() => ({ status: 200, headers: {}, text }));
+
+    const [read, created] = [await transport(listing), await transport(creation)];
+
+    const bodies = [read, created].map((seen) => (seen.was === 'answer' ? seen.body : undefined));
+    const [item] = contactPointsOf('acc').items(bodies[0]) ?? [];
+    expect(item).toMatchObject({ contactPointId: 'cp_1', name: 'a', type: 'email' });
+    expect([...bodies, item, {}].map((value) => (value as { polluted?: 1 }).polluted)).toEqual(
+      Array(4).fill(undefined),
+    );
+    expect([...bodies, item].map((value) => Object.getPrototypeOf(value))).toEqual(Array(3).fill(Object.prototype));
   });
 
   it('does not read what is compressed although nobody asked for it', async () => {

@@ -235,3 +235,41 @@ describe('the wire', () => {
     expect(started).toBe(false);
   });
 });
+
+describe('the proxy', () => {
+  /** Who says no to a request: the rules, which check addresses only without a proxy, or the proxy, on which nobody listens. */
+  async function refusedBy(origin: string, noProxy: string): Promise<string> {
+    const resolve: Resolve = () => Promise.resolve([{ address: '10.0.0.1', family: 4 }]);
+    const wire = openUndiciWire({ ...loopbackRules, proxy: 'http://127.0.0.1:1', noProxy }, resolve);
+    closers.push(() => wire.close());
+    const { outcome } = await exchanged(wire, origin);
+    return 'failed' in outcome && outcome.failed === 'hostNotAllowed' ? 'the rules' : 'the proxy';
+  }
+
+  it.each([
+    { noProxy: 'api.example.com', by: 'the rules', because: 'it is named' },
+    { noProxy: 'other.org, API.example.com', by: 'the rules', because: 'it is one of a list, however it is written' },
+    { noProxy: 'example.com', by: 'the rules', because: 'names below a name belong to it' },
+    { noProxy: '.example.com', by: 'the rules', because: 'a suffix is named' },
+    { noProxy: '*.example.com', by: 'the rules', because: 'a suffix is named with a star' },
+    { noProxy: '*', by: 'the rules', because: 'everything is named' },
+    { noProxy: 'api.example.com:443', by: 'the rules', because: 'its port is the one of https' },
+    { noProxy: 'api.example.com:8443', by: 'the proxy', because: 'another port is named' },
+    { noProxy: 'ample.com', by: 'the proxy', because: 'the end of a word is no suffix' },
+    { noProxy: 'v2.api.example.com', by: 'the proxy', because: 'a name below it is named' },
+    { noProxy: '', by: 'the proxy', because: 'nothing is named' },
+    { noProxy: ' , ', by: 'the proxy', because: 'nothing is named between the commas' },
+  ])('is left out for a host or not: $because', async ({ noProxy, by }) => {
+    expect(await refusedBy('https://api.example.com', noProxy)).toBe(by);
+  });
+
+  it('is left out for this machine', async () => {
+    const { origin } = await server(respond('{}'));
+    const wire = openUndiciWire({ ...loopbackRules, proxy: 'http://127.0.0.1:1' }, openNames({ clock: realClock }));
+    closers.push(() => wire.close());
+
+    const { outcome } = await exchanged(wire, origin);
+
+    expect(outcome).toMatchObject({ status: 200 });
+  });
+});

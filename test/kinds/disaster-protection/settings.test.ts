@@ -40,7 +40,7 @@ describe('the item that sets a protection up', () => {
       { mode: 'warm', target: saved },
     ],
   ])('when %s', (_because, spec, expected) => {
-    expect(itemOf(aProtectionPass(spec), 'env_1', undefined)).toEqual({
+    expect(itemOf(aProtectionPass(spec))).toEqual({
       sourceAppEnvId: 'env_1',
       expectedGeneration: 0,
       ...expected,
@@ -61,7 +61,7 @@ describe('the item of an edit', () => {
   it('keeps what the spec leaves open: region, mode, storage, acknowledgment and saved names', () => {
     const configuration = aConfiguration({ settings, plannedDestination: saved });
 
-    expect(itemOf(aProtectionPass({ rtoTargetSeconds: 600 }), 'env_1', configuration)).toEqual({
+    expect(itemOf(aProtectionPass({ rtoTargetSeconds: 600 }), configuration)).toEqual({
       ...kept,
       rtoTargetMs: 600_000,
       target: saved,
@@ -72,7 +72,7 @@ describe('the item of an edit', () => {
     const configuration = aConfiguration({ settings });
     const { storageCredentialId: _platform, ...rest } = kept;
 
-    expect(itemOf(aProtectionPass({ storage: { source: 'Inherited' } }), 'env_1', configuration)).toEqual(rest);
+    expect(itemOf(aProtectionPass({ storage: { source: 'Inherited' } }), configuration)).toEqual(rest);
   });
 
   it('is asked for by exactly the fields that differ, in the words of the spec', () => {

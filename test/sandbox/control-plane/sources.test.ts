@@ -1,9 +1,9 @@
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { binariesIn, programNames } from '../../../src/sandbox/binaries/binaries.ts';
 import { cacheAt, openCache } from '../../../src/sandbox/binaries/cache.ts';
-import { CannotStart } from '../../../src/sandbox/control-plane/cannot-start.ts';
+import { CannotStart } from '../../../src/sandbox/cannot-start.ts';
 import { whyNotGo, isRecentGo } from '../../../src/sandbox/binaries/go-build.ts';
 import { silent } from '../../../src/sandbox/binaries/progress.ts';
 import { archiveFor, platformName } from '../../../src/sandbox/binaries/releases.ts';
@@ -127,16 +127,13 @@ describe('the cache', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  it.each([
-    { place: 'file/cache', because: 'a file is in the way' },
-    { place: '/proc/apphosting', because: 'the system makes no folders there' },
-  ])('says so, and uses a temporary folder, where the cache cannot be written: $because', async ({ place }) => {
+  it('says so, and uses a temporary folder, where the cache cannot be written', async () => {
     const dir = await temporaryDir();
     await writeFile(join(dir, 'file'), '');
     await mkdir(join(dir, 'tmp'));
     const said: string[] = [];
 
-    const cache = await openCache(resolve(dir, place), join(dir, 'tmp'), (text) => said.push(text));
+    const cache = await openCache(join(dir, 'file', 'cache'), join(dir, 'tmp'), (text) => said.push(text));
     const made = await cache.make('key', fill);
 
     expect(said).toEqual([expect.stringMatching(/cannot be written \(E[A-Z]+\): using .*tmp\/apphosting-cache-/)]);

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { execPath } from 'node:process';
 import { inject, onTestFinished } from 'vitest';
 import type { BreakablePlane } from '../../support/breakable-plane.ts';
+import { kubeconfigFor } from '../../../src/sandbox/control-plane/credentials.ts';
 import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { answersOk } from '../../../src/sandbox/control-plane/programs.ts';
@@ -40,7 +41,7 @@ export async function startDeployed(
   namespace: string,
 ): Promise<Omit<Deployed, 'simulator'>> {
   const kubeconfig = join(dirname(plane.kubeconfigPath), `deployed-${randomUUID().slice(0, 8)}`);
-  await writeFile(kubeconfig, plane.kubeconfig({ name: 'operator', token: await tokenOf(api, namespace) }));
+  await writeFile(kubeconfig, kubeconfigFor(plane.url, plane.ca, 'operator', await tokenOf(api, namespace)));
   const [port = 0] = await freePorts(1);
   const listen = `127.0.0.1:${port}`;
   const fromDeployment = (await argumentsOf(api, namespace)).filter((arg) => !arg.startsWith('--metrics-listen'));

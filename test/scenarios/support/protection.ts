@@ -1,4 +1,4 @@
-import { poll } from '../../../src/sandbox/control-plane/deadline.ts';
+import { poll } from '../../../src/sandbox/deadline.ts';
 import { eventually, waiting } from './kubernetes.ts';
 import type { Tenant } from './stages/tenant.ts';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { inject } from 'vitest';
-import { poll, within } from '../../../src/sandbox/control-plane/deadline.ts';
+import { inTime, poll } from '../../../src/sandbox/deadline.ts';
 import { waiting } from './kubernetes.ts';
 
 /** The program as a process of its own. */
@@ -46,7 +46,7 @@ export function startProgram(args: readonly string[]): Running {
     end: async () => {
       signal('SIGCONT');
       signal('SIGTERM');
-      if ((await within(10_000, ended)) === undefined) signal('SIGKILL');
+      if ((await inTime(10_000, ended)) === undefined) signal('SIGKILL');
       await ended;
     },
   };

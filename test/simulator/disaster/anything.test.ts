@@ -1,14 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  type Configuration,
-  type Fields,
-  MINUTE,
-  type Point,
-  setting,
-  type Setting,
-  WARM,
-} from './setting.ts';
+import { type Configuration, type Fields, MINUTE, type Point, setting, type Setting, WARM } from './setting.ts';
 
 const FIRST = { accountId: 'acc_demo', sourceAppEnvId: 'env_web_prod' };
 const PHASES = ['queued', 'restoring', 'promoting', 'starting', 'promoted', 'handingOver', 'cleaning', 'failed'];

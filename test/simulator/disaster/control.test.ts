@@ -98,6 +98,17 @@ describe('a configuration told through the control surface', () => {
     expect(await at.ledger('activation.promoted')).toHaveLength(1);
   });
 
+  it.each(['preparing', 'validating'])('goes on with an activation that is told to be %s', async (setPhase) => {
+    const at = setting();
+    const configurationId = await at.protect();
+    await at.activate(configurationId);
+
+    await at.tell(configurationId, { setPhase });
+    at.advance(SETTLED);
+
+    expect(await at.configuration(configurationId)).toHaveProperty('activationResult');
+  });
+
   it.each(['enrollment', 'validation', 'activation'])(
     'ends a %s with all that belongs to its success',
     async (kind) => {

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../src/base/json.ts';
 import type { Clock, Entropy } from '../../../src/base/time.ts';
-import { ClusterInMemory, keyOf } from '../../../src/cli/in-memory/cluster.ts';
+import { ClusterInMemory, keyOf } from '../cluster-in-memory.ts';
 import { KubeError, type KubeObject, type Resource } from '../../../src/engine/ports.ts';
 
 /** The state of a cluster at one time. */

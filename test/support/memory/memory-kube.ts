@@ -1,5 +1,5 @@
-import { KubeInMemory } from '../../../src/cli/in-memory/kube.ts';
-import { onlyMetadata } from '../../../src/cli/in-memory/watch.ts';
+import { KubeInMemory } from '../kube-in-memory.ts';
+import { onlyMetadata } from '../watch-in-memory.ts';
 import {
   type KubeApi,
   KubeError,

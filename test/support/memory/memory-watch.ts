@@ -1,4 +1,4 @@
-import { WatchInMemory } from '../../../src/cli/in-memory/watch.ts';
+import { WatchInMemory } from '../watch-in-memory.ts';
 import {
   KubeError,
   type KubeObject,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Waits for a promise, but not longer than `ms` milliseconds; undefined if it takes longer. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<{ readonly value: T } | undefined> {
+export async function inTime<T>(ms: number, work: Promise<T>): Promise<{ readonly value: T } | undefined> {
   const timer = new AbortController();
   try {
     return await Promise.race([

@@ -1,8 +1,8 @@
-import { sameJson } from '../../base/json.ts';
-import { type Clock, type Entropy, isoSeconds } from '../../base/time.ts';
-import { KubeError, type KubeObject, type ObjectMeta, type Resource } from '../../engine/ports.ts';
-import { parseObject } from '../../kube/client/parse.ts';
-import { SeededEntropy } from './virtual-clock.ts';
+import { sameJson } from '../../src/base/json.ts';
+import { type Clock, type Entropy, isoSeconds } from '../../src/base/time.ts';
+import { KubeError, type KubeObject, type ObjectMeta, type Resource } from '../../src/engine/ports.ts';
+import { parseObject } from '../../src/kube/client/parse.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 
 /** One change of one object, as a watch delivers it. */
 export interface ClusterChange {

@@ -7,10 +7,10 @@ import {
   type Resource,
   type WatchEvent,
   type WatchOptions,
-} from '../../engine/ports.ts';
-import type { ClusterInMemory } from './cluster.ts';
+} from '../../src/engine/ports.ts';
+import type { ClusterInMemory } from './cluster-in-memory.ts';
 import { applyPatch } from './json-patch.ts';
-import { onlyMetadata, WatchInMemory } from './watch.ts';
+import { onlyMetadata, WatchInMemory } from './watch-in-memory.ts';
 
 /** The Kubernetes API of a cluster in memory. A list is always one page, and label selectors are ignored. */
 export class KubeInMemory<Cluster extends ClusterInMemory = ClusterInMemory> implements KubeApi {

@@ -1,5 +1,5 @@
-import type { KubeObject, Resource, WatchEvent, WatchOptions } from '../../engine/ports.ts';
-import { type ClusterChange, type ClusterInMemory, keyOf } from './cluster.ts';
+import type { KubeObject, Resource, WatchEvent, WatchOptions } from '../../src/engine/ports.ts';
+import { type ClusterChange, type ClusterInMemory, keyOf } from './cluster-in-memory.ts';
 
 const bookmarkMs = 60_000;
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord } from '../../base/json.ts';
-import { KubeError, type PatchOperation } from '../../engine/ports.ts';
+import { isRecord } from '../../src/base/json.ts';
+import { KubeError, type PatchOperation } from '../../src/engine/ports.ts';
 
 /** Applies a JSON patch (RFC 6902) to a copy of an object, completely or not at all. Knows fields, but no items of lists. */
 export function applyPatch(document: object, operations: readonly PatchOperation[]): object {
