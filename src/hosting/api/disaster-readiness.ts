@@ -185,8 +185,8 @@ const Configuration = z
 /** A protection, as the service shows it. */
 export type ConfigurationItem = Readonly<z.output<typeof Configuration>>;
 
-const amount = shown(z.number().nonnegative());
-const replicas = shown(z.int().nonnegative());
+const amount = lenient(z.number().nonnegative());
+const replicas = lenient(z.int().nonnegative());
 
 /** The size of what was protected. It is only shown to people; no request sends it. */
 const Sizing = z
@@ -198,7 +198,7 @@ const Sizing = z
     cpuRequest: amount,
     memoryMb: amount,
     memoryRequestMb: amount,
-    volumeCapacities: shown(z.array(word)),
+    volumeCapacities: lenient(z.array(word)),
   })
   .transform(({ replicaCount, ...sizing }) => ({ ...sizing, replicas: sizing.replicas ?? replicaCount }));
 
