@@ -7,14 +7,14 @@ const experimental = { viteModuleRunner: false };
 
 /** Whole lives of the operator on a virtual clock, and what waits for real sockets, processes and a browser. */
 const lives = [
-  'test/properties/*.test.ts',
-  'test/disaster/*.test.ts',
+  'test/properties/**/*.test.ts',
+  'test/disaster/**/*.test.ts',
   'test/cli/{import/import,no-cluster,runs}.test.ts',
   'test/deploy/bundle.test.ts',
   'test/hosting/spoiled-answers.test.ts',
   'test/reporter.test.ts',
   'test/repository/contributing.test.ts',
-  'test/simulator/{durability,logs,page-in-browser,page-request,sockets}.test.ts',
+  'test/simulator/{page/page-in-browser,page/page-request,sockets,store/durability,store/logs}.test.ts',
   'test/support/no-orphans.test.ts',
 ];
 

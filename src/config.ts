@@ -212,6 +212,16 @@ export function text(help: string, value: string, must = 'must not be empty') {
   return { help, value, schema: z.string().min(1, must).optional() };
 }
 
+/** A flag that may be repeated; its setting is a list. */
+export function list<Item>(help: string, value: string, item: z.ZodType<Item>) {
+  return { help, value, many: true, schema: z.array(item) };
+}
+
+/** A flag that takes a whole number within these bounds. */
+export function whole(help: string, value: string, fallback: string, [least, most]: readonly [number, number]) {
+  return { help, value, fallback, schema: wholeNumber(least, most) };
+}
+
 /** The schema of a flag that takes a host and a port. Without a host it means every address of this machine. */
 export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port: number }> {
   return z
@@ -231,12 +241,7 @@ export const sandboxCommand = {
     'Everything on this machine: a real Kubernetes control plane, the hosting service in a box, the operator and\nsample resources. Follows their status until Ctrl-C, which leaves nothing behind.',
   flags: {
     once: { help: 'end with 0 as soon as every sample is Ready', schema: z.boolean() },
-    timeout: {
-      help: 'with --once: end with 1 when a sample is not Ready by then',
-      value: 'SECONDS',
-      fallback: '180',
-      schema: wholeNumber(1, 86_400),
-    },
+    timeout: whole('with --once: end with 1 when a sample is not Ready by then', 'SECONDS', '180', [1, 86_400]),
     samples: text('the manifests to apply: a folder, or none', 'DIR|none', 'must be a folder or none'),
     data: text(
       'keep everything in this folder; without it, a temporary one that is removed at the end',
@@ -248,12 +253,11 @@ export const sandboxCommand = {
       value: 'MS',
       schema: wholeNumber(0, 3_600_000).optional(),
     },
-    reading: {
-      help: 'how the service behaves where its text leaves it open',
-      value: 'NAME=VALUE',
-      many: true,
-      schema: z.array(z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE')),
-    },
+    reading: list(
+      'how the service behaves where its text leaves it open',
+      'NAME=VALUE',
+      z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
+    ),
     rateLimit: {
       help: 'requests per second that the service allows an account',
       value: 'N',
@@ -264,13 +268,7 @@ export const sandboxCommand = {
       value: 'real|virtual',
       schema: z.enum(['real', 'virtual'], 'must be real or virtual').optional(),
     },
-    operatorArgs: {
-      help: 'more arguments for the operator, as one quoted text',
-      value: 'ARGS',
-      many: true,
-      dashed: true,
-      schema: z.array(z.string()),
-    },
+    operatorArgs: { ...list('more arguments for the operator, as one quoted text', 'ARGS', z.string()), dashed: true },
   },
   notes: [
     '  --kubectl ARGS...           run the kubectl that came with it, against the sandbox that is running, or with',
@@ -283,12 +281,11 @@ export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 
 /** The hosts that a command may send a token to. */
 export const hostFlags = {
-  allowedHosts: {
-    help: 'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
-    value: 'HOST',
-    many: true,
-    schema: z.array(z.string().min(1, 'must be a host')),
-  },
+  allowedHosts: list(
+    'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
+    'HOST',
+    z.string().min(1, 'must be a host'),
+  ),
   allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
   allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
 };
@@ -339,31 +336,26 @@ export const runCommand = {
     },
     enableActivation: { help: 'let resources activate, discard and reset disaster recovery', schema: z.boolean() },
     enableAccountReset: { help: 'let a DisasterReset wipe a whole account', schema: z.boolean() },
-    horizonSeconds: {
-      help: 'how long after its deadline a lost call may still take effect in the service',
-      value: 'SECONDS',
-      fallback: '120',
-      schema: wholeNumber(1, 3_600),
-    },
-    callDeadlineSeconds: {
-      help: 'how long a call that changes something may take, its wait for a turn included, before it counts as lost; a read a third of it',
-      value: 'SECONDS',
-      fallback: '30',
-      schema: wholeNumber(3, 300),
-    },
-    leaseSeconds: {
-      help: 'how long others wait for a silent holder of the lease; the holder itself stops after two thirds of it',
-      value: 'SECONDS',
-      fallback: '15',
-      schema: wholeNumber(2, 300),
-    },
-    pollSeconds: {
-      help: 'how often an account is read whose spec.pollSeconds does not say',
-      value: 'SECONDS',
-      fallback: '60',
-      schema: wholeNumber(1, 3_600),
-    },
-    workers: { help: 'objects worked on at the same time', value: 'N', fallback: '32', schema: wholeNumber(1, 1_024) },
+    horizonSeconds: whole(
+      'how long after its deadline a lost call may still take effect in the service',
+      'SECONDS',
+      '120',
+      [1, 3_600],
+    ),
+    callDeadlineSeconds: whole(
+      'how long a call that changes something may take, its wait for a turn included, before it counts as lost; a read a third of it',
+      'SECONDS',
+      '30',
+      [3, 300],
+    ),
+    leaseSeconds: whole(
+      'how long others wait for a silent holder of the lease; the holder itself stops after two thirds of it',
+      'SECONDS',
+      '15',
+      [2, 300],
+    ),
+    pollSeconds: whole('how often an account is read whose spec.pollSeconds does not say', 'SECONDS', '60', [1, 3_600]),
+    workers: whole('objects worked on at the same time', 'N', '32', [1, 1_024]),
     logLevel: choice('the least important line to log', ['debug', 'info', 'warn', 'error'], 'info'),
   },
 } satisfies CommandLine<Flags>;

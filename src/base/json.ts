@@ -40,6 +40,14 @@ export class Secret {
 export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
+/** Copies a value with its secrets in plain text: to send it, or to compare it with what the service shows. */
+export function revealed(value: Json | undefined): unknown {
+  if (value instanceof Secret) return value.reveal();
+  if (Array.isArray(value)) return value.map(revealed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, revealed(inner)]));
+}
+
 /** True for a JSON object: not null, not a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

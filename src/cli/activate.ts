@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { isoSeconds } from '../base/time.ts';
-import { text, wholeNumber, type CommandLine, type Flags } from '../config.ts';
+import { text, whole, type CommandLine, type Flags, type Settings } from '../config.ts';
 import type { CommandAnswer } from './frame.ts';
 import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
@@ -34,12 +34,7 @@ export const activateCommand = {
       help: 'accept that the source may still write where it cannot be fenced, as when its region is down',
       schema: z.boolean(),
     },
-    validMinutes: {
-      help: 'for how long the manifest may be used',
-      value: 'N',
-      fallback: '60',
-      schema: wholeNumber(1, 1_440),
-    },
+    validMinutes: whole('for how long the manifest may be used', 'N', '60', [1, 1_440]),
   },
   notes: [
     'Without flags of the service it is asked as the account of the protection does, if you may read its Secret.',
@@ -50,15 +45,10 @@ export const activateCommand = {
 /** `apphosting activate NAME --point latest`: prints the manifest of a RecoveryActivation, and applies nothing. */
 export const activate = aboutProtection(activateCommand, manifestOf);
 
+type Choices = Settings<(typeof activateCommand)['flags']>;
+
 /** The options of `apphosting activate` that choose a recovery point and the names to recover under. */
-export interface PointChoice {
-  readonly point: string;
-  readonly confirm?: string | undefined;
-  readonly environmentName?: string | undefined;
-  readonly appName?: string | undefined;
-  readonly acknowledgeWriters?: boolean;
-  readonly validMinutes: number;
-}
+type PointChoice = Pick<Choices, 'point' | 'validMinutes'> & Partial<Choices>;
 
 /** Builds the manifest that activates one recovery point; says why if it cannot. */
 export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): CommandAnswer {
@@ -151,30 +141,30 @@ function earlierTries({ facts: { operations = [] } }: ProtectionView, { cutoffTi
 /** The YAML comments above the manifest: what a person must know and confirm. */
 function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, nowMs: number): string {
   const { confirm, acknowledgeWriters, validMinutes } = choice;
+  const when = (isSo: boolean, ...lines: readonly string[]) => (isSo ? lines : []);
   const lines = [
     `Activates data up to ${point.cutoffTime}, ${ageInTwoUnits(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
     `May be used for ${validMinutes} minutes. It is not applied: review it, then create it with kubectl create -f.`,
     'Creating it may cost money. DNS is not switched, and no client is reconnected.',
-    ...(protection.stale === undefined
-      ? []
-      : [
-          `The service could not be asked (${protection.stale.why}): the point is from status, and may be gone by now.`,
-        ]),
+    ...when(
+      protection.stale !== undefined,
+      `The service could not be asked (${protection.stale?.why}): the point is from status, and may be gone by now.`,
+    ),
     ...cautionsOn(protection, nowMs),
-    ...(confirm === undefined
-      ? ['Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.']
-      : []),
+    ...when(
+      confirm === undefined,
+      'Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.',
+    ),
     ...(acknowledgeWriters === true
       ? ['Accepts that the source may still write where the service cannot fence it: then two sides write.']
       : [
           'If the source may still be writing and cannot be fenced, it is refused. If you accept two sides that write, add to spec:',
           '  acknowledgements: [WriterSafety]',
         ]),
-    ...(isAnother(protection)
-      ? [
-          'To activate once more, write the operation that activated it into spec.afterOperationId, and choose other names.',
-        ]
-      : []),
+    ...when(
+      isAnother(protection),
+      'To activate once more, write the operation that activated it into spec.afterOperationId, and choose other names.',
+    ),
   ];
   return lines.map((line) => `# ${line}\n`).join('');
 }

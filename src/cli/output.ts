@@ -35,7 +35,7 @@ export const standard: Speaks = {
 export type ColourWish = 'auto' | 'always' | 'never';
 
 /** A colour of the output. */
-type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim' | 'bold';
+type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim';
 
 /** Colours a text, or leaves it as it is. */
 export type Paint = (colour: Colour, text: string) => string;
@@ -53,14 +53,14 @@ export function asData(output: unknown, value: unknown): string | undefined {
 }
 
 /** Aligns rows as columns of text; the last column is not padded. */
-export function columns(rows: readonly (readonly string[])[], gap = '  '): readonly string[] {
+export function columns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
   for (const row of rows)
     for (const [at, cell] of row.slice(0, -1).entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
   return rows.map((row) =>
     row
       .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
-      .join(gap)
+      .join('  ')
       .trimEnd(),
   );
 }

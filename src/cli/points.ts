@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { output, wholeNumber, type CommandLine, type Flags, type Settings } from '../config.ts';
+import { output, whole, type CommandLine, type Flags, type Settings } from '../config.ts';
 import type { CommandAnswer } from './frame.ts';
 import { ageInTwoUnits, columns, counted } from './output.ts';
 import { aboutProtection, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
@@ -23,7 +23,7 @@ export const pointsCommand = {
         .transform((text) => Date.parse(text))
         .optional(),
     },
-    limit: { help: 'list so many at most', value: 'N', fallback: '50', schema: wholeNumber(1, 100_000) },
+    limit: whole('list so many at most', 'N', '50', [1, 100_000]),
     output: output(
       ['table', 'json', 'yaml', 'name'],
       'how: a table, json, yaml, or name (the id of each point on a line)',

@@ -10,7 +10,7 @@ import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster
 import type { AccountReader } from './account/reader.ts';
 import { conditionOf, targetIn } from './cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
-import { command, type CommandAnswer, type Called, type Command, type Trouble } from './frame.ts';
+import { command, type CommandAnswer, type Called, type Command } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
 import { resourceOf } from './operator/operator.ts';
 import { ageInTwoUnits } from './output.ts';
@@ -45,24 +45,16 @@ export function aboutProtection<F extends typeof protectionFlags & Flags>(
   return command(whole, async ({ settings, operands: [word = ''] }: Called<F>, given?: OpenCluster) => {
     const target = targetIn(word, 'DisasterProtection');
     if (target === undefined) return { trouble: `"${word}" is not a DisasterProtection`, isUsage: true };
-    return inCluster(settings, given, async (cluster) => {
-      const protection = await readProtection(cluster, target.name, settings);
-      return 'trouble' in protection ? protection : answerOf(protection, settings, Date.now());
+    const { name } = target;
+    return inCluster(settings, given, async ({ api, namespace }) => {
+      const object = await api.get(resourceOf(disasterProtection), namespace, name);
+      if (object === undefined) return { trouble: `there is no DisasterProtection ${namespace}/${name}` };
+      const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
+      if (typeof protection === 'string') return { trouble: protection };
+      const live = await livePoints(api, protection, settings);
+      return answerOf(withPoints(protection, live), settings, Date.now());
     });
   });
-}
-
-/** Reads a protection from the cluster and its points from the service. */
-async function readProtection(
-  { api, namespace }: OpenCluster,
-  name: string,
-  settings: Settings<typeof protectionFlags>,
-): Promise<ProtectionView | Trouble> {
-  const object = await api.get(resourceOf(disasterProtection), namespace, name);
-  if (object === undefined) return { trouble: `there is no DisasterProtection ${namespace}/${name}` };
-  const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
-  if (typeof protection === 'string') return { trouble: protection };
-  return withPoints(protection, await livePoints(api, protection, settings));
 }
 
 /** All recovery points, newest first, or a sentence that says why they could not be listed. */

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { momentOf } from '../base/time.ts';
 import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
 import type { Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
@@ -23,7 +24,7 @@ const stopMs = 25_000;
 export const run = command(runCommand, ({ settings }) => operate(settings));
 
 async function operate(settings: RunSettings): Promise<number | Trouble> {
-  const started = { wall: realClock.wall(), monotonic: realClock.monotonic() };
+  const started = momentOf(realClock);
   const log = openLog(settings.logLevel, process.stdout.isTTY);
   const metrics = new MetricRegistry();
   const credentials = await credentialsOf(settings);
@@ -61,16 +62,18 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
       namespace: settings.namespace,
       selector: settings.selector,
       secretWatch: settings.secretWatch,
-      readOnly: settings.readOnly,
-      powers: {
-        sinceMs: laterOf(started, api.serverDate?.()),
-        activation: settings.enableActivation,
-        accountReset: settings.enableAccountReset,
+      settings: {
+        readOnly: settings.readOnly,
+        powers: {
+          sinceMs: laterOf(started, api.serverDate?.()),
+          activation: settings.enableActivation,
+          accountReset: settings.enableAccountReset,
+        },
+        horizonMs: settings.horizonSeconds * 1_000,
+        callMs,
+        pollMs: settings.pollSeconds * 1_000,
+        workers: settings.workers,
       },
-      horizonMs: settings.horizonSeconds * 1_000,
-      callMs,
-      pollMs: settings.pollSeconds * 1_000,
-      workers: settings.workers,
     });
     return await serve(settings, { operator, election, log, metrics, stop: stop.signal });
   } finally {

@@ -15,37 +15,28 @@ import type { ReconcileContext } from './context/context.ts';
 import { publishCall, conclude } from './context/report.ts';
 import { buildPass, noResources } from './context/build-pass.ts';
 import type { Pass } from './kind/contract/pass.ts';
-import type {
-  Call,
-  Intent,
-  JournalEntry,
-  Memory,
-  Notes,
-  OwnCondition,
-  Verdict,
-  Refusal,
-} from './kind/contract/step.ts';
 import {
-  backedOff,
-  failed,
-  isSeenTooEarly,
-  RecordingView,
-  refused,
-  wentWell,
-  corrected,
-  writtenTo,
-} from './objects/in-process.ts';
+  type Call,
+  type Intent,
+  isNo,
+  type JournalEntry,
+  type Memory,
+  type Notes,
+  type OwnCondition,
+  type Refusal,
+  type Verdict,
+} from './kind/contract/step.ts';
+import type { Reason } from './kind/contract/reasons.ts';
+import { RecordingView } from './objects/in-process.ts';
 import { annotations } from './kind/contract/define.ts';
-import type { KubeObject, Outcome, Request, Service } from './ports.ts';
+import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
 import type { Json } from '../base/json.ts';
 
 /** The share of a call's time that is reserved for the answer. With less time left, the call is not sent. */
 const answerPart = 1 / 3;
 /** How soon to reconcile again when the account was closed or reopened in the meantime. */
 const reopenedMs = 1_000;
-/** A call that would wait longer for the request budget is requeued. Status tells a longer pause that the service asked for. */
-const longestWaitMs = 10_000;
-/** The share of a call's time that it may wait for the request budget. */
+/** The share of a call's time that it may wait for the request budget. A call that would wait longer is requeued. */
 const waitPart = 1 / 3;
 /** How soon a process that is not the leader asks again whether it may act. */
 const notLeadingMs = 2_000;
@@ -86,11 +77,11 @@ export class OutgoingCall {
     const { inProcess } = this.#context;
     const { monotonicMs } = this.#pass;
     inProcess.newSince = undefined;
-    const refusedBefore = backedOff(inProcess, this.#digest, monotonicMs);
+    const refusedBefore = inProcess.backedOff(this.#digest, monotonicMs);
     const isFree = refusedBefore?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
     if (isFree) inProcess.failedCall = undefined;
     const held = isFree ? undefined : refusedBefore;
-    const isTooEarly = isSeenTooEarly(inProcess, this.#digest, monotonicMs);
+    const isTooEarly = inProcess.isSeenTooEarly(this.#digest, monotonicMs);
     if (this.#call.resumes === true && (held !== undefined || isTooEarly)) inProcess.notes = this.#pass.notes;
     if (held !== undefined)
       return { is: 'said', verdict: this.#withObstacle(held.verdict, held.at), againInMs: held.until - monotonicMs };
@@ -135,7 +126,7 @@ export class OutgoingCall {
       );
     }
     const waitMs = service.waitMs(this.#call.urgency);
-    if (waitMs > Math.min(longestWaitMs, this.#pass.callMs * waitPart)) return this.#requeued(service, waitMs);
+    if (waitMs > Math.min(shortPauseMs, this.#pass.callMs * waitPart)) return this.#requeued(service, waitMs);
     const { parts, stored } = this.#context;
     const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
     try {
@@ -149,7 +140,7 @@ export class OutgoingCall {
   #requeued(service: Service, waitMs: number): Performed {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
-    if (pauseMs <= longestWaitMs) return { is: 'quiet', againInMs: waitMs / 2 };
+    if (pauseMs <= shortPauseMs) return { is: 'quiet', againInMs: waitMs / 2 };
     return {
       is: 'said',
       verdict: slowedDown(this.#call, pauseMs, this.#context.parts.clock.wall()),
@@ -250,7 +241,7 @@ export class OutgoingCall {
     const { parts, inProcess } = this.#context;
     const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
     const pauseMs = Math.max(retryPauseMs(inProcess.failures, parts.entropy), wishMs);
-    failed(inProcess, { digest, at: parts.clock.monotonic(), verdict }, pauseMs);
+    inProcess.failed({ digest, at: parts.clock.monotonic(), verdict }, pauseMs);
     return { is: 'said', verdict, againInMs: pauseMs };
   }
 
@@ -263,17 +254,17 @@ export class OutgoingCall {
     const now = answeredAt.monotonic;
     const { generation } = this.#pass.subject;
     publishCall(context.parts, context.object, call, outcome, (text) => context.redacted(text));
-    const told = inSpecWords(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
+    const told = withSpecPaths(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
     const meaning = interpretOutcome(call, told, context.memory, answeredAt, before);
     if (meaning.is === 'done') {
-      wentWell(inProcess);
+      inProcess.wentWell();
       inProcess.askedAt = undefined;
       context.remember(meaning.remember);
       const to = context.memory.id;
       const fields = call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined);
-      inProcess.wrote = { to, at: now, fields: { ...writtenTo(inProcess, to)?.fields, ...fields } };
+      inProcess.wrote = { to, at: now, fields: { ...inProcess.writtenTo(to)?.fields, ...fields } };
       inProcess.notes = call.note?.(now) ?? {};
-      if (call.corrects !== undefined) corrected(inProcess, generation, call.corrects, now);
+      if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
       // Write an id at once, or it would be lost; write hidden settings at once, or they would be sent again.
       context.hasUnwritten = meaning.identified || call.meanwhile !== undefined;
       if (context.hasUnwritten) inProcess.unwritten = meaning.remember;
@@ -284,7 +275,7 @@ export class OutgoingCall {
       // Back off by the digest of the journal entry: if the entry is removed, the kind begins the call again under this digest.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined)
-        refused(inProcess, { digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
+        inProcess.refused({ digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
       context.remember(meaning.remember);
       const isWritten = meaning.remember?.journal === undefined || (await context.write());
       return isWritten ? { is: 'on' } : { is: 'overtaken' };
@@ -305,7 +296,7 @@ export class OutgoingCall {
     // The next request carries the id that came back, so its digest is not known yet; it must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
-      refused(inProcess, { digest, at: now, verdict });
+      inProcess.refused({ digest, at: now, verdict });
       return { is: 'said', verdict: this.#withObstacle(verdict, now), againInMs: undefined };
     }
     const kept = this.#backOff(verdict, digest);
@@ -342,7 +333,7 @@ function requestDigest(print: (value: Json) => string, { path, body }: Request):
 /** Writes a journal entry without sending anything: the next step reads again and then sends the call. */
 export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
-  const held = backedOff(inProcess, intent.digest, pass.monotonicMs);
+  const held = inProcess.backedOff(intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
   // Write the kind's conditions before the call, not only afterwards.
@@ -442,31 +433,11 @@ function interpretOutcome(
   before: Partial<Memory>,
 ): Interpretation {
   const outcome = understood(call, answered);
-  const judge = call.resumes === true ? resumed : judged;
-  const interpretation = judge(call, outcome, memory, answeredAt);
+  const interpretation = judged(call, outcome, memory, answeredAt);
   if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
   if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
   const { verdict } = interpretation;
   return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
-}
-
-function judged(call: Call, outcome: Outcome, memory: Memory, answeredAt: Moment): Interpretation {
-  if (outcome.is === 'committed') return committed(call, outcome.body, memory);
-  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
-  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, { journal: undefined });
-  const own = call.refused?.(outcome, answeredAt.monotonic);
-  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall')) {
-    return { ...saidNo(call, outcome.message, memory), ...(own !== undefined && { refused: own }) };
-  }
-  if (own !== undefined) {
-    const cleared = outcome.is === 'inDoubt' ? {} : { journal: undefined };
-    return {
-      is: 'said',
-      verdict: { ...own, remember: { ...cleared, ...own.remember } },
-      retry: outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid',
-    };
-  }
-  return interpretRefusal(call, outcome, answeredAt.wall);
 }
 
 /** Turns an answer with a success status into a refusal when its body says no. */
@@ -477,40 +448,47 @@ function understood(call: Call, outcome: Outcome): Outcome {
 }
 
 /**
- * Interprets the outcome of a resumed call, which may have been sent before. Only a success ends the journal entry here. After
- * a refusal the kind reads once more; when nothing was sent, the entry stays.
+ * Interprets an outcome, apart from `meanwhile`. An earlier try of a resumed call may have been carried out. So only a success
+ * ends its journal entry here: after a refusal the kind reads once more, and when nothing was sent, the entry stays.
  */
-function resumed(call: Call, outcome: Outcome, memory: Memory, { wall: wallMs }: Moment): Interpretation {
-  const kept = { journal: memory.journal };
-  switch (outcome.is) {
-    case 'committed':
-      return committed(call, outcome.body, memory);
-    case 'notSent':
-      return waiting(call, 'ServiceUnavailable', outcome.message, kept);
-    case 'notExecuted':
-      if (outcome.why !== 'forbidden') return notExecuted(call, outcome, wallMs, kept);
-      return { ...saidNo(call, outcome.message, memory), refused: forbidden(call, outcome.message) };
-    case 'refused':
-    case 'conflict':
-    case 'notFound':
-      return saidNo(call, outcome.message, memory);
-    case 'inDoubt':
-      return { is: 'doubt', remember: {} };
+function judged(call: Call, outcome: Outcome, memory: Memory, answeredAt: Moment): Interpretation {
+  if (outcome.is === 'committed') return committed(call, outcome.body, memory);
+  const isResumed = call.resumes === true;
+  const notDone = isResumed ? {} : { journal: undefined };
+  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, notDone);
+  if (isResumed && (isNo(outcome) || outcome.is === 'notFound')) return saidNo(call, outcome, memory);
+  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
+  const own = isResumed ? undefined : call.refused?.(outcome, answeredAt.monotonic);
+  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall'))
+    return saidNo(call, outcome, memory, own);
+  if (own !== undefined) {
+    const ended = outcome.is === 'inDoubt' ? {} : notDone;
+    const retry = outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid';
+    return { is: 'said', verdict: { ...own, remember: { ...ended, ...own.remember } }, retry };
   }
+  const isOnce = isResumed || call.journal !== undefined;
+  if (outcome.is === 'inDoubt' && isOnce) return { is: 'doubt', remember: {} };
+  if (outcome.is === 'inDoubt') return waiting(call, 'ServiceUnavailable', outcome.message, {});
+  if (outcome.is === 'notFound' && !isOnce) return waiting(call, 'ObjectMissing', outcome.message, {});
+  if (outcome.is === 'notExecuted' && outcome.why === 'throttled') {
+    const verdict = { ...slowedDown(call, outcome.retryInMs ?? 0, answeredAt.wall), remember: notDone };
+    return { is: 'said', verdict, retry: 'backoff' };
+  }
+  if (outcome.is === 'notExecuted' && outcome.why === 'unauthorized')
+    return waiting(call, 'AccountNotReady', "the service does not accept the account's token", notDone);
+  return { is: 'said', verdict: { ...refusalOf(call, outcome), remember: notDone }, retry: 'asSaid' };
 }
 
-function rejected(call: Call, message: string): Extract<Verdict, { is: 'stall' }> {
-  return { is: 'stall', reason: 'Rejected', message: `${call.words}: ${message}` };
+/** The verdict for a call that the service refused. */
+function refusalOf({ words }: Call, outcome: Refusal): Verdict {
+  const reason = outcome.is === 'notExecuted' ? 'Forbidden' : 'Rejected';
+  return { is: 'stall', reason, message: `${words}: ${outcome.message}` };
 }
 
-function forbidden(call: Call, message: string): Extract<Verdict, { is: 'stall' }> {
-  return { is: 'stall', reason: 'Forbidden', message: `${call.words}: ${message}` };
-}
-
-/** A refusal that the kind must confirm by one fresh read. */
-function saidNo(call: Call, message: string, { journal }: Memory): Extract<Interpretation, { is: 'doubt' }> {
-  const remember = journal && { journal: { ...journal, conflicted: message.slice(0, 200) } };
-  return { is: 'doubt', remember, refused: rejected(call, message) };
+/** A refusal that the kind must confirm by one fresh read; `refused` is the verdict if that read confirms it. */
+function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = refusalOf(call, outcome)): Interpretation {
+  const remember = journal && { journal: { ...journal, conflicted: outcome.message.slice(0, 200) } };
+  return { is: 'doubt', remember, refused };
 }
 
 function committed(call: Call, body: unknown, memory: Memory): Interpretation {
@@ -523,75 +501,19 @@ function committed(call: Call, body: unknown, memory: Memory): Interpretation {
   return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-function interpretRefusal(call: Call, outcome: Refusal, wallMs: number): Interpretation {
-  switch (outcome.is) {
-    case 'notExecuted':
-      return notExecuted(call, outcome, wallMs);
-    case 'notFound':
-      return call.journal === undefined
-        ? waiting(call, 'ObjectMissing', outcome.message, undefined)
-        : stalled(call, outcome.message);
-    case 'inDoubt':
-      return call.journal === undefined
-        ? waiting(call, 'ServiceUnavailable', outcome.message, undefined)
-        : { is: 'doubt', remember: {} };
-    case 'refused':
-    case 'conflict':
-      return stalled(call, outcome.message);
-  }
-}
-
-function notExecuted(
-  call: Call,
-  outcome: Extract<Refusal, { is: 'notExecuted' }>,
-  wallMs: number,
-  remember: Partial<Memory> = { journal: undefined },
-): Interpretation {
-  switch (outcome.why) {
-    case 'throttled': {
-      const verdict: Verdict = { ...slowedDown(call, outcome.retryInMs ?? 0, wallMs), remember };
-      return { is: 'said', verdict, retry: 'backoff' };
-    }
-    case 'unauthorized': {
-      const message = `${call.words}: the service does not accept the account's token`;
-      return {
-        is: 'said',
-        verdict: { is: 'wait', reason: 'AccountNotReady', message, remember },
-        retry: 'backoff',
-      };
-    }
-    case 'forbidden':
-      return { is: 'said', verdict: { ...forbidden(call, outcome.message), remember }, retry: 'asSaid' };
-  }
-}
-
 /** The verdict while the service asks the account to slow down. */
 function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
   const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };
 }
 
-function waiting(
-  call: Call,
-  reason: 'ServiceUnavailable' | 'ObjectMissing',
-  message: string,
-  remember: Partial<Memory> | undefined,
-): Interpretation {
-  const verdict: Verdict = {
-    is: 'wait',
-    reason,
-    message: `${call.words}: ${message}`,
-    ...(remember && { remember }),
-  };
+function waiting(call: Call, reason: Reason, message: string, remember: Partial<Memory>): Interpretation {
+  const verdict: Verdict = { is: 'wait', reason, message: `${call.words}: ${message}`, remember };
   return { is: 'said', verdict, retry: 'backoff' };
 }
 
-function stalled(call: Call, message: string): Interpretation {
-  return { is: 'said', verdict: { ...rejected(call, message), remember: { journal: undefined } }, retry: 'asSaid' };
-}
-
 /** Replaces the interface's field names in an outcome's message by paths of the spec; `words` maps the names to the paths. */
-export function inSpecWords(outcome: Outcome, words: Readonly<Record<string, string>> = {}): Outcome {
+export function withSpecPaths(outcome: Outcome, words: Readonly<Record<string, string>> = {}): Outcome {
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
   if (outcome.is === 'committed' || names.length === 0) return outcome;
   const pattern = new RegExp(

@@ -19,7 +19,7 @@ import {
   standingOf,
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
-import { Subscriptions, InProcessStates, recovered } from './objects/in-process.ts';
+import { Subscriptions, InProcessStates } from './objects/in-process.ts';
 import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
@@ -291,7 +291,7 @@ export class Engine {
     const { objects, inProcessStates, clock } = this.#parts;
     for (const key of keys) {
       const uid = objects.get(key)?.object.metadata.uid;
-      if (uid !== undefined) recovered(inProcessStates.of(uid), clock.monotonic());
+      if (uid !== undefined) inProcessStates.of(uid).recovered(clock.monotonic());
     }
   }
 

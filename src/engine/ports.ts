@@ -60,8 +60,8 @@ export interface Read<Item = unknown> {
   /** The items of one page; undefined when the body is not what the interface promises. */
   readonly items: (body: unknown) => readonly Item[] | undefined;
   idOf(item: Item): string;
-  /** True where a 404 on this read proves that the object is gone. */
-  readonly absentOn404: boolean;
+  /** True where a 404 on this read proves that the object is gone: on a read of one object. */
+  readonly absentOn404?: boolean;
   /**
    * When it is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a fifth of the
    * budget.
@@ -176,6 +176,12 @@ export type ListListener = (event: {
 
 /** Called when the service answers 429 to any request with this credential: `health` says until when all requests wait. */
 export type ThrottleListener = (service: Service) => void;
+
+/**
+ * A pause that the service asks for is short up to this: requests wait for their turn. During a longer one they fail at once,
+ * and status says so.
+ */
+export const shortPauseMs = 10_000;
 
 /** Opens a connection to the service; refuses with a sentence when the base URL is not allowed. */
 export interface Hosting {

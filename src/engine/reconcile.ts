@@ -24,7 +24,7 @@ import { sameJson } from '../base/json.ts';
 import { begin, OutgoingCall, type Performed } from './call.ts';
 import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
-import { noteCircumstances, wentWell, seenAgain, RecordingView } from './objects/in-process.ts';
+import { RecordingView } from './objects/in-process.ts';
 
 /** How long a new object waits before status says what it lacks. */
 const patienceMs = 5_000;
@@ -260,7 +260,7 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     // A list begun before our write looks like a reverted write, so run again after the next list.
     for (const read of view.polledBefore(inProcess.wrote?.at)) parts.asked(service, read, context.stored.key);
     if ('note' in step && step.note !== undefined) inProcess.notes = step.note;
-    inProcess.notes = seenAgain(inProcess.notes, context.memory.id, view);
+    inProcess.noteShown(context.memory.id, view);
     const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
   }
@@ -271,7 +271,8 @@ function prepare(context: ReconcileContext, resources: Resources): void {
   const { inProcess, object, parts, stored } = context;
   rebind(context, resources);
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
-  noteCircumstances(inProcess, object, resources, isLeaving ? usersOf(parts, stored) : []);
+  const holders = isLeaving ? usersOf(parts, stored) : [];
+  inProcess.noteCircumstances(object, resources.session, resources.referred, holders);
   // Do not use reads from before the object was held up: they are too old.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
@@ -331,7 +332,7 @@ async function concludeStep(context: ReconcileContext, pass: LivePass, verdict: 
   if (asksForRateLimited(context, pass)) return { is: 'quiet', againInMs: quietReadMs };
   inProcess.askedAt = undefined;
   inProcess.newSince = undefined;
-  if (verdict.is === 'ready') wentWell(inProcess);
+  if (verdict.is === 'ready') inProcess.wentWell();
   context.remember(verdict.remember);
   return context.conclude(verdict, pass);
 }

@@ -15,9 +15,9 @@
  *
  * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
-import PQueue, { type QueueAddOptions } from 'p-queue';
+import PQueue from 'p-queue';
 import { type Clock, type Entropy, growingMs, jittered } from '../base/time.ts';
-import type { Metrics, Request, Urgency } from '../engine/ports.ts';
+import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engine/ports.ts';
 import { type Seen, type ExchangeOptions, type Transport, longestPauseMs } from './wire/transport.ts';
 
 /** The shortest and the longest pause between requests that try a refused token again. */
@@ -169,14 +169,16 @@ export interface Allowance {
 /** The permission to send one request now, or the reason why there is none. */
 export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
-  | { readonly granted: false; readonly why: 'throttled' | 'waitedTooLong' | 'stopped' };
+  | { readonly granted: false; readonly why: Refused };
+
+type Refused = 'throttled' | 'waitedTooLong' | 'stopped';
 
 /** The limits while no account uses the credential. */
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
 /** All urgencies, the most urgent first. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
-/** During a pause up to this long requests wait in the queue. During a longer one they fail with `throttled` at once. */
-const shortPauseMs = 10_000;
+/** The priority in the queue of the request that has waited longest, at each eighth turn. */
+const aheadOfAll = urgencies.length + 1;
 const patienceMs = 120_000;
 const recoveryMs = 60_000;
 const slowestPerSecond = 0.1;
@@ -189,10 +191,11 @@ export class Budget {
   /** The smallest limits of all accounts that use the credential. */
   #allowed: Allowance = alone;
   readonly #plans = new Map<object, number>();
-  /** The requests that wait for a turn, by urgency. */
-  readonly #queue = new PQueue<ByUrgency>({ concurrency: alone.concurrency, queueClass: ByUrgency });
-  /** One controller for each request that waits for a turn; aborting it ends the wait. */
-  readonly #leaving = new Set<AbortController>();
+  /** The requests that wait for a turn, the most urgent first. */
+  readonly #queue = new PQueue({ concurrency: alone.concurrency });
+  /** The ids of these requests, the oldest first, each with a function that ends its wait. */
+  readonly #waiting = new Map<string, (why: Refused) => void>();
+  #tickets = 0;
   readonly #announced = new Set<{ readonly urgency: Urgency }>();
   #starts: number[] = [];
   #turns = 0;
@@ -223,13 +226,19 @@ export class Budget {
     if (signal?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
     return new Promise((answer) => {
+      const id = String((this.#tickets += 1));
       const leaving = new AbortController();
-      const stop = (): void => leaving.abort('stopped');
-      const cancel = this.#clock.after(patienceMs, () => leaving.abort('waitedTooLong'));
+      const leave = (why: Refused): void => {
+        waited();
+        leaving.abort();
+        answer({ granted: false, why });
+      };
+      const stop = (): void => leave('stopped');
+      const cancel = this.#clock.after(patienceMs, () => leave('waitedTooLong'));
       const waited = (): void => {
         cancel();
         signal?.removeEventListener('abort', stop);
-        this.#leaving.delete(leaving);
+        this.#waiting.delete(id);
       };
       const granted = (): Promise<void> => {
         waited();
@@ -237,11 +246,9 @@ export class Budget {
         return new Promise((done) => answer({ granted: true, at, done }));
       };
       signal?.addEventListener('abort', stop, { once: true });
-      this.#leaving.add(leaving);
-      this.#queue.add(granted, { priority: priorityOf(urgency), signal: leaving.signal }).catch((why: unknown) => {
-        waited();
-        answer({ granted: false, why: why === 'throttled' || why === 'waitedTooLong' ? why : 'stopped' });
-      });
+      this.#waiting.set(id, leave);
+      // The promise rejects only after `leave` has answered.
+      this.#queue.add(granted, { id, priority: priorityOf(urgency), signal: leaving.signal }).catch(() => undefined);
       this.#pace();
     });
   }
@@ -257,7 +264,7 @@ export class Budget {
     const pauseMs = retryAfterMs === undefined ? backoffMs : retryAfterMs + this.#entropy.fraction() * 250;
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(pauseMs, longestPauseMs));
     this.#pace();
-    if (this.refusesNow()) for (const leaving of this.#leaving) leaving.abort('throttled');
+    if (this.refusesNow()) for (const leave of this.#waiting.values()) leave('throttled');
   }
 
   /** Ends the growth of pauses: the service did not throttle a request whose turn was at `grantedAt`. */
@@ -374,72 +381,15 @@ export class Budget {
     this.#starts.push(now);
     const kept = Math.max(1, Math.ceil(this.#allowed.requestsPerSecond));
     if (this.#starts.length > 2 * kept) this.#starts = this.#starts.slice(-kept);
+    const [oldest] = this.#waiting.keys();
+    if (this.#turns % 8 === 7 && oldest !== undefined) this.#queue.setPriority(oldest, aheadOfAll);
     this.#pace();
     return now;
   }
 }
 
-type Run = () => Promise<unknown>;
-
-interface Waiter {
-  readonly run: Run;
-  readonly id: string | undefined;
-  readonly priority: number;
-  /** A number that grows with each request, to know which request came first. */
-  readonly ticket: number;
-}
-
 function priorityOf(urgency: Urgency): number {
-  return urgencies.length - urgencies.indexOf(urgency);
-}
-
-/** The queue of waiting requests: the most urgent goes first, but each eighth turn goes to the one that waited longest. */
-class ByUrgency {
-  /** One line of waiting requests for each priority, the highest first. */
-  readonly #lines = new Map<number, Waiter[]>(urgencies.map((urgency) => [priorityOf(urgency), []]));
-  #tickets = 0;
-  #turns = 0;
-
-  get size(): number {
-    let size = 0;
-    for (const line of this.#lines.values()) size += line.length;
-    return size;
-  }
-
-  enqueue(run: Run, { id, priority = 1 }: Partial<QueueAddOptions> = {}): void {
-    const line = this.#lines.get(priority);
-    if (line === undefined) throw new Error(`no such priority: ${priority}`);
-    line.push({ run, id, priority, ticket: (this.#tickets += 1) });
-  }
-
-  dequeue(): Run | undefined {
-    const isOldest = this.#turns % 8 === 7;
-    const fronts = [...this.#lines.values()].flatMap((line) => line[0] ?? []);
-    const oldest = Math.min(...fronts.map(({ ticket }) => ticket));
-    const next = isOldest ? fronts.find(({ ticket }) => ticket === oldest) : fronts[0];
-    if (next === undefined) return undefined;
-    this.#turns += 1;
-    this.#lines.get(next.priority)?.shift();
-    return next.run;
-  }
-
-  remove(id: string): void {
-    for (const line of this.#lines.values()) {
-      const place = line.findIndex((waiter) => waiter.id === id);
-      if (place >= 0) line.splice(place, 1);
-    }
-  }
-
-  setPriority(id: string, priority: number): void {
-    const waiter = [...this.#lines.values()].flat().find((one) => one.id === id);
-    if (waiter === undefined) return;
-    this.remove(id);
-    this.#lines.get(priority)?.push({ ...waiter, priority });
-  }
-
-  filter({ priority }: Readonly<Partial<QueueAddOptions>>): Run[] {
-    return (this.#lines.get(priority ?? 1) ?? []).map(({ run }) => run);
-  }
+  return aheadOfAll - 1 - urgencies.indexOf(urgency);
 }
 
 const share = 0.2;

@@ -5,7 +5,7 @@
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
 import type { Journal } from './store/journal.ts';
-import { type KeptRequests, type LoggedRequest, RequestLog } from './store/requests.ts';
+import { type KeptRequests, RequestLog } from './store/requests.ts';
 import { type Commit, type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
 import type { Timer } from './store/timers.ts';
@@ -36,9 +36,10 @@ export class Clockwork {
   readonly requests = new RequestLog();
   readonly mode: ClockMode;
   readonly #parts: Parts;
-  readonly #fires = new Map<string, Fires>();
+  readonly #fires = new Map<string, Fires>(areas.flatMap(({ timers = {} }) => Object.entries(timers)));
+  /** Called with every commit and every public request. */
+  onLine: (line: SavedStep | RequestLine) => void = () => undefined;
   #sleep: NodeJS.Timeout | undefined;
-  #closed = false;
   #stopped = false;
   /** Settles when no request advances the clock; such requests wait for each other. */
   #advancing: Promise<unknown> = Promise.resolve();
@@ -47,11 +48,8 @@ export class Clockwork {
     this.#parts = parts;
     this.mode = parts.mode;
     this.store = new Store(collections);
-    for (const area of areas) {
-      for (const [kind, fires] of Object.entries(area.timers ?? {})) this.#fires.set(kind, fires);
-    }
-    this.store.onStep = (step) => parts.journal?.append(step);
-    this.requests.onKept = (request) => this.#keep(request);
+    this.store.onStep = (step) => this.#keep(step);
+    this.requests.onRequest = (request) => this.#keep({ request });
   }
 
   get now(): number {
@@ -68,10 +66,10 @@ export class Clockwork {
   }
 
   /** Restores the state that an earlier run left on disk. */
-  resume(world: SavedWorld, kept: KeptRequests | undefined, lines: readonly (SavedStep | RequestLine)[]): void {
+  resume(world: SavedWorld, kept: KeptRequests, lines: readonly (SavedStep | RequestLine)[]): void {
     const { requests } = this;
     this.store.load(world);
-    requests.resume(kept ?? noRequests(lastRequestOf(world.ledger)));
+    requests.resume(kept);
     for (const line of lines) {
       if ('request' in line) {
         requests.replay(line.request);
@@ -87,7 +85,6 @@ export class Clockwork {
   /** Runs one transaction at the current time. */
   transact<R>(cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     const done = this.store.transact(this.now, cause, work);
-    this.#rewriteIfOvergrown();
     this.#arm();
     return done;
   }
@@ -123,28 +120,29 @@ export class Clockwork {
     return turn;
   }
 
-  /** Stops an advance of the clock, because the simulator is about to close. */
+  /** Stops the clock, because the simulator is about to close. */
   stop(): void {
     this.#stopped = true;
   }
 
   /** Resolves when every commit is on disk; undefined when nothing is left to write. */
   durable(): Promise<void> | undefined {
-    return this.#parts.journal?.flushed();
+    const { journal } = this.#parts;
+    if (journal?.overgrown === true) this.#rewrite();
+    return journal?.flushed();
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#stopped = true;
+    this.stop();
     clearTimeout(this.#sleep);
     await this.#advancing;
     this.#rewrite();
     await this.#parts.journal?.close();
   }
 
-  #keep(request: LoggedRequest): void {
-    this.#parts.journal?.appendLazily({ request });
-    this.#rewriteIfOvergrown();
+  #keep(line: SavedStep | RequestLine): void {
+    this.#parts.journal?.append(line);
+    this.onLine(line);
   }
 
   #rewrite(): void {
@@ -152,16 +150,11 @@ export class Clockwork {
     this.#parts.journal?.rewrite(state);
   }
 
-  #rewriteIfOvergrown(): void {
-    if (this.#parts.journal?.overgrown === true) this.#rewrite();
-  }
-
   async #advanceSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
     if (this.#stopped) return 'stopped';
     const { epoch } = this.store.recent;
     const until = this.store.now + ms;
     while (this.#fireUntil(until, performance.now() + sliceMs)) {
-      this.#rewriteIfOvergrown();
       await this.durable();
       await new Promise((resolve) => setImmediate(resolve));
       if (this.#stopped || isGivenUp() || this.store.recent.epoch !== epoch) return 'stopped';
@@ -198,7 +191,7 @@ export class Clockwork {
   }
 
   #arm(): void {
-    if (this.mode === 'virtual' || this.#closed) return;
+    if (this.mode === 'virtual' || this.#stopped) return;
     clearTimeout(this.#sleep);
     const next = this.store.nextTimer();
     if (next === undefined) return;
@@ -210,9 +203,4 @@ export class Clockwork {
 /** The number of the last request that committed something, or 0. */
 function lastRequestOf(ledger: readonly Commit[]): number {
   return ledger.reduce((last, { requestSeq }) => Math.max(last, requestSeq ?? 0), 0);
-}
-
-/** Makes an empty request log, for a state that was saved without its request log. */
-function noRequests(lastSeq: number): KeptRequests {
-  return { lastSeq, counts: [], lines: { gone: lastSeq, sealed: [], open: [] } };
 }

@@ -48,7 +48,7 @@ export interface SimulatorOptions {
 /** A state from disk: the world, the request log, and the lines that were added after them. */
 interface Resumed {
   readonly world: SavedWorld;
-  readonly requests?: KeptRequests;
+  readonly requests: KeptRequests;
   readonly lines: readonly (SavedStep | RequestLine)[];
 }
 
@@ -139,15 +139,17 @@ function withReadings(world: SavedWorld, options: SimulatorOptions): SavedWorld 
   return { ...world, collections: { ...world.collections, [settings.name]: changed } };
 }
 
-function streamOf({ store, requests }: Clockwork): Stream {
+function streamOf(clockwork: Clockwork): Stream {
   const listeners = new Set<(event: string) => void>();
   const tell = (name: string, value: unknown) => {
-    if (listeners.size === 0) return;
     const event = `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
     for (const send of listeners) send(event);
   };
-  store.onLedger = (commit) => tell('ledger', shownCommit(commit));
-  requests.onRequest = (request) => tell('request', shownRequest(request));
+  clockwork.onLine = (line) => {
+    if (listeners.size === 0) return;
+    if ('request' in line) tell('request', shownRequest(line.request));
+    else for (const commit of line.ledger) tell('ledger', shownCommit(commit));
+  };
   return {
     kind: 'stream',
     subscribe: (send) => {

@@ -93,6 +93,6 @@ function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
   const { state, lines } = kept;
   const world = savedWorld(state, collectionNames);
   if (typeof world === 'string') throw new BadOption(`--state ${path}: ${world}; the file is left as it is`);
-  const { requests } = state as Partial<SavedState>;
-  return { journal, resume: { world, lines, ...(requests === undefined ? {} : { requests }) } };
+  const { requests } = state as SavedState;
+  return { journal, resume: { world, lines, requests } };
 }

@@ -13,7 +13,7 @@ import type { OpenCluster } from '../../src/cli/cluster/open.ts';
 import type { Speaks } from '../../src/cli/output.ts';
 import { KubeError } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
-import { MemoryKube, type KubeCall } from '../support/memory-kube.ts';
+import { MemoryKube, type KubeCall } from '../support/memory/memory-kube.ts';
 import { folderOf } from './support/folder.ts';
 import { clusterOf } from './support/in-memory.ts';
 import { ran } from './support/spoken.ts';

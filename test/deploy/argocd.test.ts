@@ -5,8 +5,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { actionsOf } from '../../src/crd/argocd.ts';
 import { identities } from '../../src/kinds/identities.ts';
-import { runLua } from './lua.ts';
-import { argoOf, kstatusOf, rows } from './statuses.ts';
+import { runLua } from './support/lua.ts';
+import { argoOf, kstatusOf, rows } from './support/statuses.ts';
 
 const file = join(import.meta.dirname, '..', '..', 'deploy', 'argocd', 'argocd-cm.yaml');
 const { data } = z.object({ data: z.record(z.string(), z.string()) }).parse(parse(readFileSync(file, 'utf8')));

@@ -10,13 +10,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { progressOn } from '../../src/sandbox/binaries/progress.ts';
 import { surroundings } from '../../src/config.ts';
-import { accepted, foreignKinds, refusedValues, sameObjects, sharedByReleases, type Tools } from './chart.ts';
+import { accepted, foreignKinds, refusedValues, sameObjects, sharedByReleases, type Tools } from './support/chart.ts';
 import { documented, fluxTypes, installedBy, waves } from './examples.ts';
-import { strays } from './kustomized.ts';
-import { runProgram } from './programs.ts';
+import { strays } from './support/kustomized.ts';
+import { runProgram } from './support/programs.ts';
 import { releasesBefore } from './releases.ts';
-import { NotRun, runChecks, type Tally } from './report.ts';
-import { argoOf, recoverableOf, rows } from './statuses.ts';
+import { NotRun, runChecks, type Tally } from './support/report.ts';
+import { argoOf, recoverableOf, rows } from './support/statuses.ts';
 import { builtTools } from './tools.ts';
 
 const root = join(import.meta.dirname, '..', '..');

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { identities } from '../../src/kinds/identities.ts';
 import { outOfOrder } from './examples.ts';
 import { rowsOf } from '../support/documents.ts';
-import { straysIn } from './kustomized.ts';
-import { variants } from './variants.ts';
+import { straysIn } from './support/kustomized.ts';
+import { variants } from './support/variants.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');

@@ -3,10 +3,10 @@ import { join, relative } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { withFolder, withKustomization } from '../support/kustomization.ts';
 import { yamlIn } from '../support/documents.ts';
-import { runProgram } from './programs.ts';
-import { built, straysIn } from './kustomized.ts';
-import { isClusterWide, nameOf, type Rendered } from './rendered.ts';
-import type { Tools } from './chart.ts';
+import { runProgram } from './support/programs.ts';
+import { built, straysIn } from './support/kustomized.ts';
+import { isClusterWide, nameOf, type Rendered } from './support/rendered.ts';
+import type { Tools } from './support/chart.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = async (path: string) => readFile(join(root, path), 'utf8');

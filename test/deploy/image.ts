@@ -10,9 +10,9 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import process from 'node:process';
-import { runInPod } from './pod.ts';
-import { runProgram } from './programs.ts';
-import { NotRun, runChecks } from './report.ts';
+import { runInPod } from './support/pod.ts';
+import { runProgram } from './support/programs.ts';
+import { NotRun, runChecks } from './support/report.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const packages = ['libc6', 'libgcc-s1', 'libstdc++6', 'libatomic1'];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { releasesBefore } from './releases.ts';
-import { NotRun } from './report.ts';
+import { NotRun } from './support/report.ts';
 
 describe('definitions are compared with', () => {
   it('the newest two releases, since the commit of the newest is that release itself', () => {

@@ -1,4 +1,4 @@
-import { NotRun } from './report.ts';
+import { NotRun } from './support/report.ts';
 
 /**
  * The releases whose definitions the present ones must not fall behind: the newest two, because the newest is what is being

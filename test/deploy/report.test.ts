@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NotRun, runChecks } from './report.ts';
+import { NotRun, runChecks } from './support/report.ts';
 
 const fine = () => Promise.resolve([]);
 

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { whyNotGo } from '../../src/sandbox/binaries/go-build.ts';
 import type { Progress } from '../../src/sandbox/binaries/progress.ts';
 import { environmentWith } from '../../src/config.ts';
-import { NotRun } from './report.ts';
+import { NotRun } from './support/report.ts';
 
 /** Programs that are built from a folder of Go sources and versions. */
 export interface GoPrograms {
@@ -75,12 +75,16 @@ async function build(
   const settings = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-mod=readonly -buildvcs=false' };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // A process group of its own, so that its compilers end with it.
-  const child = spawn('go', ['build', '-v', '-trimpath', '-ldflags', '-s -w', '-o', into, target], {
-    cwd: source,
-    env: environmentWith(settings),
-    stdio: ['ignore', 'ignore', 'pipe'],
-    detached: true,
-  });
+  const child = spawn(
+    'go',
+    ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false', '-ldflags', '-s -w', '-o', into, target],
+    {
+      cwd: source,
+      env: environmentWith(settings),
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
+    },
+  );
   const giveUp = (why: string) => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
     reject(new NotRun(why));

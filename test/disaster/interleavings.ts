@@ -4,11 +4,11 @@
  * differ, calls that are lost or late, and what others do in the service. The service's own ledger judges.
  */
 import { activationId } from '../../src/kinds/recovery-activation/content.ts';
-import type { ClusterSnapshot } from '../support/memory-cluster.ts';
+import type { ClusterSnapshot } from '../support/memory/memory-cluster.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { InProcess } from '../support/in-process.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
-import type { Lived } from '../properties/whole-run.ts';
+import type { Lived } from '../properties/whole/whole-run.ts';
 import { leaksOf } from '../properties/walk.ts';
 import { anActivation, conditionOf, statusOf, target, type ProtectionStatus } from './support.ts';
 

@@ -2,7 +2,7 @@ import type { Condition } from '../../src/engine/kind/contract/step.ts';
 import { expect } from 'vitest';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
-import { flawsOf } from '../support/status-checker.ts';
+import { flawsOf } from '../support/memory/status-checker.ts';
 
 /** What the status of the protection shows, as far as tests use it. */
 export interface ProtectionStatus {

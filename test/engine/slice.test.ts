@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InProcess } from '../support/in-process.ts';
-import { flawsOf } from '../support/status-checker.ts';
+import { flawsOf } from '../support/memory/status-checker.ts';
 
 /** A world with a Ready account and one webhook contact point of that name. */
 async function aWorld(options: ConstructorParameters<typeof InProcess>[0] = {}): Promise<InProcess> {

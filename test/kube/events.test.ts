@@ -2,8 +2,8 @@ import { microTime } from '../../src/base/time.ts';
 import { describe, expect, it } from 'vitest';
 import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
-import { MemoryKube } from '../support/memory-kube.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
+import { MemoryKube } from '../support/memory/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { thing, things } from './example.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { leaseResource } from '../../src/kube/lease.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
-import { MemoryKube } from '../support/memory-kube.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
+import { MemoryKube } from '../support/memory/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { type Candidate, candidate, leaders, name, namespace } from './lease-scene.ts';
 

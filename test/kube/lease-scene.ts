@@ -1,8 +1,8 @@
 import { LeaseElection, type LeaseOptions, leaseResource, leaseSpecOf } from '../../src/kube/lease.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MachineClock } from '../support/machine-clock.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
-import { MemoryKube } from '../support/memory-kube.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
+import { MemoryKube } from '../support/memory/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { present } from './example.ts';
 

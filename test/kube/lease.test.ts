@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { leasePaceOf, leaseResource } from '../../src/kube/lease.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { present } from './example.ts';
 import { candidate, holderIn, leaders, name, namespace, scene, settled } from './lease-scene.ts';

@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/material.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
-import { MemoryKube } from '../support/memory-kube.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
+import { MemoryKube } from '../support/memory/memory-kube.ts';
 import { SeededEntropy, settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 function secret(token: string): object {

@@ -1,6 +1,6 @@
 import { describeKubeContract } from './contract.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
-import { MemoryKube } from '../support/memory-kube.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
+import { MemoryKube } from '../support/memory/memory-kube.ts';
 import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
 describeKubeContract(() =>

@@ -3,8 +3,8 @@ import type { KubeReason } from '../../src/engine/ports.ts';
 import { KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { sameJson } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
-import { MemoryKube } from '../support/memory-kube.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
+import { MemoryKube } from '../support/memory/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { present, thing, things } from './example.ts';
 

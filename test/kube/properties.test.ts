@@ -7,9 +7,9 @@ import { linesOf } from '../../src/kube/client/parse.ts';
 import { Reflector } from '../../src/kube/reflector.ts';
 import { compareVersions } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
-import { applyPatch } from '../../src/cli/in-memory/json-patch.ts';
-import { MemoryCluster } from '../support/memory-cluster.ts';
-import { MemoryKube } from '../support/memory-kube.ts';
+import { applyPatch } from '../support/json-patch.ts';
+import { MemoryCluster } from '../support/memory/memory-cluster.ts';
+import { MemoryKube } from '../support/memory/memory-kube.ts';
 import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { thing, things } from './example.ts';
 

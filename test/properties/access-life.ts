@@ -1,8 +1,8 @@
 /** Random lives of one member's access: edits, lost answers, late calls, dying processes, and environments that the member makes. */
 import { InProcess } from '../support/in-process.ts';
-import type { Lived } from './whole-run.ts';
+import type { Lived } from './whole/whole-run.ts';
 import { leaksOf } from './walk.ts';
-import { Draw } from './whole-subjects.ts';
+import { Draw } from './whole/whole-subjects.ts';
 
 const all = ['env_web_prod', 'env_web_staging', 'env_db_prod', 'env_fn_prod'];
 const happenings = 14;

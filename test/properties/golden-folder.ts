@@ -7,7 +7,7 @@ import { commits, conditionOf, writesSince } from '../kinds/support/world.ts';
 import type { Disturbance } from '../support/disturbed-wire.ts';
 import { InProcess } from '../support/in-process.ts';
 import { leaksOf } from './walk.ts';
-import type { Lived } from './whole-run.ts';
+import type { Lived } from './whole/whole-run.ts';
 
 export interface Manifest {
   readonly kind: string;

@@ -3,8 +3,8 @@ import type { Disturbance } from '../support/disturbed-wire.ts';
 import type { InProcess } from '../support/in-process.ts';
 import { aWorld, conditionOf, environmentOf, messageOf, statusOf } from '../kinds/support/world.ts';
 import { leaksOf } from './walk.ts';
-import type { Lived } from './whole-run.ts';
-import { Draw } from './whole-subjects.ts';
+import type { Lived } from './whole/whole-run.ts';
+import { Draw } from './whole/whole-subjects.ts';
 
 const no = '{"success":false,"error":"no"}';
 const disturbances: readonly Disturbance[] = [

@@ -1,6 +1,6 @@
 import { isRecord } from '../../src/base/json.ts';
 import { InProcess, type InProcessOptions } from '../support/in-process.ts';
-import { flawsOf } from '../support/status-checker.ts';
+import { flawsOf } from '../support/memory/status-checker.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import type { Life } from './lives.ts';
 

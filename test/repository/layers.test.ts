@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sources } from './files.ts';
+import { filesUnder, sources } from './files.ts';
 import { circles, crowded, importsOf, upwards, violations } from './layers.ts';
 
 describe('the layers', () => {
@@ -76,8 +76,9 @@ describe('the rooms', () => {
     expect(circles(files)).toEqual(['a.ts → b.ts → a.ts']);
   });
 
-  it('have at most fifteen files beside each other', () => {
+  it('have at most fifteen files beside each other, those of the tests as well', () => {
     expect(crowded(sources())).toEqual([]);
+    expect(crowded(filesUnder('test'))).toEqual([]);
     expect(crowded(new Map(Array.from({ length: 16 }, (_, n) => [`a/${n}.ts`, ''])))).toEqual(['a has 16 files']);
   });
 });

@@ -8,7 +8,7 @@ import { startHostingService, type HostingService } from './support/hosting-serv
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { Protection } from './support/protection.ts';
 import { blocksOf, missing, Shell, type Block } from './support/runbook.ts';
-import { Tenant } from './support/tenant.ts';
+import { Tenant } from './support/stages/tenant.ts';
 
 /*
  * The runbooks as they stand, typed by somebody who has the roles that they ask for. Nothing in them is replaced but the

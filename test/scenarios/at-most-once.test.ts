@@ -4,7 +4,7 @@ import { KeptOperator } from './support/kept-operator.ts';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { aPost, withLease, type Post } from './support/operator-process.ts';
 import { Protection } from './support/protection.ts';
-import { Tenant } from './support/tenant.ts';
+import { Tenant } from './support/stages/tenant.ts';
 
 /*
  * A real process is killed while it activates; in second-cluster.test.ts a real second cluster is asked for the same. Every other way to

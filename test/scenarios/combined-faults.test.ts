@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { aBreakableStage, loseEtcd } from './support/breakable-stage.ts';
+import { aBreakableStage, loseEtcd } from './support/stages/breakable-stage.ts';
 import { eventually } from './support/kubernetes.ts';
 import { withLease } from './support/operator-process.ts';
-import { Tenant, type TenantKind } from './support/tenant.ts';
+import { Tenant, type TenantKind } from './support/stages/tenant.ts';
 
 /* Faults that the other tests know one by one come together, on an operator that is started again when it ends. */
 

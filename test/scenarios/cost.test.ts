@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes, field, textOf } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
-import { Tenant } from './support/tenant.ts';
+import { Tenant } from './support/stages/tenant.ts';
 
 /* What test/properties/costs.test.ts counts in process, as the API server saw it. */
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
-import { Tenant } from './support/tenant.ts';
+import { Tenant } from './support/stages/tenant.ts';
 
 /* Tenants of one operator whose namespaces hold Secrets and objects, and are deleted as they are: what is secret shows nowhere. */
 

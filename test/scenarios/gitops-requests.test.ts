@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { identities } from '../../src/kinds/identities.ts';
 import { aProtectedWorld, anActivation, statusOf, type ProtectionStatus } from '../disaster/support.ts';
 import { kubectl } from './support/kubernetes.ts';
-import { aStage } from './support/stage.ts';
-import type { Manifest, Team } from './support/team.ts';
+import { aStage } from './support/stages/stage.ts';
+import type { Manifest, Team } from './support/stages/team.ts';
 
 /* Requests and waits, as GitOps tools and pipelines make them: on the real API server, with one operator without powers. */
 

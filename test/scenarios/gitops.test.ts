@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { identities } from '../../src/kinds/identities.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { eventually, kubectl } from './support/kubernetes.ts';
-import { aStage } from './support/stage.ts';
-import type { Held, Manifest, Team } from './support/team.ts';
+import { aStage } from './support/stages/stage.ts';
+import type { Held, Manifest, Team } from './support/stages/team.ts';
 
 /* One operator for the whole cluster; each team has a namespace and a service of its own, and all of them live side by side. */
 

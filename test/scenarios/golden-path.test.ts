@@ -9,7 +9,7 @@ import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { connect, eventually, kubectl, sharedKubernetes, waiting } from './support/kubernetes.ts';
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
-import { Tenant, type TenantKind } from './support/tenant.ts';
+import { Tenant, type TenantKind } from './support/stages/tenant.ts';
 
 /* The folder of the golden path, applied in no order to a service that fails; test/properties/golden-path.test.ts tries many orders. */
 

@@ -7,7 +7,7 @@ import { startHostingService, type HostingService } from './support/hosting-serv
 import { connect, kubectl, sharedKubernetes } from './support/kubernetes.ts';
 import { aPost, startOperator, type OperatorProcess, type Post } from './support/operator-process.ts';
 import { startProgram } from './support/running.ts';
-import { Tenant, type TenantKind } from './support/tenant.ts';
+import { Tenant, type TenantKind } from './support/stages/tenant.ts';
 
 /* An account that people clicked together becomes a folder, and the folder is applied. */
 

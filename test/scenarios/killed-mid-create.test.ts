@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { aPost, startOperator } from './support/operator-process.ts';
-import { Tenant } from './support/tenant.ts';
+import { Tenant } from './support/stages/tenant.ts';
 
 /* Several operators, each alone in its namespace, are killed again and again while they create. */
 

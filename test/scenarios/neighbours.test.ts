@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from './support/kubernetes.ts';
-import { aSpoiledStage } from './support/spoiled-stage.ts';
+import { aSpoiledStage } from './support/stages/spoiled-stage.ts';
 
 /* What the service does to the calls of some namespaces is nothing to the others. */
 

@@ -3,7 +3,7 @@ import { startHostingService, type HostingService } from './support/hosting-serv
 import { connect, definedPlane, eventually, sharedKubernetes, type Api } from './support/kubernetes.ts';
 import { aPost, startOperator, type Plane } from './support/operator-process.ts';
 import { Protection } from './support/protection.ts';
-import { Tenant, type TenantKind } from './support/tenant.ts';
+import { Tenant, type TenantKind } from './support/stages/tenant.ts';
 
 /* Two clusters with an etcd and an API server each, and one account of the service: what is approved in the one reaches the other. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from './support/kubernetes.ts';
-import { aSpoiledStage } from './support/spoiled-stage.ts';
+import { aSpoiledStage } from './support/stages/spoiled-stage.ts';
 import { spoils, type SpoilingProxy } from './support/spoiling-proxy.ts';
 
 /* What lies between the operator and the service spoils the answers, on real sockets; the ledger of the service is the judge. */

@@ -3,7 +3,7 @@ import { connect, eventually, sharedKubernetes } from './support/kubernetes.ts';
 import { startHostingService, type HostingService } from './support/hosting-service.ts';
 import { KeptOperator } from './support/kept-operator.ts';
 import { aPost, startMortal, withLease, type OperatorProcess } from './support/operator-process.ts';
-import { Tenant } from './support/tenant.ts';
+import { Tenant } from './support/stages/tenant.ts';
 
 const api = connect(sharedKubernetes());
 const running: Pick<OperatorProcess, 'end'>[] = [];

@@ -27,7 +27,7 @@ import {
   tell,
   token,
   web,
-} from './demo-steps.ts';
+} from './page/demo-steps.ts';
 
 const member = 'demo-member';
 const busy = ask('POST /_sim/metrics', { appEnvId: 'env_web_prod', metric: 'cpu_percent', value: 90 }, 200);

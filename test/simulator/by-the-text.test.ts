@@ -27,7 +27,7 @@ import {
   install,
   key,
   agent,
-} from './demo-steps.ts';
+} from './page/demo-steps.ts';
 
 // The table stays one line for each check.
 // oxfmt-ignore

@@ -15,8 +15,8 @@ import { Secret } from '../../src/base/json.ts';
 import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
-import { CheckedKube } from './checked-kube.ts';
-import { MemoryCluster } from './memory-cluster.ts';
+import { CheckedKube } from './memory/checked-kube.ts';
+import { MemoryCluster } from './memory/memory-cluster.ts';
 import { SeededEntropy, settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 import { aborted, forged, received, retold, timedOut, type Interference } from './disturbed-wire.ts';
 
@@ -357,12 +357,14 @@ export class InProcess {
       namespace: undefined,
       selector: options.selector,
       secretWatch: options.secretWatch ?? 'on',
-      readOnly: options.readOnly ?? false,
-      ...(this.powers !== undefined && { powers: { sinceMs: this.clock.wall(), ...this.powers } }),
-      horizonMs: options.horizonMs ?? 120_000,
-      callMs: options.callMs ?? 30_000,
-      pollMs: options.pollMs ?? 60_000,
-      workers: options.workers ?? 8,
+      settings: {
+        readOnly: options.readOnly ?? false,
+        ...(this.powers !== undefined && { powers: { sinceMs: this.clock.wall(), ...this.powers } }),
+        horizonMs: options.horizonMs ?? 120_000,
+        callMs: options.callMs ?? 30_000,
+        pollMs: options.pollMs ?? 60_000,
+        workers: options.workers ?? 8,
+      },
     });
   }
 }

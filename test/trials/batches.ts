@@ -9,8 +9,8 @@ import type { FaultPlan } from '../properties/faults.ts';
 import { disturbedOrderLived, orderLived } from '../properties/golden-folder.ts';
 import { lives, type Life } from '../properties/lives.ts';
 import { truthLived } from '../properties/truth-life.ts';
-import { recoveryLived, wholeLived, type Lived } from '../properties/whole-run.ts';
-import { Draw } from '../properties/whole-subjects.ts';
+import { recoveryLived, wholeLived, type Lived } from '../properties/whole/whole-run.ts';
+import { Draw } from '../properties/whole/whole-subjects.ts';
 
 /** A batch: its family, and its number. */
 export interface Batch {

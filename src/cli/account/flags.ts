@@ -1,6 +1,6 @@
 /** Flags that name an account of the service, and functions that open it. */
 import { readFile } from 'node:fs/promises';
-import { hostFlags, hostRulesOf, text, wholeNumber, type Settings } from '../../config.ts';
+import { hostFlags, hostRulesOf, text, whole, type Settings } from '../../config.ts';
 import { Secret } from '../../base/json.ts';
 import type { Trouble } from '../frame.ts';
 import { openAccount, type AccountAccess, type AccountReader, type Reports } from './reader.ts';
@@ -19,12 +19,7 @@ export const accountFlags = {
   accountId: { ...text('the account in the service', 'ID', 'must be an id'), variable: 'APPHOSTING_ACCOUNT_ID' },
   caFile: text('certificates in PEM form that are trusted in place of the usual ones', 'FILE'),
   ...hostFlags,
-  requestsPerSecond: {
-    help: 'how hard the service may be asked',
-    value: 'N',
-    fallback: '5',
-    schema: wholeNumber(1, 1_000),
-  },
+  requestsPerSecond: whole('how hard the service may be asked', 'N', '5', [1, 1_000]),
 };
 
 /** The parsed values of the account flags. */

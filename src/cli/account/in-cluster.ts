@@ -1,14 +1,22 @@
 /** Finds an account's credential as the operator does: in the Secret that a HostingAccount or ClusterHostingAccount names. */
 import { z } from 'zod';
 import { isRecord, Secret } from '../../base/json.ts';
-import { text } from '../../config.ts';
+import { text, type Settings } from '../../config.ts';
 import { KubeError, type KubeApi, type KubeObject } from '../../engine/ports.ts';
 import { secretResource } from '../../kube/material.ts';
 import { kindNamed } from '../cluster/objects.ts';
-import { clusterFlags, type OpenCluster } from '../cluster/open.ts';
+import { clusterFlags, inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import type { Trouble } from '../frame.ts';
 import { resourceOf } from '../operator/operator.ts';
-import { byFlags, credentialByFlags, isNamedByFlags, type AccountSettings, type GivenCredential } from './flags.ts';
+import {
+  byFlags,
+  credentialByFlags,
+  isNamedByFlags,
+  withAccount,
+  type AccountSettings,
+  type GivenCredential,
+} from './flags.ts';
+import type { AccountReader, Reports } from './reader.ts';
 
 /** The flag for the operator's namespace, which holds the Secrets of ClusterHostingAccounts. */
 export const operatorNamespaceFlag = {
@@ -35,27 +43,19 @@ export interface AccountPlace {
   readonly operatorNamespace: string;
 }
 
-/** Turns the value of `--account`, `NAME` or `ClusterHostingAccount/NAME`, into the kind and name of a resource. */
-function placeNamed(word: string, rest: Pick<AccountPlace, 'namespace' | 'operatorNamespace'>): AccountPlace {
-  const [first = '', name] = word.split('/');
-  if (name === undefined) return { kind: 'HostingAccount', name: first, ...rest };
-  return { kind: kindNamed(first)?.kind ?? first, name, ...rest };
-}
-
 /** Reads the credential of an account resource in the cluster. */
 export async function credentialOfAccount(
   api: Pick<KubeApi, 'get'>,
-  place: AccountPlace,
+  { kind: word, namespace, name, operatorNamespace }: AccountPlace,
 ): Promise<GivenCredential | Trouble> {
-  const { kind, namespace, name } = place;
-  const found = kindNamed(kind);
-  if (found?.life !== 'account') return { trouble: `${kind} is no kind of account`, isUsage: true };
-  const at = found.scope === 'Cluster' ? undefined : namespace;
-  const title = at === undefined ? `${kind} ${name}` : `${kind} ${at}/${name}`;
-  const read = await reading(title, () => api.get(resourceOf(found), at, name));
-  const credential =
-    'trouble' in read ? read : await credentialInSpec(api, at ?? place.operatorNamespace, read.object.spec);
-  return 'trouble' in credential ? credential : { ...credential, of: { kind, name } };
+  const kind = kindNamed(word);
+  if (kind?.life !== 'account') return { trouble: `${word} is no kind of account`, isUsage: true };
+  const at = kind.scope === 'Cluster' ? undefined : namespace;
+  const title = at === undefined ? `${kind.kind} ${name}` : `${kind.kind} ${at}/${name}`;
+  const read = await reading(title, () => api.get(resourceOf(kind), at, name));
+  if ('trouble' in read) return read;
+  const credential = await credentialInSpec(api, at ?? operatorNamespace, read.object.spec);
+  return 'trouble' in credential ? credential : { ...credential, of: { kind: kind.kind, name } };
 }
 
 /** Reads the credential that the spec of an account names. The account may exist only in a file; its Secret is in `namespace`. */
@@ -102,16 +102,35 @@ async function reading(
   }
 }
 
+/** The settings of a command that reads one account. */
+type AccountCommandSettings = AccountSettings & Settings<typeof clusterAccountFlags>;
+
 /** Finds the credential: from `--account`, else from the service flags, else from the account `default` in the cluster. */
-export async function credentialFor(
-  settings: AccountSettings & {
-    readonly account?: string | undefined;
-    readonly operatorNamespace: string;
-  },
+async function credentialFor(
+  settings: AccountCommandSettings,
   cluster: OpenCluster | undefined,
 ): Promise<GivenCredential | Trouble> {
-  const { account, operatorNamespace } = settings;
-  if (cluster === undefined || (account === undefined && isNamedByFlags(settings))) return credentialByFlags(settings);
-  const { api, namespace } = cluster;
-  return credentialOfAccount(api, placeNamed(account ?? 'default', { namespace, operatorNamespace }));
+  const { account = 'default', operatorNamespace } = settings;
+  const isByFlags = settings.account === undefined && isNamedByFlags(settings);
+  if (cluster === undefined || isByFlags) return credentialByFlags(settings);
+  const [first = '', second] = account.split('/');
+  const named = second === undefined ? { kind: 'HostingAccount', name: first } : { kind: first, name: second };
+  return credentialOfAccount(cluster.api, { ...named, namespace: cluster.namespace, operatorNamespace });
+}
+
+/**
+ * Opens the account that the flags name, and the cluster if they name one; runs `work` with both and closes them. `of` is the
+ * account resource in the cluster whose credential is used.
+ */
+export function inAccount<T>(
+  settings: AccountCommandSettings,
+  given: OpenCluster | undefined,
+  work: (reader: AccountReader, cluster: OpenCluster | undefined, of: GivenCredential['of']) => Promise<T>,
+  reports?: Reports,
+): Promise<T | Trouble> {
+  return inClusterIfNamed(settings, given, async (cluster) => {
+    const credential = await credentialFor(settings, cluster);
+    const of = 'of' in credential ? credential.of : undefined;
+    return withAccount(credential, settings, (reader) => work(reader, cluster, of), reports);
+  });
 }

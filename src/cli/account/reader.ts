@@ -79,29 +79,37 @@ export function openAccount(
   const pace = { pollSeconds: 3_600, requestsPerSecond, concurrency: 4 };
   const service = hosting.open({ accountId, baseUrl, token, caBundle, ...pace }, () => undefined);
   if ('refused' in service) return service;
+  const close = async () => {
+    await service.close();
+    await open.close();
+  };
+  const source = { accountId, endpoint: service.endpoint, asOfMs: realClock.wall(), close };
+  return readingOnce(source, (request) => persistently(service, request, reports.signal), reports.onRead);
+}
+
+/** Makes a reader that asks for each address once; `onRead` gets the number of answers so far. */
+export function readingOnce(
+  source: Pick<AccountReader, 'accountId' | 'endpoint' | 'asOfMs' | 'close'>,
+  ask: (request: Request) => Promise<AccountReading>,
+  onRead?: Reports['onRead'],
+): AccountReader {
   const asked = new Map<string, Promise<AccountReading>>();
   const answers = new Map<string, AccountReading>();
-  const readOnce = async (request: Request): Promise<AccountReading> => {
-    const reading = await persistently(service, request, reports.signal);
-    answers.set(addressOf(request), reading);
-    reports.onRead?.(answers.size);
+  const askOnce = async (address: string, request: Request) => {
+    const reading = await ask(request);
+    answers.set(address, reading);
+    onRead?.(answers.size);
     return reading;
   };
   return {
-    accountId,
-    endpoint: service.endpoint,
-    asOfMs: realClock.wall(),
+    ...source,
     read: (request) => {
       const address = addressOf(request);
-      const known = asked.get(address) ?? readOnce(request);
+      const known = asked.get(address) ?? askOnce(address, request);
       asked.set(address, known);
       return known;
     },
     readings: () => [...answers].toSorted(([a], [b]) => (a < b ? -1 : 1)),
-    close: async () => {
-      await service.close();
-      await open.close();
-    },
   };
 }
 

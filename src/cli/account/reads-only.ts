@@ -4,16 +4,12 @@ import type { HostRules } from '../../hosting/wire/hosts.ts';
 import { openNames } from '../../hosting/wire/names.ts';
 import { openUndiciWire, type OpenWire, type Wire } from '../../hosting/wire/wire.ts';
 
-/** Restricts HTTP requests to reads: any other request fails before a connection is opened. */
-function readsOnly(wire: Wire): Wire {
-  return async (request) => {
-    if (request.method === 'GET' && request.body === undefined && !request.writes) return wire(request);
-    return { failed: 'connection', message: `this command only reads: ${request.method} is not sent` };
-  };
-}
-
-/** Opens HTTP connections that only read, to hosts that the host rules allow. */
+/** Opens HTTP connections to hosts that the host rules allow. Any request that is no read fails before one is opened. */
 export function openReadingWire(hostRules: HostRules, clock: Clock): OpenWire {
   const open = openUndiciWire(hostRules, openNames({ clock }));
-  return { wire: readsOnly(open.wire), close: () => open.close() };
+  const wire: Wire = async (request) => {
+    if (request.method === 'GET' && request.body === undefined && !request.writes) return open.wire(request);
+    return { failed: 'connection', message: `this command only reads: ${request.method} is not sent` };
+  };
+  return { wire, close: () => open.close() };
 }

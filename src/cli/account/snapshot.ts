@@ -1,6 +1,6 @@
 /** A snapshot: a file with the service's answers about one account, without secrets, for plans where no credential is allowed. */
 import { z } from 'zod';
-import { addressOf, type AccountReader, type AccountReading } from './reader.ts';
+import { addressOf, readingOnce, type AccountReader } from './reader.ts';
 
 const format = 'apphosting-snapshot';
 const formatVersion = 1;
@@ -19,9 +19,6 @@ const Snapshot = z.strictObject({
     }),
   ),
 });
-
-/** The content of a snapshot file. */
-type Snapshot = z.output<typeof Snapshot>;
 
 /** Writes everything that was read as the text of a snapshot file. Leaves out answers that may hold a secret. */
 export function snapshotOf(reader: AccountReader): string {
@@ -52,36 +49,18 @@ export function openSnapshot(
     const [issue] = parsed.error.issues;
     return { refused: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it is not as it should be'}` };
   }
-  const snapshot = parsed.data;
-  if (accountId !== undefined && snapshot.accountId !== accountId)
-    return { refused: `it is of account ${snapshot.accountId}, and not of ${accountId}` };
-  return readerOf(snapshot);
-}
-
-function readerOf(snapshot: Snapshot): AccountReader {
-  const answers = new Map(snapshot.answers.map(({ address, ...answer }) => [address, answer]));
-  const asked = new Map<string, AccountReading>();
-  return {
-    accountId: snapshot.accountId,
-    endpoint: snapshot.endpoint,
-    asOfMs: Date.parse(snapshot.takenAt),
-    read: (request) => {
-      const address = addressOf(request);
-      const answer = answers.get(address);
-      const reading: AccountReading =
-        answer === undefined
-          ? {
-              is: 'failed',
-              why: 'notInSnapshot',
-              message: `${request.endpoint}: the snapshot has no answer to ${address}`,
-            }
-          : { is: 'answered', ...answer };
-      asked.set(address, reading);
-      return Promise.resolve(reading);
-    },
-    readings: () => [...asked].toSorted(([a], [b]) => (a < b ? -1 : 1)),
-    close: () => Promise.resolve(),
-  };
+  const { accountId: of, endpoint, takenAt, answers: listed } = parsed.data;
+  if (accountId !== undefined && of !== accountId)
+    return { refused: `it is of account ${of}, and not of ${accountId}` };
+  const answers = new Map(listed.map(({ address, ...answer }) => [address, answer]));
+  const source = { accountId: of, endpoint, asOfMs: Date.parse(takenAt), close: () => Promise.resolve() };
+  return readingOnce(source, async (request) => {
+    const address = addressOf(request);
+    const answer = answers.get(address);
+    if (answer !== undefined) return { is: 'answered', ...answer };
+    const message = `${request.endpoint}: the snapshot has no answer to ${address}`;
+    return { is: 'failed', why: 'notInSnapshot', message };
+  });
 }
 
 function jsonIn(text: string): unknown {

@@ -1,6 +1,6 @@
 /** Opens the cluster that a command works in, with the credentials of the caller. */
 import { z } from 'zod';
-import { duration, text, wholeEnvironment, type Settings } from '../../config.ts';
+import { duration, list, text, wholeEnvironment, type Settings } from '../../config.ts';
 import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
 import type { CommandApi } from '../../kube/client/api-classes.ts';
 import { KubeTransport } from '../../kube/client/transport.ts';
@@ -12,12 +12,7 @@ export const clusterFlags = {
   kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
   as: text('act as this user, as kubectl does', 'USER'),
-  asGroup: {
-    help: 'with --as: act as a member of this group',
-    value: 'GROUP',
-    many: true,
-    schema: z.array(z.string()),
-  },
+  asGroup: list('with --as: act as a member of this group', 'GROUP', z.string()),
   requestTimeout: {
     help: 'how long one request to the cluster may take, such as 10s',
     value: 'TIME',
@@ -106,8 +101,13 @@ export async function listAll(
     } while (next !== undefined);
     return items;
   } catch (error) {
-    return { problem: failureOf(error, `list ${resource.plural}${resource.group === '' ? '' : `.${resource.group}`}`) };
+    return { problem: failureOf(error, `list ${withGroup(resource)}`) };
   }
+}
+
+/** Names a resource as RBAC does: `hostedapps.apphosting.dev`. */
+export function withGroup({ plural, group }: Pick<Resource, 'plural' | 'group'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
 }
 
 /** Says why a Kubernetes request failed: no permission, or the message of the error. Throws any other error again. */

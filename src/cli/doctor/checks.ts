@@ -12,7 +12,7 @@ import { leaseResource, leaseSpecOf } from '../../kube/lease.ts';
 import { secretResource } from '../../kube/material.ts';
 import { secretNameIn, secretText } from '../account/in-cluster.ts';
 import { conditionOf, isCurrent, readObjects } from '../cluster/objects.ts';
-import { failureOf } from '../cluster/open.ts';
+import { failureOf, withGroup } from '../cluster/open.ts';
 import type { Waiting } from '../machine.ts';
 import { operatorName } from '../operator/operator.ts';
 import { ageInWords } from '../output.ts';
@@ -102,7 +102,7 @@ async function tried(say: Say, look: () => Findings | Promise<Findings>): Promis
   }
 }
 
-/** Runs a Kubernetes request; a failure names the request, and so the missing permission. */
+/** Runs a Kubernetes request; a failure names the verb, and so the missing permission. */
 async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -110,6 +110,12 @@ async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
     if (!(error instanceof KubeError)) throw error;
     throw new KubeError(error.reason, failureOf(error, verb));
   }
+}
+
+/** Gets an object; a failure names the request, and so the missing permission. */
+function getting(api: Patient['api'], resource: Resource, namespace: string | undefined, name: string) {
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  return reading(`get ${withGroup(resource)}${where}`, () => api.get(resource, namespace, name));
 }
 
 /** Makes the function with which a check reports findings about one object. */
@@ -123,8 +129,7 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
     const expected = manifest(identity);
     const { name } = expected.metadata;
     const sayOf = about('Definitions', name);
-    const verb = 'get customresourcedefinitions.apiextensions.k8s.io';
-    const live = await reading(verb, () => api.get(definitions, undefined, name));
+    const live = await getting(api, definitions, undefined, name);
     const [wanted] = expected.spec.versions;
     const served = recordsIn(live?.spec, 'versions').find((version) => version['name'] === wanted?.name);
     if (live === undefined) {
@@ -179,8 +184,7 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
 const secondLookMs = 5_000;
 
 async function leaseSeen({ api, operatorNamespace, time }: Patient) {
-  const verb = `get leases.coordination.k8s.io in namespace ${operatorNamespace}`;
-  const lease = await reading(verb, () => api.get(leaseResource, operatorNamespace, operatorName));
+  const lease = await getting(api, leaseResource, operatorNamespace, operatorName);
   if (lease === undefined) return undefined;
   const { holderIdentity: holder, renewTime, leaseDurationSeconds } = leaseSpecOf(lease);
   const dateMs = api.serverDate?.()?.dateMs;
@@ -190,11 +194,8 @@ async function leaseSeen({ api, operatorNamespace, time }: Patient) {
 }
 
 async function keyIs({ api, operatorNamespace }: Patient, say: Say): Promise<Findings> {
-  // Keep only the name of the Secret, never its data.
-  const secret = await reading(`get secrets in namespace ${operatorNamespace}`, async () => {
-    return (await api.get(secretResource, operatorNamespace, `${operatorName}-key`))?.metadata.name;
-  });
-  if (secret !== undefined) return say('ok', 'it is there');
+  const isThere = (await getting(api, secretResource, operatorNamespace, `${operatorName}-key`)) !== undefined;
+  if (isThere) return say('ok', 'it is there');
   const message =
     'it is not there: the operator makes one at its first start, and resources bound before it count as unknown';
   return say('warning', message, 'Restore it from a backup if there was one.');
@@ -204,8 +205,7 @@ async function keyIs({ api, operatorNamespace }: Patient, say: Say): Promise<Fin
 async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Say): Promise<Findings> {
   const { isAllowed } = api;
   if (isAllowed === undefined) return [];
-  const verb = `get serviceaccounts in namespace ${operatorNamespace}`;
-  const account = await reading(verb, () => api.get(serviceAccounts, operatorNamespace, operatorName));
+  const account = await getting(api, serviceAccounts, operatorNamespace, operatorName);
   const unknown = 'there is no such ServiceAccount: what the operator may do is not known';
   if (account === undefined) return say('warning', unknown, 'Name its namespace with --operator-namespace.');
   const roles = namespace === undefined ? clusterWide(identities) : namespaced(identities);
@@ -231,8 +231,8 @@ function actionsIn(roles: readonly Role[], namespace: string | undefined): reado
   );
 }
 
-function inWords({ verb, group, resource, namespace }: ClusterAction): string {
-  return `${verb} ${resource}${group === '' ? '' : `.${group}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+function inWords({ verb, group, resource: plural, namespace }: ClusterAction): string {
+  return `${verb} ${withGroup({ plural, group })}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
 
 async function resourcesAre({ api, namespace, operatorNamespace, time }: Patient, say: Say): Promise<Findings> {
@@ -282,9 +282,7 @@ async function findingsOfAccount(
   const namespace = metadata.namespace ?? operatorNamespace;
   const sayOfHost = about('Endpoint', key);
   const pinned = await tried(sayOfHost, async () => {
-    const secret = await reading(`get secrets in namespace ${namespace}`, () =>
-      api.get(secretResource, namespace, ref),
-    );
+    const secret = await getting(api, secretResource, namespace, ref);
     const url = secretText(secret, 'baseUrl');
     const host = URL.canParse(url) ? new URL(url).host : '';
     if (typeof endpoint !== 'string' || host === endpoint) return [];

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
-import { choice, output, text, duration, type CommandLine, type Flags } from '../../config.ts';
+import { choice, duration, list, output, text, type CommandLine, type Flags } from '../../config.ts';
 import { operatorNamespaceFlag } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
@@ -23,12 +23,7 @@ export const doctorCommand = {
     operatorNamespace: operatorNamespaceFlag,
     pre: { help: 'only checks that make sense before the operator is installed', schema: z.boolean() },
     failOn: choice('what ends with 2', ['error', 'warning']),
-    skip: {
-      help: 'leave out findings of this code, or of this code and object',
-      value: 'CODE[=OBJECT]',
-      many: true,
-      schema: z.array(z.string().min(1)),
-    },
+    skip: list('leave out findings of this code, or of this code and object', 'CODE[=OBJECT]', z.string().min(1)),
     wait: {
       help: 'check again until nothing is found, for so long, such as 2m',
       value: 'TIME',

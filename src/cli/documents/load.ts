@@ -45,7 +45,7 @@ export interface Documents {
 
 /** Loads a folder, a file, or standard input for `-`. Renders a folder that has a kustomization. */
 export async function loadDocuments(path: string): Promise<Documents> {
-  if (path === '-') return parsed([['(standard input)', await textOf(process.stdin)]]);
+  if (path === '-') return documentsIn(new Map([['(standard input)', await textOf(process.stdin)]]));
   const { texts, unreadable } = await readTexts(path);
   const documents = documentsIn(texts);
   const all = { ...documents, unreadable: [...unreadable, ...documents.unreadable] };
@@ -105,7 +105,7 @@ async function kustomized(path: string, sources: Documents): Promise<Documents> 
   const place = { file: 'kustomization.yaml', line: 1 };
   if ('problem' in rendered)
     return { loaded: [], unreadable: [...sources.unreadable, { place, message: rendered.problem }], notes: [] };
-  const { loaded, unreadable } = parsed([['(rendered)', rendered.text]]);
+  const { loaded, unreadable } = documentsIn(new Map([['(rendered)', rendered.text]]));
   const byName = new Map(sources.loaded.map((one) => [`${one.kind}/${one.name}`, one]));
   return {
     loaded: loaded.map((one) => {
@@ -149,18 +149,15 @@ function isKustomization(file: string): boolean {
   return /(^|\/)(kustomization\.ya?ml|Kustomization)$/.test(file);
 }
 
-/** Parses the objects in these files, given as texts by path; skips kustomizations. */
-export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
-  return parsed([...texts].filter(([file]) => !isKustomization(file)));
-}
-
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ENOENT') return 'there is no such file or folder';
   return code === 'EACCES' ? 'it may not be read' : message;
 }
 
-function parsed(texts: readonly (readonly [string, string])[]): Documents {
-  const parts = texts.flatMap(([file, text]) => {
+/** Parses the objects in these files, given as texts by path; skips kustomizations. */
+export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
+  const files = [...texts].filter(([file]) => !isKustomization(file));
+  const parts = files.flatMap(([file, text]) => {
     const lines = new LineCounter();
     const documents = [...parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })];
     return documents.flatMap((document) => partsOf({ file, lines, document }));

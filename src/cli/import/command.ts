@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { output, text, type CommandLine, type Flags } from '../../config.ts';
-import { accountFlags, withAccount } from '../account/flags.ts';
-import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
+import { list, output, text, type CommandLine, type Flags } from '../../config.ts';
+import { accountFlags } from '../account/flags.ts';
+import { clusterAccountFlags, inAccount } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
-import { inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
+import type { OpenCluster } from '../cluster/open.ts';
 import { command, type CommandAnswer, type Called } from '../frame.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { capitalised, columns, counted, exitCodes, type Speaks } from '../output.ts';
@@ -31,34 +31,21 @@ export const importCommand = {
       short: 'n',
       ...text('the namespace to write into the manifests; none unless given', 'NAME', 'must be a namespace'),
     },
-    kind: {
-      help: 'only this kind',
-      value: 'KIND',
-      many: true,
-      schema: z.array(z.enum(importable, `must be one of ${importable.join(', ')}`)),
-    },
-    id: { help: 'only the object of this id', value: 'ID', many: true, schema: z.array(z.string()) },
-    member: {
-      help: 'also the access of this membership: the service has no list of them',
-      value: 'ID',
-      many: true,
-      schema: z.array(z.string()),
-    },
-    installation: {
-      help: 'also this installation of a solution, only observed: the service shows none of them',
-      value: 'ID=SOLUTION/REGION/APP-NAME',
-      many: true,
-      schema: z.array(
-        z
-          .string()
-          .regex(/^[^=]+=[^/]+\/[^/]+\/.+$/, 'must look like ID=SOLUTION/REGION/APP-NAME')
-          .transform((text): NamedInstallation => {
-            const [, id = '', solution = '', region = '', appName = ''] =
-              /^([^=]+)=([^/]+)\/([^/]+)\/(.+)$/.exec(text) ?? [];
-            return { id, solution, region, appName };
-          }),
-      ),
-    },
+    kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
+    id: list('only the object of this id', 'ID', z.string()),
+    member: list('also the access of this membership: the service has no list of them', 'ID', z.string()),
+    installation: list(
+      'also this installation of a solution, only observed: the service shows none of them',
+      'ID=SOLUTION/REGION/APP-NAME',
+      z
+        .string()
+        .regex(/^[^=]+=[^/]+\/[^/]+\/.+$/, 'must look like ID=SOLUTION/REGION/APP-NAME')
+        .transform((text): NamedInstallation => {
+          const [, id = '', solution = '', region = '', appName = ''] =
+            /^([^=]+)=([^/]+)\/([^/]+)\/(.+)$/.exec(text) ?? [];
+          return { id, solution, region, appName };
+        }),
+    ),
     observe: { help: 'only observe everything: nothing is ever sent', schema: z.boolean() },
     snapshot: text('also write what was read, without secrets, into this file, for apphosting plan --snapshot', 'FILE'),
     check: { help: 'write nothing, and end with 2 when files would change', schema: z.boolean() },
@@ -79,18 +66,13 @@ export const importAccount = command(importCommand, async (called: Imported, giv
   const onSignal = () => stop.abort();
   process.once('SIGINT', onSignal);
   try {
-    return await inClusterIfNamed(settings, given, async (cluster) => {
-      const credential = await credentialFor(settings, cluster);
-      const progress = progressOn(speaks, settings.requestsPerSecond);
-      const reports = { signal: stop.signal, onRead: progress.read };
-      const ref = 'of' in credential ? credential.of : undefined;
-      return withAccount(
-        credential,
-        settings,
-        (reader) => imported(called, reader, { ref, progress, signal: stop.signal }),
-        reports,
-      );
-    });
+    const progress = progressOn(speaks, settings.requestsPerSecond);
+    return await inAccount(
+      settings,
+      given,
+      (reader, _cluster, ref) => imported(called, reader, { ref, progress, signal: stop.signal }),
+      { signal: stop.signal, onRead: progress.read },
+    );
   } finally {
     process.off('SIGINT', onSignal);
   }
@@ -158,75 +140,65 @@ async function imported(
   const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
     await writeFile(settings.snapshot, snapshotOf(reader));
-  const toFillIn = [...texts].flatMap(([path, text]) => (hasBlanks(text) ? [path] : [])).toSorted();
-  const isCheck = settings.check;
-  const report: Report = { folder: resolve(folder), changes, written, proof, edits, skipped, toFillIn, isCheck };
-  const told = { data: dataOf(report), text: textOf(report) };
+  const data = {
+    folder: resolve(folder),
+    resources: proof.drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) })),
+    skipped,
+    toFillIn: [...texts].flatMap(([path, text]) => (hasBlanks(text) ? [path] : [])).toSorted(),
+    unseen,
+    proof: { calls: Math.max(proof.calls, edits.length), problems: proof.problems },
+    files: changes.map(({ path, before }) => ({ path, isNew: before === undefined })),
+    written,
+  };
+  const told = { data, text: textOf(data, edits, settings.check) };
   if (signal.aborted) return { ...told, trouble: `stopped after ${written} of ${changes.length} files, each whole` };
   if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0)
     return { ...told, code: exitCodes.unknown };
-  return { ...told, code: isCheck && changes.length > 0 ? exitCodes.found : exitCodes.fine };
+  return { ...told, code: settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine };
 }
 
 function asked(draft: Draft): Draft {
   return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'import was asked to only observe' } };
 }
 
+/** What an import has done, as `-o json` prints it. */
 interface Report {
-  readonly folder: string;
-  readonly changes: readonly FileChange[];
-  readonly written: number;
-  readonly proof: Proof;
-  /** The calls that manual edits in the folder would send. */
-  readonly edits: readonly string[];
+  readonly resources: readonly Pick<Draft, 'kind' | 'name' | 'observed'>[];
   readonly skipped: readonly Skipped[];
   /** Files with placeholders for values that the service does not show. */
   readonly toFillIn: readonly string[];
-  readonly isCheck: boolean;
+  readonly proof: Pick<Proof, 'calls' | 'problems'>;
+  readonly files: readonly Pick<FileChange, 'path'>[];
+  readonly written: number;
 }
 
 const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
-function textOf({ proof, edits, skipped, toFillIn, changes, written, isCheck }: Report): string {
-  const counts = Object.values(folders).flatMap((folder) => {
-    const count = proof.drafts.filter((draft) => draft.folder === folder).length;
+/** The report for people; `edits` are the calls that manual edits in the folder would send. */
+function textOf(report: Report, edits: readonly string[], isCheck: boolean): string {
+  const { resources, skipped, toFillIn, proof, files, written } = report;
+  const counts = Object.entries(folders).flatMap(([kind, folder]) => {
+    const count = resources.filter((one) => one.kind === kind).length;
     return count === 0 ? [] : [`${folder.replace('-', ' ')} ${count}`];
   });
-  const observed = proof.drafts.filter((draft) => draft.observed !== undefined);
+  const observed = resources.flatMap(({ kind, name, observed: why }) =>
+    why === undefined ? [] : [`${kind}/${name}: ${why.reason}  [${why.code}]`],
+  );
+  const left = skipped.map(({ what, code, reason }) => `${what}: ${reason}  [${code}]`);
   const listed = (label: string, lines: readonly string[]) =>
     lines.map((line, at) => (at === 0 ? [label, String(lines.length), line] : ['', '', line]));
+  const by = edits.length === 0 ? '' : `, by edits: ${edits.join(', ')}`;
+  const proved = [`plan of this folder: ${counted(proof.calls, 'call')}${by}`];
+  const paths = files.map(({ path }) => path).join(', ');
+  const wouldChange = `${files.length} would change${files.length === 0 ? '' : `: ${paths}`}`;
   const rows = [
     [isCheck ? 'checked' : 'written', counts.join(', ') || 'none'],
-    ...listed(
-      'observed',
-      observed.map(({ kind, name, observed: why }) => `${kind}/${name}: ${why?.reason ?? ''}  [${why?.code ?? ''}]`),
-    ),
-    ...listed(
-      'skipped',
-      skipped.map(({ what, code, reason }) => `${what}: ${reason}  [${code}]`),
-    ),
+    ...listed('observed', observed),
+    ...listed('skipped', left),
     ...listed('fill in', toFillIn),
     ['unseen', unseen],
-    ...proof.problems.map((problem) => ['proof', problem]),
-    ...(proof.problems.length === 0 ? [['proof', `plan of this folder: ${callsInWords(proof, edits)}`]] : []),
-    isCheck
-      ? [
-          'files',
-          `${changes.length} would change${changes.length === 0 ? '' : `: ${changes.map(({ path }) => path).join(', ')}`}`,
-        ]
-      : ['files', `${written} written`],
+    ...(proof.problems.length === 0 ? proved : proof.problems).map((line) => ['proof', line]),
+    ['files', isCheck ? wouldChange : `${written} written`],
   ];
   return `${columns(rows).join('\n')}\n`;
-}
-
-function callsInWords({ calls }: Proof, edits: readonly string[]): string {
-  const by = edits.length === 0 ? '' : `, by edits: ${edits.join(', ')}`;
-  return `${counted(Math.max(calls, edits.length), 'call')}${by}`;
-}
-
-function dataOf({ folder, proof: { drafts, calls, problems }, edits, skipped, toFillIn, changes, written }: Report) {
-  const resources = drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) }));
-  const files = changes.map(({ path, before }) => ({ path, isNew: before === undefined }));
-  const proof = { calls: Math.max(calls, edits.length), problems };
-  return { folder, resources, skipped, toFillIn, unseen, proof, files, written };
 }

@@ -9,12 +9,12 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { isRecord, sameJson } from '../../base/json.ts';
+import { definedIn, isRecord, sameJson } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { kindOf } from '../cluster/objects.ts';
 import { fieldsAt, valueAt } from '../definitions.ts';
 import { readTexts, valueOf } from '../documents/load.ts';
-import type { Draft } from './manifests.ts';
+import { folders, writtenSpec, type Draft } from './manifests.ts';
 
 /** A file to write, with its text before and after; `before` is undefined for a new file. */
 export interface FileChange {
@@ -79,7 +79,7 @@ export function changesOf(
   // One file may hold several resources: merge each into the text that the earlier ones have changed.
   const texts = new Map<string, string>();
   for (const draft of drafts) {
-    const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${draft.folder}/${draft.name}.yaml`;
+    const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${folders[draft.kind]}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
     // Keep Observe while the Secret still holds placeholders: without Observe the operator would send them.
     const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
@@ -124,7 +124,7 @@ export async function writeFiles(folder: string, changes: readonly FileChange[],
 }
 
 function metadataOf(name: string, namespace: string | undefined): object {
-  return { name, ...(namespace !== undefined && { namespace }) };
+  return definedIn({ name, namespace });
 }
 
 function textOf(object: object, comment?: string): string {
@@ -133,25 +133,13 @@ function textOf(object: object, comment?: string): string {
   return document.toString({ lineWidth: 0 });
 }
 
-function newText({ kind, name, spec, observed }: Draft, { namespace, ref }: FolderAccount): string {
+function newText(draft: Draft, { namespace, ref }: FolderAccount): string {
+  const { kind, name, observed } = draft;
   const isDefault = ref === undefined || (ref.kind === 'HostingAccount' && ref.name === 'default');
-  const whole = {
-    ...spec,
-    ...(!isDefault && { accountRef: ref }),
-    ...(observed !== undefined && { lifecycle: observe(spec) }),
-  };
-  const metadata = metadataOf(name, namespace);
-  const schema = kindOf(kind)?.spec ?? z.never();
-  const object = { apiVersion: `${group}/${version}`, kind, metadata, spec: ordered(schema, whole) };
-  return textOf(object, observed === undefined ? undefined : whyObserved(observed));
-}
-
-function whyObserved({ code, reason }: NonNullable<Draft['observed']>): string {
-  return `Only observed [${code}]: ${reason}.`;
-}
-
-function observe(spec: Draft['spec']): object {
-  return { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), managementPolicy: 'Observe' };
+  const whole = { ...writtenSpec(draft), ...(!isDefault && { accountRef: ref }) };
+  const spec = ordered(kindOf(kind)?.spec ?? z.never(), whole);
+  const object = { apiVersion: `${group}/${version}`, kind, metadata: metadataOf(name, namespace), spec };
+  return textOf(object, observed && `Only observed [${observed.code}]: ${observed.reason}.`);
 }
 
 /** Updates one resource in the text of a file; changes only the fields that come from the service. */
@@ -265,8 +253,7 @@ function kustomized(before: string | undefined, resources: readonly string[]): s
     return textOf({ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources });
   const document = parseDocument(before);
   const listed = document.get('resources');
-  const value: unknown = isSeq(listed) ? listed.toJSON() : [];
-  const known: readonly unknown[] = Array.isArray(value) ? value : [];
+  const known = isSeq(listed) ? (listed.toJSON() as readonly unknown[]) : [];
   const missing = resources.filter((path) => !known.includes(path));
   if (missing.length === 0) return before;
   if (isSeq(listed)) for (const path of missing) listed.add(path);

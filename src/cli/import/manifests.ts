@@ -14,11 +14,10 @@ import type { AccountContent } from './read-account.ts';
 
 /** A resource that import writes. */
 export interface Draft {
-  readonly kind: string;
+  readonly kind: keyof typeof folders;
   readonly name: string;
   /** The id of the object in the service. */
   readonly id: string;
-  readonly folder: string;
   readonly spec: Readonly<Record<string, unknown>>;
   /** Paths in the spec that every import updates; other fields of an existing manifest stay as they are. */
   readonly own: readonly string[];
@@ -35,6 +34,11 @@ export interface Skipped {
   readonly what: string;
   readonly code: string;
   readonly reason: string;
+}
+
+/** The spec of a resource as it is written. */
+export function writtenSpec({ spec, observed }: Draft): Draft['spec'] {
+  return observed === undefined ? spec : { ...spec, lifecycle: { managementPolicy: 'Observe' } };
 }
 
 /** The folder for the resources of each kind; the report uses the same names. */
@@ -67,8 +71,8 @@ export function draftsOf(
   const nameOf = (id: string) => names.get(id) ?? '';
   const drafts: Draft[] = [];
   const skipped: Skipped[] = [];
-  const add = (kind: keyof typeof folders, id: string, spec: Draft['spec'], more: Partial<Draft> = {}) => {
-    drafts.push({ kind, folder: folders[kind], id, name: nameOf(id), spec, own: [], secrets: [], ...more });
+  const add = (kind: Draft['kind'], id: string, spec: Draft['spec'], more: Partial<Draft> = {}) => {
+    drafts.push({ kind, id, name: nameOf(id), spec, own: [], secrets: [], ...more });
   };
   const skip = (what: string, reason: string) => void skipped.push({ what, code: 'NotExpressible', reason });
   const refTo = (id = '') => (names.has(id) ? { name: nameOf(id) } : { externalId: id });
@@ -76,7 +80,7 @@ export function draftsOf(
   for (const app of apps) {
     const { record } = app;
     if (record === undefined) continue;
-    const own = ['preset', 'port', 'builder', ...sourceFields.map((field) => `source.${field}`)];
+    const own = ['preset', 'port', ...sourceFields.map((field) => `source.${field}`)];
     add('HostedApp', app.appId, appSpec(app, record, nameOf(app.appId)), { own });
   }
   for (const { appEnvId: id, appId } of environments) {
@@ -93,15 +97,10 @@ export function draftsOf(
       skip(`alert ${id}`, 'it tells no contact point, and a MetricAlert needs one');
       continue;
     }
-    const refs = { environmentRef: refTo(alert.appEnvId), contactPointRefs: contactPointIds.map(refTo) };
-    const own = ['contactPointRefs', ...alertFields];
+    const shown = { contactPointRefs: contactPointIds.map(refTo), ...alertFields(alert, nameOf(id)) };
+    const spec = { environmentRef: refTo(alert.appEnvId), ...definedIn(shown), externalId: id };
     const isTheirs = markForm.test(description);
-    add(
-      'MetricAlert',
-      id,
-      { ...refs, ...alertSpec(alert, nameOf(id)) },
-      { own, ...(isTheirs && { observed: theirs }) },
-    );
+    add('MetricAlert', id, spec, { own: Object.keys(shown), ...(isTheirs && { observed: theirs }) });
   }
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
@@ -167,39 +166,25 @@ const sentAnew = {
 
 type AlertContent = NonNullable<AccountContent['alerts']>[number];
 
-const alertFields = [
-  'name',
-  'description',
-  'metric',
-  'operator',
-  'threshold',
-  'duration',
-  'aggregation',
-  'queryRange',
-  'enabled',
-];
-
-function alertSpec(alert: AlertContent, name: string) {
+/** The fields of an alert that the service shows; undefined where one is as it would be by itself. */
+function alertFields(alert: AlertContent, name: string) {
   const { metric, threshold, aggregation = 'mean', queryRange = '10m' } = alert;
   return {
-    ...definedIn({
-      name: unless(alert.name, name),
-      description: unless(alert.description?.replace(markForm, ''), ''),
-      metric,
-      operator: inSpec(operators, alert.operator),
-      threshold: unless(threshold, (thresholds as Readonly<Record<string, number>>)[metric]),
-      duration: unless(alert.duration, '5m'),
-      aggregation: unless(inSpec(aggregations, aggregation), 'Mean'),
-      queryRange: unless(queryRange, '10m'),
-      enabled: alert.enabled === false ? false : undefined,
-    }),
-    externalId: alert.alertId,
-  } satisfies Partial<Loose<MetricAlertSpec>>;
+    name: unless(alert.name, name),
+    description: unless(alert.description?.replace(markForm, ''), ''),
+    metric,
+    operator: inSpec(operators, alert.operator),
+    threshold: unless(threshold, (thresholds as Readonly<Record<string, number>>)[metric]),
+    duration: unless(alert.duration, '5m'),
+    aggregation: unless(inSpec(aggregations, aggregation), 'Mean'),
+    queryRange: unless(queryRange, '10m'),
+    enabled: alert.enabled === false ? false : undefined,
+  } satisfies Loose<Partial<MetricAlertSpec>>;
 }
 
 /** A spec whose enum fields may be any text; the schema checks them later. */
 type Loose<Spec> = {
-  readonly [Field in keyof Spec]: Spec[Field] extends string | undefined ? string | undefined : Spec[Field];
+  readonly [Field in keyof Spec]: (Spec[Field] extends string | undefined ? string : Spec[Field]) | undefined;
 };
 
 const sourceFields = [

@@ -6,7 +6,7 @@ import { documentsIn } from '../documents/load.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';
 import { actorOf, sortDocuments } from '../plan/scenes.ts';
-import type { Draft, Skipped } from './manifests.ts';
+import { writtenSpec, type Draft, type Skipped } from './manifests.ts';
 
 /** The result of the proof. */
 export interface Proof {
@@ -64,20 +64,16 @@ export async function callsOf(
   return rows.flatMap(({ kind, name, call }) => (call === undefined ? [] : [`${kind}/${name} ${call}`]));
 }
 
-function objectOf({ kind, name, spec, observed }: Draft): Readonly<Record<string, unknown>> {
-  const final = observed === undefined ? spec : { ...spec, lifecycle: { managementPolicy: 'Observe' } };
-  return { apiVersion: `${group}/${version}`, kind, metadata: { name }, spec: final };
-}
-
 function flawOf(draft: Draft): string | undefined {
-  const [flaw] = flawsOf(draft.kind, objectOf(draft));
+  const object = { apiVersion: `${group}/${version}`, metadata: { name: draft.name }, spec: writtenSpec(draft) };
+  const [flaw] = flawsOf(draft.kind, object);
   return flaw === undefined ? undefined : `${pathInWords(flaw.path)}: ${flaw.message}`;
 }
 
 function play(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Played> {
   const ofAccount = { externalId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } };
   const account = actorOf('HostingAccount', namespace, 'default', ofAccount);
-  const actors = drafts.map((draft) => actorOf(draft.kind, namespace, draft.name, objectOf(draft)['spec']));
+  const actors = drafts.map((draft) => actorOf(draft.kind, namespace, draft.name, writtenSpec(draft)));
   const after = { actors: [account, ...actors], materials: new Map() };
   return rehearse(undefined, after, [reader]);
 }

@@ -81,31 +81,23 @@ export async function readAccount(
     isRecovery ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
     isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of what may be protected') : [],
   ]);
-  const pointsOf = isRecovery && recovery ? (protections ?? []) : [];
-  const reads = [
-    isWanted('HostedApp') ? apps : [],
-    isWanted('MetricAlert') ? environments : [],
-    isWanted('ContactPoint') ? contactPoints : [],
-    wanted.members,
-    pointsOf,
-  ];
-  const count = reads.reduce((sum, one = []) => sum + one.length, catalogs);
-  onListed(accountId, isRecovery ? 5 : 3, count);
+  const of = <Item>(kind: string, items: readonly Item[] = []) => (isWanted(kind) ? items : []);
+  const wantedApps = of('HostedApp', apps);
+  const withAlerts = of('MetricAlert', environments);
+  const wantedPoints = of('ContactPoint', contactPoints);
+  const withPoints = recovery ? of('DisasterProtection', protections) : [];
+  const reads = [wantedApps, withAlerts, wantedPoints, wanted.members, withPoints];
+  onListed(accountId, isRecovery ? 5 : 3, reads.flat().length + catalogs);
   const records = await Promise.all(
-    (isWanted('HostedApp') ? (apps ?? []) : []).map(async (app) => {
-      const [record] = (await list(appOf(app.appId), `app ${app.appId}`)) ?? [];
-      return [app.appId, record] as const;
-    }),
+    wantedApps.map(async ({ appId }) => [appId, (await list(appOf(appId), `app ${appId}`))?.[0]] as const),
   );
   const recordOf = new Map(records);
   const alerts = await Promise.all(
-    (isWanted('MetricAlert') ? (environments ?? []) : []).map(({ appEnvId }) =>
-      list(alertsOf(appEnvId), `the alerts of environment ${appEnvId}`),
-    ),
+    withAlerts.map(({ appEnvId: id }) => list(alertsOf(id), `the alerts of environment ${id}`)),
   );
-  const settings = isWanted('ContactPoint') ? await settingsOf(reader, contactPoints ?? []) : new Map();
+  const settings = await settingsOf(reader, wantedPoints);
   await Promise.all(
-    pointsOf.map(({ configurationId: id }) =>
+    withPoints.map(({ configurationId: id }) =>
       list(drPointsOf(accountId, id), `the recovery points of protection ${id}`),
     ),
   );

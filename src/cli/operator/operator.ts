@@ -3,45 +3,30 @@
  *
  * Everything that touches the outside is passed in, so that a test runs the same operator in memory, on a virtual clock.
  */
-import type { Clock, Entropy } from '../../base/time.ts';
 import { Engine } from '../../engine/engine.ts';
-import type { OperatorKey } from '../../engine/kind/planner/compare.ts';
+import type { EngineOptions } from '../../engine/options.ts';
 import { Outage } from '../../kube/unavailable.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
-import type { Powers } from '../../engine/kind/contract/pass.ts';
-import type { Hosting, KubeApi, KubeObject, Leadership, Log, Metrics, Resource } from '../../engine/ports.ts';
+import type { KubeApi, KubeObject, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events.ts';
 import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter } from '../../kube/object-writer.ts';
 
-export interface OperatorOptions {
-  readonly kinds: readonly AnyKind[];
+/** What an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
+export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPart> {
+  readonly settings: Omit<EngineOptions['settings'], 'seesAll'>;
   readonly api: KubeApi;
-  readonly hosting: Hosting;
-  readonly leadership: Leadership;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly key: OperatorKey;
   /** The name of this process, for events. */
   readonly instance: string;
-  readonly operatorNamespace: string;
   /** The only namespace that is watched; undefined for all. */
   readonly namespace: string | undefined;
   readonly selector: string | undefined;
   readonly secretWatch: 'on' | 'off';
-  readonly readOnly: boolean;
-  /** The recovery requests that this process may send; none if absent. */
-  readonly powers?: Powers;
-  readonly horizonMs: number;
-  /** How long a call that changes something may take before it counts as lost. */
-  readonly callMs: number;
-  /** The default poll interval, for accounts without spec.pollSeconds. */
-  readonly pollMs: number;
-  readonly workers: number;
 }
+
+/** The parts of the engine that the operator makes itself. */
+type OwnPart = 'writer' | 'material' | 'events' | 'troubles' | 'labelsOf' | 'serverDate';
 
 /** An operator with all its parts. */
 export type Operator = ReturnType<typeof createOperator>;
@@ -104,7 +89,7 @@ export function createOperator(options: OperatorOptions) {
     writer,
     material,
     labelsOf: (name) => labels?.get(undefined, name)?.metadata.labels ?? (labels === undefined ? undefined : {}),
-    settings: { ...options, seesAll: options.selector === undefined },
+    settings: { ...options.settings, seesAll: options.selector === undefined },
     serverDate: () => api.serverDate?.(),
   });
   const reflectors = kinds.map(

@@ -1,7 +1,7 @@
 /** `apphosting plan`: shows what applying some documents would send to the service, without sending it. */
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
-import { choice, output, text, wholeNumber, type CommandLine, type Flags, type Settings } from '../../config.ts';
+import { choice, list, output, text, whole, type CommandLine, type Flags, type Settings } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
 import {
   accountFlags,
@@ -19,7 +19,7 @@ import { loadDocuments } from '../documents/load.ts';
 import { command, type Called, type Trouble } from '../frame.ts';
 import { exitCodes, paintFor } from '../output.ts';
 import { makePlan } from './make-plan.ts';
-import type { PlanAction, Plan } from './model.ts';
+import type { Plan, PlanRow } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
 import { planAsText } from './print-text.ts';
 import { liveActor, sortDocuments, type Actor } from './scenes.ts';
@@ -49,12 +49,11 @@ export const planCommand = {
       'the documents as they were before: only what differs from them is told, and what is missing is deleted',
       'DIR|FILE',
     ),
-    only: {
-      help: 'tell only of this resource',
-      value: 'KIND/NAME',
-      many: true,
-      schema: z.array(z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),
-    },
+    only: list(
+      'tell only of this resource',
+      'KIND/NAME',
+      z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME'),
+    ),
     detailedExitcode: {
       help: 'end with 2 when there is anything to do; what cannot be told (?) alone is not',
       schema: z.boolean(),
@@ -69,12 +68,12 @@ export const planCommand = {
         .optional(),
     },
     output: output(['text', 'wide', 'json', 'yaml', 'markdown']),
-    maxChars: {
-      help: 'with -o markdown: the most characters; whole rows are left out and counted',
-      value: 'N',
-      fallback: '60000',
-      schema: wholeNumber(200, 10_000_000),
-    },
+    maxChars: whole(
+      'with -o markdown: the most characters; whole rows are left out and counted',
+      'N',
+      '60000',
+      [200, 10_000_000],
+    ),
     name: text('the name of the plan in its comment; without it, the name of the folder', 'NAME'),
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },
@@ -165,24 +164,14 @@ function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {
   return planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
 }
 
-const gateActions: Readonly<Record<Gate, readonly PlanAction[]>> = {
-  delete: ['delete'],
-  restart: ['deploy'],
-  access: ['access'],
-  unknown: ['unknown'],
-};
-
 /** Chooses the exit code; an incomplete plan counts more than everything else. */
 export function exitCodeOf(
   made: Plan,
   settings: { readonly failOn?: readonly Gate[] | undefined; readonly detailedExitcode: boolean },
 ): number {
   if (!made.complete) return exitCodes.unknown;
-  const isHit = (gate: Gate) =>
-    made.rows.some(
-      (row) =>
-        gateActions[gate].includes(row.action) || (gate === 'restart' && row.note?.includes('restarts') === true),
-    );
+  const isRestart = ({ action, note = '' }: PlanRow) => action === 'deploy' || note.includes('restarts');
+  const isHit = (gate: Gate) => made.rows.some((row) => (gate === 'restart' ? isRestart(row) : row.action === gate));
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
   // An unknown row is no change: a contact point usually has one, because the service hides some of its fields.

@@ -4,18 +4,15 @@ import { keyOf, takeApart } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import type { Materials, Scene } from './scenes.ts';
 
-/** The accounts of a plan, and how to make up the Secrets with their credentials. */
-export interface Readership {
-  readonly readers: readonly AccountReader[];
-  readonly operatorNamespace: string;
-  /** The beginning of each made-up token; the id of the account follows. */
-  readonly tokenPrefix: string;
-}
+/** The namespace of the Secrets that ClusterHostingAccounts name. */
+export const operatorNamespace = 'apphosting-system';
+/** The beginning of each made-up token; the id of the account follows. */
+export const tokenPrefix = 'the-credential-of-a-plan-for-';
 
 /** Collects all Secrets and ConfigMaps that the objects of a plan need. */
-export function materialsOf(scene: Scene, readership: Readership): Materials {
+export function materialsOf(scene: Scene, readers: readonly AccountReader[]): Materials {
   const all = new Map<string, Readonly<Record<string, string>>>();
-  for (const [key, values] of [...placeholdersIn(scene), ...scene.materials, ...credentialsIn(scene, readership)])
+  for (const [key, values] of [...placeholdersIn(scene), ...scene.materials, ...credentialsIn(scene, readers)])
     all.set(key, { ...all.get(key), ...values });
   return all;
 }
@@ -40,10 +37,7 @@ function placeholdersIn({ actors, materials }: Scene): readonly Material[] {
 }
 
 /** Makes up a credentials Secret for each account; its token leads to the data that was read of the account. */
-function credentialsIn(
-  { actors }: Scene,
-  { readers, operatorNamespace, tokenPrefix }: Readership,
-): readonly Material[] {
+function credentialsIn({ actors }: Scene, readers: readonly AccountReader[]): readonly Material[] {
   return actors.flatMap(({ kind, namespace, spec }) => {
     const accountId = spec['externalId'];
     if (typeof accountId !== 'string' || kind.life !== 'account') return [];

@@ -1,15 +1,15 @@
 import { columns, counted, type Paint } from '../output.ts';
 import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
-/** The sign of each action, and the colour of its rows. */
+/** The sign of each action, the colour of its rows, and the noun by which they are counted. */
 export const marks = {
-  create: { sign: '+', colour: 'green' },
-  change: { sign: '~', colour: 'yellow' },
-  access: { sign: '~', colour: 'yellow' },
-  deploy: { sign: '!', colour: 'cyan' },
-  request: { sign: '!', colour: 'cyan' },
-  delete: { sign: '-', colour: 'red' },
-  unknown: { sign: '?', colour: 'dim' },
+  create: { sign: '+', colour: 'green', noun: 'create' },
+  change: { sign: '~', colour: 'yellow', noun: 'change' },
+  access: { sign: '~', colour: 'yellow', noun: 'access change' },
+  deploy: { sign: '!', colour: 'cyan', noun: 'deploy' },
+  request: { sign: '!', colour: 'cyan', noun: 'request' },
+  delete: { sign: '-', colour: 'red', noun: 'delete' },
+  unknown: { sign: '?', colour: 'dim', noun: undefined },
 } as const satisfies Readonly<Record<PlanAction, object>>;
 
 const longest = 60;
@@ -75,23 +75,13 @@ export function findingAsText({ code, message, kind, name, file, line }: Plan['f
   return `x ${place}${of}${message} [${code}]`;
 }
 
-const listed: readonly (readonly [PlanAction, string])[] = [
-  ['create', 'create'],
-  ['change', 'change'],
-  ['access', 'access change'],
-  ['deploy', 'deploy'],
-  ['request', 'request'],
-  ['delete', 'delete'],
-];
-
 /** Counts the rows of each action and the findings: `1 create, 2 changes`; leaves out zeros. */
 export function countsInWords({ counts, findings }: Plan): string {
-  const { unknown = 0 } = counts;
-  const parts = [
-    ...listed.map(([action, word]) => counted(counts[action] ?? 0, word)),
-    `${unknown} unknown`,
-    counted(findings.length, 'finding'),
-  ];
+  const rows = Object.entries(marks).map(([action, { noun }]) => {
+    const count = counts[action] ?? 0;
+    return noun === undefined ? `${count} ${action}` : counted(count, noun);
+  });
+  const parts = [...rows, counted(findings.length, 'finding')];
   return parts.filter((part) => !part.startsWith('0 ')).join(', ') || 'No changes';
 }
 

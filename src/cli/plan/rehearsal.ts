@@ -1,28 +1,26 @@
 /**
- * Runs the real operator on a cluster in memory, a service in memory and a virtual clock until nothing more is sent, and
- * records what it would have sent.
+ * Runs the real engine on objects in memory, a service in memory and a virtual clock until nothing more is sent, and records
+ * what it would have sent.
  *
  * The operator first runs with the objects before the change, then with those after it: only the calls of the second part
  * are caused by the change.
  */
+import { Engine } from '../../engine/engine.ts';
+import { group, version } from '../../engine/kind/contract/define.ts';
 import { OperatorKey } from '../../engine/kind/planner/compare.ts';
-import { keyOfObject, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
-import type { Hosting, KubeObject, Outcome, Request, Service } from '../../engine/ports.ts';
-import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
+import { keyOf, keyOfObject, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
+import type { Hosting, Material, Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/service.ts';
 import { appEnvironment } from '../../kinds/app-environment/app-environment.ts';
 import { hostedApp } from '../../kinds/hosted-app/hosted-app.ts';
 import { kinds } from '../../kinds/index.ts';
-import { isRecord, recordsIn, Secret } from '../../base/json.ts';
-import { configMapResource, secretResource } from '../../kube/material.ts';
+import { isRecord, recordsIn, sameJson, Secret } from '../../base/json.ts';
 import type { AccountReader, AccountReading } from '../account/reader.ts';
-import { ClusterInMemory } from '../in-memory/cluster.ts';
-import { KubeInMemory } from '../in-memory/kube.ts';
+import { ObjectsInMemory } from '../in-memory/objects.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
 import { silent, unmeasured } from '../machine.ts';
-import { createOperator, resourceOf, type Operator } from '../operator/operator.ts';
-import { materialsOf } from './materials.ts';
-import type { Actor, Scene } from './scenes.ts';
+import { materialsOf, operatorNamespace, tokenPrefix } from './materials.ts';
+import type { Actor, Materials, Scene } from './scenes.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
 
 /** A call that the operator would send. */
@@ -37,8 +35,6 @@ export interface PlannedCall {
   readonly outcome: Outcome['is'];
   /** The assumed answer of the service; new ids in it exist only in this run. */
   readonly answer: unknown;
-  /** Time since this part of the rehearsal began: the part before the change, or the one after it. */
-  readonly afterMs: number;
 }
 
 /** The result of a rehearsal. */
@@ -51,25 +47,22 @@ export interface Played {
   readonly isQuiet: boolean;
 }
 
-const operatorNamespace = 'apphosting-system';
 /**
- * The time without a call after which the operator counts as finished: longer than a poll, and longer than the pause between
+ * The time without a call after which the engine counts as finished: longer than a poll, and longer than the pause between
  * the two reads that prove that an object is absent.
  */
 const quietMs = 150_000;
 /** The longer limit that applies while an object is neither Ready nor Stalled. */
 const patienceMs = 420_000;
 const longestMs = 6 * 3_600_000;
-const tokenPrefix = 'the-credential-of-a-plan-for-';
 
-/** Runs the operator with the objects `before` the change, if known, and then with those `after` it. */
+/** Runs the engine with the objects `before` the change, if known, and then with those `after` it. */
 export async function rehearse(
   before: Scene | undefined,
   after: Scene,
   readers: readonly AccountReader[],
 ): Promise<Played> {
   const stage = new Stage(readers);
-  await stage.start();
   try {
     let isQuiet = true;
     if (before !== undefined) {
@@ -80,8 +73,7 @@ export async function rehearse(
     stage.caused = true;
     stage.set(after);
     isQuiet = (await stage.untilQuiet()) && isQuiet;
-    const objects = stage.objects().map(({ kind, object }) => parseStored(kind, object));
-    return { calls: stage.calls, objects, failures: stage.failures(), isQuiet };
+    return { calls: stage.calls, objects: stage.objects(), failures: stage.failures(), isQuiet };
   } finally {
     await stage.stop();
   }
@@ -89,109 +81,107 @@ export async function rehearse(
 
 class Stage {
   readonly #clock: VirtualClock;
-  readonly #cluster: ClusterInMemory;
+  readonly #objects: ObjectsInMemory;
   readonly #services: ReadonlyMap<string, ServiceInMemory>;
   readonly #readers: readonly AccountReader[];
-  readonly #operator: Operator;
+  readonly #engine: Engine;
   readonly calls: PlannedCall[] = [];
   caused = false;
   #actors: readonly Actor[] = [];
+  #materials: Materials = new Map();
   #lastCallAt = 0;
   #beganAt = 0;
 
   constructor(readers: readonly AccountReader[]) {
     this.#readers = readers;
     this.#clock = new VirtualClock(Math.max(0, ...readers.map(({ asOfMs }) => asOfMs)));
-    this.#cluster = new ClusterInMemory(this.#clock, new SeededEntropy(1));
+    this.#objects = new ObjectsInMemory(this.#clock, (event) => this.#engine.observe(event));
     this.#services = new Map(
       readers.map((reader) => {
         const environmentsOf = (app: string) => expectedOf(app, this.#actors);
         return [reader.accountId, new ServiceInMemory(reader, () => this.#clock.wall(), environmentsOf)];
       }),
     );
-    const entropy = new SeededEntropy(2);
-    const around = { clock: this.#clock, entropy, log: silent, metrics: unmeasured };
-    this.#operator = createOperator({
+    const around = { clock: this.#clock, entropy: new SeededEntropy(2), log: silent, metrics: unmeasured };
+    const hosting = openHosting({
+      ...around,
+      callMs: 30_000,
+      // Loose host rules are safe here: every request is answered in this process.
+      hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
+      wire: async (request) => {
+        const token = request.headers['authorization'] ?? '';
+        const service = this.#services.get(token.slice(tokenPrefix.length));
+        return service === undefined
+          ? { failed: 'connection', message: 'there is no credential for this account' }
+          : service.wire(request);
+      },
+    });
+    this.#engine = new Engine({
       ...around,
       kinds,
-      api: new KubeInMemory(this.#cluster),
-      hosting: this.#watched(
-        openHosting({
-          ...around,
-          callMs: 30_000,
-          // Loose host rules are safe here: every request is answered in this process.
-          hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
-          wire: async (request) => {
-            const token = request.headers['authorization'] ?? '';
-            const service = this.#services.get(token.slice(tokenPrefix.length));
-            return service === undefined
-              ? { failed: 'connection', message: 'there is no credential for this account' }
-              : service.wire(request);
-          },
-        }),
-      ),
-      callMs: 30_000,
-      pollMs: 60_000,
+      hosting: this.#watched(hosting),
+      writer: this.#objects,
+      material: this.#material(),
+      events: { record: () => undefined },
+      troubles: { failed: () => false, went: () => undefined },
       leadership: { mayAct: () => undefined },
       key: new OperatorKey(new Secret('a key that no operator has, for a plan')),
-      instance: 'plan',
       operatorNamespace,
-      namespace: undefined,
-      selector: undefined,
-      secretWatch: 'on',
-      readOnly: false,
-      powers: { sinceMs: 0, activation: true, accountReset: true },
-      horizonMs: 1_000,
-      workers: 32,
+      labelsOf: () => ({}),
+      settings: {
+        horizonMs: 1_000,
+        callMs: 30_000,
+        pollMs: 60_000,
+        workers: 32,
+        readOnly: false,
+        seesAll: true,
+        powers: { sinceMs: 0, activation: true, accountReset: true },
+      },
     });
-  }
-
-  async start(): Promise<void> {
-    this.#operator.watch();
-    await settle();
-    await this.#operator.synced();
-    this.#operator.act(0);
-    await settle();
+    this.#engine.start();
   }
 
   async stop(): Promise<void> {
-    const stopped = this.#operator.stop();
-    await Promise.race([stopped, this.#clock.advance(30_000)]);
+    await Promise.race([this.#engine.stop(), this.#clock.advance(30_000)]);
   }
 
   failures(): readonly Extract<AccountReading, { is: 'failed' }>[] {
     return [...this.#services.values()].flatMap((service) => service.failures);
   }
 
-  objects(): readonly { readonly kind: AnyKind; readonly object: KubeObject }[] {
-    return kinds.flatMap((kind) => this.#cluster.all(resourceOf(kind)).map((object) => ({ kind, object })));
+  /** The objects by kind, and by name within each. */
+  objects(): readonly ParsedObject[] {
+    const all = this.#objects.all().toSorted((a, b) => (keyOfObject(a) < keyOfObject(b) ? -1 : 1));
+    return kinds.flatMap((kind) =>
+      all.filter((object) => object.kind === kind.kind).map((object) => parseStored(kind, object)),
+    );
   }
 
-  /** Makes the cluster equal to a scene: creates, changes and deletes objects. */
+  /** Makes the objects equal to those of a scene: creates, changes and deletes some. */
   set(scene: Scene): void {
     this.#actors = scene.actors;
     this.#beganAt = this.#clock.monotonic();
     this.#lastCallAt = this.#beganAt;
-    const readership = { readers: this.#readers, operatorNamespace, tokenPrefix };
-    for (const [key, values] of materialsOf(scene, readership)) this.#place(key, values);
-    const wanted = new Set(scene.actors.map(({ key }) => key));
-    for (const { kind, object } of this.objects()) {
-      const { metadata } = object;
-      if (wanted.has(keyOfObject(object)) || metadata.deletionTimestamp !== undefined) continue;
-      this.#cluster.delete(resourceOf(kind), metadata.namespace, metadata.name);
+    const materials = new Map([...this.#materials, ...materialsOf(scene, this.#readers)]);
+    const changed = [...materials].filter(([key, values]) => !sameJson(values, this.#materials.get(key)));
+    this.#materials = materials;
+    for (const [key] of changed) {
+      const { kind, namespace, name } = partsOfKey(key);
+      this.#engine.materialChanged(kind === 'Secret' ? 'secret' : 'configMap', namespace, name);
     }
+    const wanted = new Set(scene.actors.map(({ key }) => key));
+    for (const key of this.#objects.all().map(keyOfObject)) if (!wanted.has(key)) this.#objects.delete(key);
     for (const actor of scene.actors) this.#enter(actor);
   }
 
   /** Treats objects that were bound by name as created by their resource, because they usually were. */
   own(actors: readonly Actor[]): void {
     for (const actor of actors.filter(({ presumed }) => presumed === true)) {
-      const resource = resourceOf(actor.kind);
-      const known = this.#cluster.get(resource, placeOf(actor), actor.name);
+      const known = this.#objects.get(actor.key);
       const internal = isRecord(known?.status) ? known.status['internal'] : undefined;
       if (known === undefined || !isRecord(internal) || internal['ownership'] !== 'Adopted') continue;
       const status = { ...(known.status as object), internal: { ...internal, ownership: 'Created' } };
-      this.#cluster.update(resource, known.metadata.namespace, actor.name, { ...known, status }, 'status');
+      this.#objects.apply({ ...known, status });
     }
   }
 
@@ -220,7 +210,7 @@ class Stage {
 
   /** True when every object is Ready or Stalled for its newest generation. */
   #isConcluded(): boolean {
-    return this.objects().every(({ object: { metadata, status } }) => {
+    return this.#objects.all().every(({ metadata, status }) => {
       return recordsIn(status, 'conditions').some(
         (condition) =>
           condition['observedGeneration'] === metadata.generation &&
@@ -228,6 +218,23 @@ class Stage {
           (condition['type'] === 'Ready' || condition['type'] === 'Stalled'),
       );
     });
+  }
+
+  #material(): Material {
+    const valuesOf = (kind: string, namespace: string, name: string) => {
+      const values = this.#materials.get(keyOf(kind, namespace, name));
+      return values && Object.entries(values);
+    };
+    return {
+      secret: async (namespace, name) => {
+        const values = valuesOf('Secret', namespace, name);
+        return values && new Map(values.map(([field, value]) => [field, new Secret(value)]));
+      },
+      configMap: async (namespace, name) => {
+        const values = valuesOf('ConfigMap', namespace, name);
+        return values && new Map(values);
+      },
+    };
   }
 
   /** Wraps a hosting layer so that every call that changes something is recorded. */
@@ -245,9 +252,8 @@ class Stage {
             const outcome = await service.send(request, options);
             if (outcome.is === 'notSent') return outcome;
             this.#lastCallAt = this.#clock.monotonic();
-            const afterMs = this.#lastCallAt - this.#beganAt;
             const answer = outcome.is === 'committed' ? outcome.body : undefined;
-            this.calls.push({ caused: this.caused, ...call, request, before, outcome: outcome.is, answer, afterMs });
+            this.calls.push({ caused: this.caused, ...call, request, before, outcome: outcome.is, answer });
             return outcome;
           },
         };
@@ -256,43 +262,16 @@ class Stage {
     };
   }
 
-  #enter(actor: Actor): void {
-    const resource = resourceOf(actor.kind);
-    const namespace = placeOf(actor);
-    const known = this.#cluster.get(resource, namespace, actor.name);
-    const metadata = {
-      ...known?.metadata,
-      ...actor.metadata,
-      name: actor.name,
-      ...(namespace !== undefined && { namespace }),
-    };
-    const body = { apiVersion: `${group}/${version}`, kind: actor.kind.kind, metadata, spec: actor.spec };
-    if (known !== undefined) {
-      this.#cluster.update(resource, namespace, actor.name, { ...known, ...body }, 'object');
-      return;
-    }
-    const made = this.#cluster.create(resource, namespace, body);
-    if (actor.live === undefined) return;
-    const status = asOfGeneration(actor.live.status, actor.live.generation);
-    this.#cluster.update(resource, namespace, actor.name, { ...made, status }, 'status');
-  }
-
-  #place(key: string, values: Readonly<Record<string, string>>): void {
-    const { kind, namespace, name } = partsOfKey(key);
-    const isSecret = kind === 'Secret';
-    const resource = isSecret ? secretResource : configMapResource;
-    const rows = Object.entries(values).map(([field, value]) => {
-      return [field, isSecret ? Buffer.from(value).toString('base64') : value];
+  #enter({ kind, key, namespace, name, metadata, spec, live }: Actor): void {
+    const isNew = this.#objects.get(key) === undefined;
+    this.#objects.apply({
+      apiVersion: `${group}/${version}`,
+      kind: kind.kind,
+      metadata: { ...metadata, name, ...(namespace !== '' && { namespace }) },
+      spec,
+      ...(isNew && live && { status: asOfGeneration(live.status, live.generation) }),
     });
-    const body = { apiVersion: 'v1', kind, metadata: { name, namespace }, data: Object.fromEntries(rows) };
-    const known = this.#cluster.get(resource, namespace, name);
-    if (known === undefined) this.#cluster.create(resource, namespace, body);
-    else this.#cluster.update(resource, namespace, name, { ...body, metadata: known.metadata }, 'object');
   }
-}
-
-function placeOf({ kind, namespace }: Actor): string | undefined {
-  return kind.scope === 'Namespaced' ? namespace : undefined;
 }
 
 /** The environments that the documents expect for an app of this name; one with the name `?` if they expect none. */

@@ -48,12 +48,11 @@ export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }
 
-/** An item as this run created or changed it. */
+/** What this run has made of an item. */
 interface Kept {
   readonly shelf: ShelfName;
-  /** Undefined if the item was deleted. */
+  /** The whole item if it is new, else what was changed in it; undefined if it was deleted. */
   readonly item: Item | undefined;
-  readonly isNew: boolean;
   /** When the running deployment ends, and the status of the item afterwards. */
   readonly settles?: { readonly at: number; readonly status: string };
 }
@@ -164,37 +163,41 @@ export class ServiceInMemory {
     const shelf = shelves[name];
     const id = query[shelf.id] ?? '';
     const kept = this.#kept.get(`${name}/${id}`);
-    if (kept?.isNew === true || (kept !== undefined && kept.item === undefined)) return answerOf(this.#asOfNow(kept));
+    if (kept !== undefined && (isNewId(id) || kept.item === undefined)) return answerOf(this.#asOfNow(kept));
     const listed = shelf.isListedWhole === true ? this.#listedOf(name, id) : undefined;
     const base = listed === undefined ? await this.#base(shelf.single ?? '', query) : done(listed);
     if (kept === undefined || 'failed' in base || base.status !== 200) return base;
-    return done({ ...itemIn(base.body), ...this.#asOfNow(kept) });
+    return done(this.#withChanges(name, itemIn(base.body), id));
   }
 
   async #list(name: ShelfName, query: Query): Promise<Reply> {
-    const { list, field, id } = shelves[name];
+    const { list, field } = shelves[name];
     const base = Object.values(query).some(isNewId) ? done({ [field]: [] }) : await this.#base(list, query);
     if ('failed' in base || base.status !== 200 || !isRecord(base.body) || !Array.isArray(base.body[field]))
       return base;
-    const listed = (base.body[field] as readonly unknown[]).flatMap((entry) => {
-      const kept = isRecord(entry) ? this.#kept.get(`${name}/${String(entry[id])}`) : undefined;
-      if (kept === undefined) return [entry];
-      const item = this.#asOfNow(kept);
-      return item === undefined ? [] : [{ ...(entry as Item), ...item }];
-    });
+    const listed = (base.body[field] as readonly unknown[]).flatMap((entry) =>
+      isRecord(entry) ? (this.#withChanges(name, entry) ?? []) : [entry],
+    );
     const isLast = (base.body['nextCursor'] ?? '') === '';
-    const made = isLast ? this.#made(name, query) : [];
-    return done({ ...base.body, [field]: [...listed, ...made] });
+    return done({ ...base.body, [field]: [...listed, ...(isLast ? this.#made(name, query) : [])] });
   }
 
   /** Items that this run has created and that a list would show. */
   #made(name: ShelfName, query: Query): readonly Item[] {
-    const made = [...this.#kept.values()].filter(({ shelf, isNew }) => isNew && shelf === name);
-    const items = made.map((kept) => this.#asOfNow(kept)).filter((item) => item !== undefined);
+    const made = [...this.#kept].filter(([key, { shelf }]) => shelf === name && key.startsWith(`${name}/${newPrefix}`));
+    const items = made.map(([, kept]) => this.#asOfNow(kept)).filter((item) => item !== undefined);
     return items.filter((item) => Object.entries(query).every(([field, value]) => (item[field] ?? value) === value));
   }
 
-  /** The present state of an item: a deployment whose time is over has ended. */
+  /** An item that was read, as it is now: with the changes of this run, and undefined if this run has deleted it. */
+  #withChanges(name: ShelfName, read: Item, id = read[shelves[name].id]): Item | undefined {
+    const kept = this.#kept.get(`${name}/${String(id)}`);
+    if (kept === undefined) return read;
+    const changes = this.#asOfNow(kept);
+    return changes && { ...read, ...changes };
+  }
+
+  /** What was kept of an item, as it is now: a deployment whose time is over has ended. */
   #asOfNow({ item, settles }: Kept): Item | undefined {
     if (item === undefined || settles === undefined || settles.at > this.#wallMs()) return item;
     return { ...item, status: settles.status, updatedAt: new Date(settles.at).toISOString() };
@@ -212,31 +215,23 @@ export class ServiceInMemory {
 
   async #find(name: ShelfName, id: string): Promise<Item | undefined> {
     const { accountId } = this.#reader;
-    if (shelves[name].single !== undefined) {
-      const reply = await this.#single(name, { [shelves[name].id]: id, ...(name === 'member' && { accountId }) });
-      return 'body' in reply && reply.status === 200 ? itemIn(reply.body) : undefined;
-    }
-    const kept = this.#kept.get(`${name}/${id}`);
-    const listed = this.#listedOf(name, id);
-    if (kept === undefined) return listed;
-    return kept.item && { ...listed, ...this.#asOfNow(kept) };
+    if (shelves[name].single === undefined) return this.#all(name).find((item) => item[shelves[name].id] === id);
+    const reply = await this.#single(name, { [shelves[name].id]: id, ...(name === 'member' && { accountId }) });
+    return 'body' in reply && reply.status === 200 ? itemIn(reply.body) : undefined;
   }
 
   /** All items of one type as they are now, as far as their lists were read. */
-  #all(name: 'alert' | 'configuration'): readonly Item[] {
-    const { list, field, id } = shelves[name];
-    const listed = itemsRead(this.#reader, list, field).flatMap((item): readonly Item[] => {
-      const kept = this.#kept.get(`${name}/${String(item[id])}`);
-      return kept === undefined ? [item] : kept.item === undefined ? [] : [{ ...item, ...kept.item }];
-    });
-    return [...listed, ...this.#made(name, {})];
+  #all(name: ShelfName): readonly Item[] {
+    const { list, field } = shelves[name];
+    const listed = itemsRead(this.#reader, list, field).map((item) => this.#withChanges(name, item));
+    return [...listed.filter((item) => item !== undefined), ...this.#made(name, {})];
   }
 
   #create(shelf: ShelfName, item: Item, settles?: Kept['settles']): Item {
     const id = this.#newId(shelf);
     const at = new Date(this.#wallMs()).toISOString();
     const made = { ...item, [shelves[shelf].id]: id, createdAt: at, updatedAt: at };
-    this.#kept.set(`${shelf}/${id}`, { shelf, item: made, isNew: true, ...(settles && { settles }) });
+    this.#kept.set(`${shelf}/${id}`, { shelf, item: made, ...(settles && { settles }) });
     return made;
   }
 
@@ -248,11 +243,11 @@ export class ServiceInMemory {
     const known = this.#kept.get(`${shelf}/${id}`);
     const updatedAt = new Date(this.#wallMs()).toISOString();
     const item = { ...known?.item, ...changes, [shelves[shelf].id]: id, updatedAt };
-    this.#kept.set(`${shelf}/${id}`, { shelf, isNew: false, ...known, item, ...(settles && { settles }) });
+    this.#kept.set(`${shelf}/${id}`, { shelf, ...known, item, ...(settles && { settles }) });
   }
 
   #remove(shelf: ShelfName, id: string): Answer {
-    this.#kept.set(`${shelf}/${id}`, { shelf, item: undefined, isNew: false });
+    this.#kept.set(`${shelf}/${id}`, { shelf, item: undefined });
     return done({ message: 'deleted' });
   }
 

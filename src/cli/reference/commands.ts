@@ -27,32 +27,29 @@ export interface CommandReference {
   readonly service: string;
 }
 
+function may(verb: string, resources: readonly string[], when?: string): ClusterPermission {
+  return { verbs: [verb], resources, ...(when !== undefined && { when }) };
+}
+
 const ofOurs = kinds.map(({ plural }) => `${plural}.apphosting.dev`);
-const reads: ClusterPermission = { verbs: ['list'], resources: ofOurs };
+const reads = (when?: string) => may('list', ofOurs, when);
 const serviceReads = 'svc:read. The Secrets Access role is needed by nothing.';
 
-const asAccount: ClusterPermission = {
-  verbs: ['get'],
-  resources: ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
-  when: 'to read as an account of the cluster does, without the flags of a service',
-};
+const asAccount = may(
+  'get',
+  ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
+  'to read as an account of the cluster does, without the flags of a service',
+);
 
-const ofProtections: readonly ClusterPermission[] = [
-  { verbs: ['get'], resources: ['disasterprotections.apphosting.dev'] },
-  asAccount,
-];
+const ofProtections = [may('get', ['disasterprotections.apphosting.dev']), asAccount];
 
 /** All commands for people, in the order of the help. */
 export const commandReferences: readonly CommandReference[] = [
   {
     command: planCommand,
     cluster: [
-      { ...reads, when: 'with --context or --kubeconfig' },
-      {
-        verbs: ['get'],
-        resources: ['secrets'],
-        when: 'with --context, and without --base-url and --token-file: the Secret of each account',
-      },
+      reads('with --context or --kubeconfig'),
+      may('get', ['secrets'], 'with --context, and without --base-url and --token-file: the Secret of each account'),
     ],
     service: serviceReads,
   },
@@ -62,42 +59,30 @@ export const commandReferences: readonly CommandReference[] = [
     service:
       'svc:read. With the Secrets Access role the open settings of contact points are read too; their secrets are never kept.',
   },
-  { command: statusCommand, cluster: [reads], service: 'none' },
-  { command: whyCommand, cluster: [reads], service: 'none' },
+  { command: statusCommand, cluster: [reads()], service: 'none' },
+  { command: whyCommand, cluster: [reads()], service: 'none' },
   {
     command: doctorCommand,
     cluster: [
-      { verbs: ['get'], resources: ['customresourcedefinitions.apiextensions.k8s.io'] },
-      {
-        verbs: ['get'],
-        resources: ['leases.coordination.k8s.io'],
-        when: 'in the namespace of the operator, without --pre',
-      },
-      {
-        verbs: ['get'],
-        resources: ['secrets'],
-        when: 'in the namespaces of the operator and of accounts, without --pre; of those only the host is looked at',
-      },
-      { verbs: ['get'], resources: ['serviceaccounts'], when: 'in the namespace of the operator, without --pre' },
-      { verbs: ['create'], resources: ['subjectaccessreviews.authorization.k8s.io'], when: 'without --pre' },
-      { ...reads, when: 'without --pre' },
+      may('get', ['customresourcedefinitions.apiextensions.k8s.io']),
+      may('get', ['leases.coordination.k8s.io'], 'in the namespace of the operator, without --pre'),
+      may(
+        'get',
+        ['secrets'],
+        'in the namespaces of the operator and of accounts, without --pre; of those only the host is looked at',
+      ),
+      may('get', ['serviceaccounts'], 'in the namespace of the operator, without --pre'),
+      may('create', ['subjectaccessreviews.authorization.k8s.io'], 'without --pre'),
+      reads('without --pre'),
     ],
     service: 'none',
   },
-  {
-    command: inventoryCommand,
-    cluster: [{ ...reads, when: 'with --context or --kubeconfig' }, asAccount],
-    service: serviceReads,
-  },
+  { command: inventoryCommand, cluster: [reads('with --context or --kubeconfig'), asAccount], service: serviceReads },
   { command: catalogCommand, cluster: [asAccount], service: serviceReads },
   ...(Object.keys(ways) as Steering[]).map((name): CommandReference => {
     const kind = ways[name].kind;
     const resources = kind === undefined ? ofOurs : ofOurs.filter((one) => one.startsWith(`${kind.toLowerCase()}s.`));
-    return {
-      command: steeringCommand(name),
-      cluster: [{ verbs: ['get', 'patch'], resources }],
-      service: 'none',
-    };
+    return { command: steeringCommand(name), cluster: [{ verbs: ['get', 'patch'], resources }], service: 'none' };
   }),
   { command: pointsCommand, cluster: ofProtections, service: 'svc:read' },
   { command: activateCommand, cluster: ofProtections, service: 'svc:read' },

@@ -31,46 +31,38 @@ export interface Story {
 
 type ByKey = ReadonlyMap<string, ParsedObject>;
 
-/** Finds the chain of causes of each of these objects. */
+/** Finds the chain of causes of each of these objects, which are some of all. */
 export function storiesOf(objects: readonly ParsedObject[], all: readonly ParsedObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [object.key, object]));
+  const chains = new Map(all.map(({ key }) => [key, chainOf(key, byKey)]));
   const waiting = new Map<string, number>();
-  for (const object of all) {
-    const cause = chainOf(object, byKey).at(-1)?.key;
-    if (cause !== undefined && cause !== object.key) waiting.set(cause, (waiting.get(cause) ?? 0) + 1);
+  for (const [key, chain] of chains) {
+    const cause = chain.at(-1)?.key ?? key;
+    if (cause !== key) waiting.set(cause, (waiting.get(cause) ?? 0) + 1);
   }
-  return objects.map((object) => {
-    const chain = chainOf(object, byKey);
+  return objects.map((object): Story => {
+    const { key } = object;
+    const chain = chains.get(key) ?? [];
     const last = chain.at(-1);
-    const told = last === undefined ? undefined : remedyOf(last.reason);
-    const total = last === undefined ? 0 : (waiting.get(last.key) ?? 0);
-    return {
-      key: object.key,
-      state: stateOf(object, last, byKey),
-      chain,
-      others: Math.max(0, last?.key === object.key ? total : total - 1),
-      remedy: told?.text,
-      pages: told?.pages ?? [],
-    };
+    if (last === undefined) return { key, state: 'ready', chain, others: 0, remedy: undefined, pages: [] };
+    const total = waiting.get(last.key) ?? 0;
+    const others = last.key === key ? total : total - 1;
+    return { key, state: stateOf(object, last, byKey), chain, others, ...remedyOf(last.reason) };
   });
 }
 
-function chainOf(object: ParsedObject, byKey: ByKey): readonly Step[] {
-  const chain: Step[] = [];
-  let current: ParsedObject | undefined = object;
-  while (current !== undefined && !chain.some(({ key }) => current !== undefined && key === current.key)) {
-    const step = stepOf(current);
-    if (step === undefined) break;
-    chain.push(step);
-    const next = behind(current, step, byKey);
-    if (typeof next === 'string') {
-      const { kind, namespace } = partsOfKey(next);
-      const message = `there is no ${kind} of this name${namespace === '' ? '' : ' in the namespace'}`;
-      return [...chain, { key: next, reason: 'NotFound', message, since: undefined }];
-    }
-    current = next;
+/** The chain from an object down to its deepest cause; it ends where it would come back to an object above. */
+function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): readonly Step[] {
+  const object = byKey.get(key);
+  if (object === undefined) {
+    const { kind, namespace } = partsOfKey(key);
+    const message = `there is no ${kind} of this name${namespace === '' ? '' : ' in the namespace'}`;
+    return [{ key, reason: 'NotFound', message, since: undefined }];
   }
-  return chain;
+  const step = stepOf(object);
+  if (step === undefined || above.includes(key)) return [];
+  const next = behind(object, step, byKey);
+  return [step, ...(next === undefined ? [] : chainOf(next, byKey, [...above, key]))];
 }
 
 /** The reason and message why an object is not Ready; undefined if the object is Ready. */
@@ -85,22 +77,22 @@ function stepOf({ key, object, status }: ParsedObject): Step | undefined {
   return { key, reason: ready.reason, message: ready.message, since: ready.since };
 }
 
-/** Finds the next cause behind an object: another object, the key of a missing object, or undefined. */
-function behind(object: ParsedObject, { reason }: Step, byKey: ByKey): ParsedObject | string | undefined {
-  if (reason === 'AccountNotReady') return byKey.get(object.account) ?? object.account;
+/** The key of the next cause behind an object, which may not exist; undefined if there is none. */
+function behind(object: ParsedObject, { reason }: Step, byKey: ByKey): string | undefined {
+  if (reason === 'AccountNotReady') return object.account;
   if (reason !== 'ReferenceNotReady') return undefined;
   const keys = referredBy(object);
-  const missing = keys.find((key) => !byKey.has(key));
-  const found = keys.flatMap((key) => byKey.get(key) ?? []);
-  return found.find((one) => stepOf(one) !== undefined) ?? missing;
+  const isNotReady = (key: string) => {
+    const found = byKey.get(key);
+    return found !== undefined && stepOf(found) !== undefined;
+  };
+  return keys.find(isNotReady) ?? keys.find((key) => !byKey.has(key));
 }
 
-function stateOf(object: ParsedObject, last: Step | undefined, byKey: ByKey): State {
-  if (last === undefined) return 'ready';
+function stateOf(object: ParsedObject, last: Step, byKey: ByKey): State {
   if (last.reason === 'NotSeen') return 'unknown';
-  const cause = byKey.get(last.key);
-  const isStalled = [object, ...(cause === undefined ? [] : [cause])].some(
-    (one) => conditionOf(one, 'Stalled')?.status === 'True',
+  const isStalled = [object, byKey.get(last.key)].some(
+    (one) => one !== undefined && conditionOf(one, 'Stalled')?.status === 'True',
   );
   return isStalled || last.reason === 'NotFound' ? 'needsYou' : 'waits';
 }
@@ -111,9 +103,9 @@ const ours: Readonly<Record<string, string>> = {
 };
 
 /** What to do about a reason, and the pages that say more. */
-function remedyOf(reason: string): { readonly text: string; readonly pages: readonly string[] } | undefined {
+function remedyOf(reason: string): Pick<Story, 'remedy' | 'pages'> {
   const text = ours[reason] ?? (reason in remedies ? remedies[reason as Reason] : undefined);
-  if (text === undefined) return undefined;
+  if (text === undefined) return { remedy: undefined, pages: [] };
   const pages = [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, page = '']) => `docs/${page}`);
-  return { text: text.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1'), pages };
+  return { remedy: text.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1'), pages };
 }

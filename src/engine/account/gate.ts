@@ -6,7 +6,7 @@
  * recount.
  */
 import type { EngineOptions } from '../options.ts';
-import { type InProcessStates, markOf, type Subscriptions } from '../objects/in-process.ts';
+import type { InProcessStates, Subscriptions } from '../objects/in-process.ts';
 import {
   tie,
   type ObjectIndex,
@@ -291,8 +291,7 @@ function holdersOf(
     const { id, binding } = status.memory;
     const isElsewhere =
       binding !== undefined && (binding.endpoint !== service.endpoint || binding.accountId !== service.accountId);
-    if (!isElsewhere)
-      holders.set(markOf(inProcessStates.of(object.metadata.uid), key, service, object.metadata.uid), id);
+    if (!isElsewhere) holders.set(inProcessStates.of(object.metadata.uid).mark(key, service), id);
   }
   return holders;
 }

@@ -11,9 +11,10 @@ import {
   type ReferenceNeed,
   annotations,
 } from '../kind/contract/define.ts';
-import type { AccountView, Pass, View, Referred, Subject, Adoption, Related } from '../kind/contract/pass.ts';
+import type { AccountView, Pass, View, Referred, Subject, Related } from '../kind/contract/pass.ts';
 import {
   isHeldByUs,
+  keyOf,
   tie,
   storedInWords,
   type ObjectIndex,
@@ -22,7 +23,6 @@ import {
   goesFirst,
   readyIn,
 } from '../objects/stored.ts';
-import { contested, markOf, seenJournal, writtenTo } from '../objects/in-process.ts';
 import { usageOf, type AccountParts } from '../account/gate.ts';
 import type { ReconcileContext } from './context.ts';
 import type { EngineParts } from './parts.ts';
@@ -30,6 +30,7 @@ import type { Closed, Accounts, Session } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import type { Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
+import type { Lifecycle } from '../kind/planner/plan.ts';
 
 /** What an object needs from outside, with its account as kinds see it. */
 type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
@@ -57,7 +58,7 @@ export function buildPass<Seen extends View>(
     secret: (name, field) => given.secrets.get(`${name}/${field}`),
     configMap: (name, field) => given.configMaps.get(`${name}/${field}`),
     inAccount: (kind) => inAccount(parts, stored, kind),
-    related: (kind, id) => relatedTo(parts, stored, kind, id),
+    related: (kind, id) => claiming(parts, stored, kind, id).map((other) => relation(other)),
     ...(settings.powers !== undefined && { powers: settings.powers }),
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
     claimant: (id) => {
@@ -70,31 +71,33 @@ export function buildPass<Seen extends View>(
     dependents: () => dependentsOf(parts, stored),
     ...(stored.kind.life === 'account' && { usage: () => usageOf(parts, stored, accounts.session(stored.key)) }),
     creating: (collection, name) => parts.openCreates.other(stored, account, collection, name),
-    wrote: writtenTo(inProcess, memory.id),
-    journalSeen: seenJournal(inProcess, memory.journal, now),
+    wrote: inProcess.writtenTo(memory.id),
+    journalSeen: inProcess.journalSeen(memory.journal, now),
     notes: inProcess.notes,
     askedAt: inProcess.askedAt ?? now.monotonic,
     ...(newSince > parts.quarantinedUntil() && { newSince }),
     quarantineMs: Math.max(0, parts.quarantinedUntil() - now.monotonic),
     horizonMs: settings.horizonMs,
     callMs: settings.callMs,
-    marker: markOf(inProcess, key, account, stored.object.metadata.uid),
+    marker: inProcess.mark(key, account),
     print: (value) => key.print(value),
-    contested: contested(inProcess, stored.object.metadata.generation ?? 0, now.monotonic),
+    contested: inProcess.contested(stored.object.metadata.generation ?? 0, now.monotonic),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };
 }
 
 /** True when nothing may be written to the service for this object: the account or its own spec says so. */
-export function isObserving(kind: AnyKind, pass: Pass): boolean {
-  return pass.account.managementPolicy === 'Observe' || policyOf(kind, pass.spec) === 'Observe';
+export function isObserving(kind: AnyKind, { account, spec }: Pass): boolean {
+  const isOwn = kind.life === 'long' && lifecycleIn(spec).managementPolicy === 'Observe';
+  return isOwn || account.managementPolicy === 'Observe';
 }
 
-function policyOf(kind: AnyKind, spec: unknown): unknown {
-  if (kind.life !== 'long' || typeof spec !== 'object' || spec === null || !('lifecycle' in spec)) return undefined;
-  const { lifecycle } = spec;
-  return isRecord(lifecycle) ? lifecycle['managementPolicy'] : undefined;
+/** What a valid spec says under `lifecycle`; nothing for a kind without that field. */
+function lifecycleIn(spec: unknown): Partial<Pick<Lifecycle, 'managementPolicy' | 'adoption'>> {
+  const { lifecycle = {} } = isRecord(spec) ? spec : {};
+  // The cast is safe: the schema of the kind has accepted the spec.
+  return lifecycle as Partial<Lifecycle>;
 }
 
 /** What an object needs from outside: the session of its account, and the Secrets, ConfigMaps and objects that its spec names. */
@@ -187,8 +190,7 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | u
 function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
   const { binding, journal } = stored.status.memory;
   const bound = binding ?? journal;
-  if (bound === undefined || (bound.endpoint === service.endpoint && bound.accountId === service.accountId))
-    return undefined;
+  if (bound === undefined || samePlace(bound, service)) return undefined;
   const moves = stored.kind.life !== 'request';
   const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
   if (accepted && bound.accountId === service.accountId) return undefined;
@@ -210,8 +212,7 @@ function referencesOf(
   const found = new Map<string, Referred>();
   for (const need of needs) {
     const { namespace } = stored.object.metadata;
-    const [, key = ''] = tie.object(need.kind, namespace, need.name).split(':', 2);
-    const target = objects.get(key);
+    const target = objects.get(keyOf(need.kind, namespace, need.name));
     const words = inWords(need.kind, { name: need.name });
     const { id, facts, applied } = target?.status.memory ?? {};
     const lacks =
@@ -285,25 +286,20 @@ function subjectOf(stored: Stored): Subject {
 // Relations between resources: who owns an id, who refers to whom, and who uses an account.
 
 /** The oldest other resource that claims an id: of the same kind, in the same account of the service. */
-function claimantOf({ objects, accounts }: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {
-  const mine = accounts.session(stored.account)?.service;
-  const others = objects
-    .tiedBy(tie.claim(stored.kind.kind, id))
-    .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
-    .filter((other) => sameAccount(other, mine, accounts) && mayClaim(other, accounts, id));
+function claimantOf(parts: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {
+  const others = claiming(parts, stored, stored.kind.kind, id).filter((other) => mayClaim(other, parts.accounts, id));
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
   if (first === undefined) return undefined;
   return { name: storedInWords(first), goesFirst: goesFirst(first.object, stored.object) };
 }
 
-/** Resources of another kind in the same account of the service that claim an id. */
-function relatedTo({ objects, accounts }: AccountParts, stored: Stored, kind: string, id: string): readonly Related[] {
+/** Other resources of a kind in the same account of the service that claim an id. */
+function claiming({ objects, accounts }: AccountParts, stored: Stored, kind: string, id: string): readonly Stored[] {
   const mine = accounts.session(stored.account)?.service;
   return objects
     .tiedBy(tie.claim(kind, id))
     .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
-    .filter((other) => sameAccount(other, mine, accounts))
-    .map((other) => relation(other));
+    .filter((other) => sameAccount(other, mine, accounts));
 }
 
 /** Resources of a kind that use the same account of the service, even through another account resource. */
@@ -335,13 +331,8 @@ function relation(other: Stored): Related {
 function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
   const session = accounts.session(other.account);
-  return session !== undefined && adoptionWithin(accounts.view(session), wishOf(other.spec)) !== 'Never';
-}
-
-function wishOf(spec: Stored['spec']): Adoption | undefined {
-  const { lifecycle } = spec.is === 'valid' && isRecord(spec.value) ? spec.value : {};
-  const wish = isRecord(lifecycle) ? lifecycle['adoption'] : undefined;
-  return wish === 'Never' || wish === 'ById' || wish === 'ByName' ? wish : undefined;
+  const wish = other.spec.is === 'valid' ? lifecycleIn(other.spec.value).adoption : undefined;
+  return session !== undefined && adoptionWithin(accounts.view(session), wish) !== 'Never';
 }
 
 function sameAccount(other: Stored, mine: Service | undefined, accounts: Accounts): boolean {

@@ -10,14 +10,7 @@ import type { Session, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, Showing, Verdict } from '../kind/contract/step.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import {
-  conceded,
-  resolved,
-  seenJournal,
-  writtenTo,
-  type InProcess,
-  type RecordingView,
-} from '../objects/in-process.ts';
+import type { InProcess, RecordingView } from '../objects/in-process.ts';
 import {
   isHeldByUs,
   reconcileToken,
@@ -29,17 +22,7 @@ import {
 } from '../objects/stored.ts';
 import type { KubeObject, Read, Service } from '../ports.ts';
 import type { Ended } from '../queue.ts';
-import {
-  conclude,
-  staying,
-  withWayOut,
-  announce,
-  completed,
-  keptConditions,
-  merged,
-  publishRetained,
-  sameHeadline,
-} from './report.ts';
+import { conclude, staying, withWayOut, announce, ownConditions, publishRetained, sameHeadline } from './report.ts';
 import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
@@ -134,7 +117,7 @@ export class ReconcileContext {
   /** Until when a journalled call may still arrive, as a time for messages. */
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
-    const seen = seenJournal(this.inProcess, journal, momentOf(clock));
+    const seen = this.inProcess.journalSeen(journal, momentOf(clock));
     return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
   }
 
@@ -212,35 +195,20 @@ export class ReconcileContext {
    * read, and returns when to reconcile again. Without a pass the object was not read, and the observed part of status
    * stays.
    */
-  async conclude(verdict: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
-    const explained = withWayOut(this.stored, this.memory, this.#withDoubt(verdict));
-    const { memory } = this;
-    const current = pass && {
-      ...pass,
-      memory,
-      wrote: writtenTo(this.inProcess, memory.id),
-      notes: this.inProcess.notes,
-    };
-    const ended = await this.#conclude(explained, current, wouldDo);
-    const service = this.session?.service;
-    if (pass !== undefined && service !== undefined) {
-      this.parts.subscriptions.replace(this.stored.key, service, pass.view.looked);
-    }
-    return ended;
-  }
-
-  async #conclude(told: Verdict, pass: Pass | undefined, wouldDo: string | undefined): Promise<Ended> {
-    const { parts, stored } = this;
+  async conclude(told: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
+    const { inProcess, memory, parts, stored } = this;
     const { kind } = stored;
-    const verdict = this.#redactedVerdict(told);
+    const verdict = this.#redactedVerdict(withWayOut(stored, memory, this.#withDoubt(told)));
     const plan = wouldDo && this.redacted(wouldDo);
-    const showing = pass === undefined ? undefined : kind.show(pass);
+    const showing =
+      pass && kind.show({ ...pass, memory, wrote: inProcess.writtenTo(memory.id), notes: inProcess.notes });
+    const service = this.session?.service;
+    if (pass !== undefined && service !== undefined) parts.subscriptions.replace(stored.key, service, pass.view.looked);
     const seen = showing?.unseen === true ? undefined : showing;
     const previous = this.status.conditions;
-    const shown = seen === undefined ? keptConditions(kind, previous, verdict) : this.redacted(seen.conditions);
     const conditions = conclude({
       verdict,
-      own: completed(merged(verdict.conditions ?? [], shown), kind, verdict),
+      own: ownConditions(kind, verdict, previous, seen && this.redacted(seen.conditions)),
       drifted: listsOf(seen ?? this.object.status).drift.map((row) => row.field),
       wouldDo: plan,
       generation: this.object.metadata.generation ?? 0,
@@ -249,8 +217,8 @@ export class ReconcileContext {
     });
     if (pass !== undefined) this.#noteContest(verdict, pass);
     const token = reconcileToken(this.object);
-    const isHandled = token !== undefined && this.inProcess.forced?.token === token;
-    const facts = showing?.facts ?? this.memory.facts;
+    const isHandled = token !== undefined && inProcess.forced?.token === token;
+    const facts = showing?.facts ?? memory.facts;
     this.remember({ facts });
     this.status = {
       ...this.status,
@@ -260,7 +228,7 @@ export class ReconcileContext {
     const isNewsOnly =
       verdict.is === 'ready' && !isHandled && !showing?.notices?.length && sameHeadline(previous, conditions);
     if (isNewsOnly && this.#mayWait()) return { is: 'later' };
-    this.inProcess.newsSince = undefined;
+    inProcess.newsSince = undefined;
     if (!(await this.write(plan, seen))) return { is: 'overtaken' };
     announce(parts, this.object, verdict, previous, conditions);
     for (const { note, ...notice } of showing?.notices ?? []) {
@@ -307,9 +275,8 @@ export class ReconcileContext {
   /** Takes note of contested fields: stops correcting them, and starts again once they equal the spec. */
   #noteContest(verdict: Verdict, pass: Pass): void {
     const { inProcess } = this;
-    if (verdict.is === 'stall' && verdict.reason === 'Contested') conceded(inProcess, pass.contested, pass.monotonicMs);
-    else if (verdict.is === 'ready' && inProcess.contest.left !== undefined)
-      resolved(inProcess, pass.subject.generation);
+    if (verdict.is === 'stall' && verdict.reason === 'Contested') inProcess.concede(pass.contested, pass.monotonicMs);
+    else if (verdict.is === 'ready') inProcess.noteEqual(pass.subject.generation);
   }
 
   #againInMs(verdict: Verdict): number | undefined {

@@ -66,14 +66,8 @@ export function publishCall(
   const told = call.tells?.(outcome.body);
   if (told !== undefined) tell('Normal', told);
   const reason = doneReasons[effect];
-  events.record({
-    regarding: object,
-    type: 'Normal',
-    reason,
-    action: reason,
-    note: `done: ${call.words}`,
-    isRoutine: true,
-  });
+  const note = `done: ${call.words}`;
+  events.record({ regarding: object, type: 'Normal', reason, action: reason, note, isRoutine: true });
 }
 
 /** Publishes what stays in the service after a resource is deleted. */
@@ -188,56 +182,38 @@ export function paused(previous: readonly Condition[], generation: number, wallM
 const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
 
 function headline(verdict: Verdict): readonly OwnCondition[] {
-  switch (verdict.is) {
-    case 'ready': {
-      const reason = verdict.reason ?? 'InSync';
-      return [{ type: 'Ready', status: 'True', reason, message: verdict.message ?? 'the service equals the spec' }];
-    }
-    case 'wait':
-      return [
-        { type: 'Ready', status: 'False', reason: verdict.reason, message: verdict.message },
-        { type: 'Reconciling', status: 'True', reason: verdict.reason, message: verdict.message },
-      ];
-    case 'stall':
-      return [
-        { type: 'Ready', status: 'False', reason: verdict.reason, message: verdict.message },
-        { type: 'Stalled', status: 'True', reason: verdict.reason, message: verdict.message },
-      ];
+  if (verdict.is === 'ready') {
+    const { reason = 'InSync', message = 'the service equals the spec' } = verdict;
+    return [{ type: 'Ready', status: 'True', reason, message }];
   }
+  const { reason, message } = verdict;
+  return [
+    { type: 'Ready', status: 'False', reason, message },
+    { type: verdict.is === 'wait' ? 'Reconciling' : 'Stalled', status: 'True', reason, message },
+  ];
 }
 
 function synced({ verdict, drifted, wouldDo }: Conclusion): OwnCondition {
-  if (drifted.length > 0) {
-    return { type: 'Synced', status: 'False', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` };
-  }
-  if (verdict.is === 'ready' && wouldDo !== undefined) {
-    return {
-      type: 'Synced',
-      status: 'False',
-      reason: 'Observed',
-      message: `not done, as it is only observed: ${wouldDo}`,
-    };
-  }
-  if (verdict.is === 'ready') {
-    return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
-  }
-  return { type: 'Synced', status: 'False', reason: verdict.reason, message: verdict.message };
+  const no = (reason: Reason, message: string): OwnCondition => ({ type: 'Synced', status: 'False', reason, message });
+  if (drifted.length > 0) return no('Drifted', `differs in ${drifted.join(', ')}`);
+  if (verdict.is !== 'ready') return no(verdict.reason, verdict.message);
+  if (wouldDo !== undefined) return no('Observed', `not done, as it is only observed: ${wouldDo}`);
+  return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
 }
 
 function stamp(
-  row: OwnCondition,
+  { type, status, reason, message }: OwnCondition,
   { previous, generation, wallMs }: Pick<Conclusion, 'previous' | 'generation' | 'wallMs'>,
 ): Condition {
-  const before = previous.find((condition) => condition.type === row.type);
-  const message = row.message.length > longestMessage ? `${row.message.slice(0, longestMessage - 1)}…` : row.message;
-  const since = before?.status === row.status ? before.lastTransitionTime : isoSeconds(wallMs);
+  const before = previous.find((condition) => condition.type === type);
+  const isLong = message.length > longestMessage;
   return {
-    type: row.type,
-    status: row.status,
-    reason: row.reason,
-    message,
+    type,
+    status,
+    reason,
+    message: isLong ? `${message.slice(0, longestMessage - 1)}…` : message,
     observedGeneration: generation,
-    lastTransitionTime: since,
+    lastTransitionTime: before?.status === status ? before.lastTransitionTime : isoSeconds(wallMs),
   };
 }
 
@@ -247,24 +223,24 @@ export function sameHeadline(before: readonly Condition[], after: readonly Condi
   return sameJson(was, is);
 }
 
-/** Joins the conditions of a verdict with those that the kind shows; of one type, the verdict's wins. */
-export function merged(stated: readonly OwnCondition[], shown: readonly OwnCondition[]): readonly OwnCondition[] {
-  const types = new Set(stated.map(({ type }) => type));
-  return [...stated, ...shown.filter(({ type }) => !types.has(type))];
-}
-
-/** Adds the conditions that every status of the kind has; missing ones are `Unknown` with the verdict's reason. */
-export function completed(
-  own: readonly OwnCondition[],
+/**
+ * The conditions of the kind itself: those of the verdict, those that the kind shows (undefined while the object cannot be
+ * read), and `Unknown` for every other one that each status of the kind has.
+ */
+export function ownConditions(
   kind: AnyKind,
-  { reason = 'ReadingService', message = 'nothing was read of it yet' }: Verdict,
+  verdict: Verdict,
+  previous: readonly Condition[],
+  shown: readonly OwnCondition[] = keptConditions(kind, previous, verdict),
 ): readonly OwnCondition[] {
-  const missing = (kind.always ?? []).filter((type) => own.every((condition) => condition.type !== type));
-  return [...own, ...missing.map((type) => ({ type, status: 'Unknown', reason, message }) as const)];
+  const { conditions = [], reason = 'ReadingService', message = 'nothing was read of it yet' } = verdict;
+  const unknown = (kind.always ?? []).map((type): OwnCondition => ({ type, status: 'Unknown', reason, message }));
+  const all = [...conditions, ...shown, ...unknown];
+  return all.filter(({ type }, index) => all.findIndex((other) => other.type === type) === index);
 }
 
 /** The kind's own conditions of an object that could not be read: unchanged, but those in `fleeting` become Unknown. */
-export function keptConditions(
+function keptConditions(
   kind: AnyKind,
   conditions: readonly Condition[],
   { reason = 'InSync', message = '' }: Verdict,

@@ -22,7 +22,22 @@ interface FailedCall {
   readonly wasObstructed?: boolean;
 }
 
+/** Fields that somebody else keeps changing back, for one generation of the spec. */
+interface Contest {
+  readonly generation: number;
+  /** When each field was corrected because somebody had changed it. */
+  readonly corrections: ReadonlyMap<string, readonly number[]>;
+  /** Fields that are no longer corrected, and since when. */
+  readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
+}
+
 const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
+
+const contestWindowMs = 600_000;
+const contestLimit = 5;
+
+/** A refused call is sent again after this long, unless something ends the pause before. */
+const refusedForMs = 600_000;
 
 /** What this process remembers of one object between reconciles. Losing it only costs time. */
 export class InProcess {
@@ -31,7 +46,6 @@ export class InProcess {
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
     | undefined;
-  journalSeen: (Moment & { readonly entry: string }) | undefined;
   /** The open journal entry as written last. It counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
   /** The part of an answer that is not in status yet. It is kept even if the reconcile fails. */
@@ -44,37 +58,184 @@ export class InProcess {
   looks = false;
   /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
   silentSince: number | undefined;
-  /** The object's mark in the account in which it was last looked at. */
-  marker: { readonly where: string; readonly text: string } | undefined;
   /** The newest call that failed or was refused. It is not repeated each time the object is woken. */
   failedCall: FailedCall | undefined;
   /** How many calls in a row failed. */
   failures = 0;
-  /** What the backoff depends on besides the request; any change of this text ends the backoff. See `noteCircumstances`. */
-  circumstances: string | undefined;
-  /** Fields that we and somebody else keep changing in turn. */
-  contest: Contest = { generation: -1, ...peace };
   /** Since when changes that only concern what the service shows wait to be written. */
   newsSince: number | undefined;
   /** The value of `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
+  readonly #uid: string;
+  #journalSeen: (Moment & { readonly entry: string }) | undefined;
+  /** The object's mark in the account in which it was last looked at. */
+  #marker: { readonly where: string; readonly text: string } | undefined;
+  /** What the backoff depends on besides the request; any change of this text ends the backoff. See `noteCircumstances`. */
+  #circumstances: string | undefined;
+  /** Fields that we and somebody else keep changing in turn. */
+  #contest: Contest = { generation: -1, ...peace };
 
-  constructor(newSince: number) {
+  constructor(uid: string, newSince: number) {
+    this.#uid = uid;
     this.newSince = newSince;
   }
-}
 
-/** Fields that somebody else keeps changing back, for one generation of the spec. */
-interface Contest {
-  readonly generation: number;
-  /** When each field was corrected because somebody had changed it. */
-  readonly corrections: ReadonlyMap<string, readonly number[]>;
-  /** Fields that are no longer corrected, and since when. */
-  readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
-}
+  /** The newest values that we sent to the object with this id. */
+  writtenTo(id: string | undefined): InProcess['wrote'] {
+    return this.wrote?.to === id ? this.wrote : undefined;
+  }
 
-const contestWindowMs = 600_000;
-const contestLimit = 5;
+  /** Forgets a read that missed the object when a later one shows it: only two misses in a row prove that it is gone. */
+  noteShown(id: string | undefined, view: RecordingView): void {
+    const { missedAt } = this.notes;
+    const isShown = missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id);
+    if (isShown) this.notes = withoutMisses(this.notes);
+  }
+
+  /** When this process first saw an open journal entry. */
+  journalSeen(entry: JournalEntry | undefined, now: Moment): Moment {
+    if (entry === undefined) {
+      this.#journalSeen = undefined;
+      return now;
+    }
+    const name = `${entry.operation}/${entry.attempt}/${entry.startedAt}`;
+    if (this.#journalSeen?.entry !== name) this.#journalSeen = { entry: name, ...now };
+    return this.#journalSeen;
+  }
+
+  /** The mark of the object in an account; it is computed once and kept. */
+  mark(
+    key: Pick<OperatorKey, 'marker'>,
+    { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
+  ): string {
+    const where = `${endpoint}|${accountId}`;
+    if (this.#marker?.where !== where) this.#marker = { where, text: key.marker(endpoint, accountId, this.#uid) };
+    return this.#marker.text;
+  }
+
+  // ---- contested fields ----
+
+  /** Notes a correction of fields that somebody else had changed. */
+  corrected(generation: number, fields: readonly string[], now: number): void {
+    if (this.#contest.generation !== generation) this.#endContest(generation);
+    const corrections = new Map(this.#contest.corrections);
+    for (const field of fields) {
+      const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
+      corrections.set(field, [...recent, now]);
+    }
+    this.#contest = { ...this.#contest, corrections };
+  }
+
+  /**
+   * The fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
+   * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the field equalling the spec
+   * (`noteEqual`) ends it.
+   */
+  contested(generation: number, now: number): ReadonlySet<string> {
+    const { left } = this.#contest;
+    const isAsked = left !== undefined && this.forced !== undefined && this.forced.since >= left.since;
+    if (this.#contest.generation !== generation || isAsked) this.#endContest(generation);
+    if (this.#contest.left !== undefined) return this.#contest.left.fields;
+    const often = [...this.#contest.corrections].filter(
+      ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
+    );
+    return new Set(often.map(([field]) => field));
+  }
+
+  /** Stops correcting these fields. */
+  concede(fields: ReadonlySet<string>, now: number): void {
+    this.#contest = { ...this.#contest, left: this.#contest.left ?? { fields, since: now } };
+  }
+
+  /** Starts correcting contested fields again, because the service equals the spec. */
+  noteEqual(generation: number): void {
+    if (this.#contest.left !== undefined) this.#endContest(generation);
+  }
+
+  #endContest(generation: number): void {
+    this.#contest = { generation, ...peace };
+  }
+
+  // ---- backoff of calls ----
+  //
+  // Remembers calls that failed or were refused, and when each may be sent again.
+  //
+  // Guarantees: whatever wakes the object, a failed call is repeated only after a pause that grows with each failure in a row.
+  // A refused call is repeated only after a long pause, or after the one that its kind chose. Another call is sent at once. The
+  // pause and the count end when the object, what it refers to, an annotation of ours, the credential, or the set of those that
+  // block its deletion changes. A service that can be read again ends the pause after a failure, and a name that becomes free
+  // the one after a refusal because of it. All of this is kept in memory: losing it costs one try.
+  //
+  // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
+
+  /** Starts the backoff after a failed call. */
+  failed(failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
+    // Drop what the verdict remembers: it was written to status the first time.
+    const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
+    this.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
+    this.failures += 1;
+  }
+
+  /** Starts the backoff after a refused call: as long as the verdict says, else ten minutes. */
+  refused(failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
+    const { remember = {}, ...verdict } = failedCall.verdict;
+    const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
+    // Keep only the end of the journal entry; the rest of what the verdict remembers was written the first time.
+    const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
+    this.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo: true, until: failedCall.at + pauseMs };
+    this.failures += 1;
+  }
+
+  /** Ends the backoff after a call that went well, or when no call is wanted any more. */
+  wentWell(): void {
+    this.failedCall = undefined;
+    this.failures = 0;
+  }
+
+  /** The earlier failure that still holds this call back; undefined when the call may be sent. */
+  backedOff(digest: string, now: number): FailedCall | undefined {
+    const { failedCall, forced } = this;
+    if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until)
+      return undefined;
+    if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
+    // The answer gave an id, so the digest of the next request is unknown: the first one that follows has to wait.
+    this.failedCall = { ...failedCall, digest };
+    return failedCall;
+  }
+
+  /** True when the backoff is over but the call was decided on a read from before its end. */
+  isSeenTooEarly(digest: string, now: number): boolean {
+    const { failedCall, askedAt } = this;
+    if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
+    return askedAt !== undefined && askedAt < failedCall.until;
+  }
+
+  /**
+   * Ends the backoff when something changed that the call depends on. `holders` are the objects that may block the deletion of
+   * this one.
+   */
+  noteCircumstances(
+    { metadata }: KubeObject,
+    session: { readonly print: string },
+    referred: ReadonlyMap<string, Referred>,
+    holders: readonly string[],
+  ): void {
+    // Annotations of others do not concern the operator, however often they change.
+    const steering = Object.entries(metadata.annotations ?? {}).filter(
+      ([name]) => name.startsWith(`${group}/`) && name !== annotations.reconcileAt,
+    );
+    const references = [...referred].map(([name, { id, applied }]) => [name, id, applied]);
+    const { generation, deletionTimestamp } = metadata;
+    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, session.print, references, holders]);
+    if (this.#circumstances !== circumstances) this.wentWell();
+    this.#circumstances = circumstances;
+  }
+
+  /** Ends the pause after a failure, because the service can be read again. */
+  recovered(now: number): void {
+    if (this.failedCall?.isNo === false) this.failedCall = { ...this.failedCall, until: now };
+  }
+}
 
 /** What this process remembers of each object, by uid, so that a recreated object starts afresh. */
 export class InProcessStates {
@@ -88,7 +249,7 @@ export class InProcessStates {
   of(uid: string): InProcess {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
-    const fresh = new InProcess(this.#clock.monotonic());
+    const fresh = new InProcess(uid, this.#clock.monotonic());
     this.#byUid.set(uid, fresh);
     return fresh;
   }
@@ -96,175 +257,6 @@ export class InProcessStates {
   forget(uid: string): void {
     this.#byUid.delete(uid);
   }
-}
-
-/** The newest values that we sent to the object with this id. */
-export function writtenTo({ wrote }: InProcess, id: string | undefined): InProcess['wrote'] {
-  return wrote?.to === id ? wrote : undefined;
-}
-
-/** Forgets a read that missed the object when a later one shows it: only two misses in a row prove that it is gone. */
-export function seenAgain(
-  notes: Notes,
-  id: string | undefined,
-  view: { shownAfter(at: number, id: string): boolean },
-): Notes {
-  const { missedAt } = notes;
-  return missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id) ? withoutMisses(notes) : notes;
-}
-
-/** When this process first saw an open journal entry. */
-export function seenJournal(inProcess: InProcess, entry: JournalEntry | undefined, now: Moment): Moment {
-  if (entry === undefined) {
-    inProcess.journalSeen = undefined;
-    return now;
-  }
-  const name = `${entry.operation}/${entry.attempt}/${entry.startedAt}`;
-  if (inProcess.journalSeen?.entry !== name) inProcess.journalSeen = { entry: name, ...now };
-  return inProcess.journalSeen;
-}
-
-/** Notes a correction of fields that somebody else had changed. */
-export function corrected(inProcess: InProcess, generation: number, fields: readonly string[], now: number): void {
-  const contest = contestOf(inProcess, generation);
-  const corrections = new Map(contest.corrections);
-  for (const field of fields) {
-    const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
-    corrections.set(field, [...recent, now]);
-  }
-  inProcess.contest = { ...contest, corrections };
-}
-
-function contestOf({ contest }: InProcess, generation: number): Contest {
-  return contest.generation === generation ? contest : { generation, ...peace };
-}
-
-/**
- * The fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
- * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the field equalling the spec
- * (`resolved`) ends it.
- */
-export function contested(inProcess: InProcess, generation: number, now: number): ReadonlySet<string> {
-  const { left } = inProcess.contest;
-  const isAsked = left !== undefined && inProcess.forced !== undefined && inProcess.forced.since >= left.since;
-  if (inProcess.contest.generation !== generation || isAsked) resolved(inProcess, generation);
-  if (inProcess.contest.left !== undefined) return inProcess.contest.left.fields;
-  const often = [...inProcess.contest.corrections].filter(
-    ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
-  );
-  return new Set(often.map(([field]) => field));
-}
-
-/** Stops correcting these fields. */
-export function conceded(inProcess: InProcess, fields: ReadonlySet<string>, now: number): void {
-  inProcess.contest = { ...inProcess.contest, left: inProcess.contest.left ?? { fields, since: now } };
-}
-
-/** Starts correcting contested fields again: they equal the spec, or the spec is a new one. */
-export function resolved(inProcess: InProcess, generation: number): void {
-  inProcess.contest = { generation, ...peace };
-}
-
-/** The mark of an object in an account; it is computed once and kept. */
-export function markOf(
-  inProcess: InProcess,
-  key: Pick<OperatorKey, 'marker'>,
-  { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
-  uid: string,
-): string {
-  const where = `${endpoint}|${accountId}`;
-  if (inProcess.marker?.where !== where) inProcess.marker = { where, text: key.marker(endpoint, accountId, uid) };
-  return inProcess.marker.text;
-}
-
-// ---- backoff of calls ------------------------------------------------------------------------------------------
-//
-// Remembers calls that failed or were refused, and when each may be sent again.
-//
-// Guarantees: whatever wakes the object, a failed call is repeated only after a pause that grows with each failure in a row. A
-// refused call is repeated only after a long pause, or after the one that its kind chose. Another call is sent at once. The
-// pause and the count end when the object, what it refers to, an annotation of ours, the credential, or the set of those that
-// block its deletion changes. A service that can be read again ends the pause after a failure, and a name that becomes free the
-// one after a refusal because of it. All of this is kept in memory: losing it costs one try.
-//
-// Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
-
-/** A refused call is sent again after this long, unless something ends the pause before. */
-const refusedForMs = 600_000;
-
-/** Starts the backoff after a failed call. */
-export function failed(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
-  // Drop what the verdict remembers: it was written to status the first time.
-  const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
-  inProcess.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
-  inProcess.failures += 1;
-}
-
-/** Starts the backoff after a refused call: as long as the verdict says, else ten minutes. */
-export function refused(inProcess: InProcess, failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
-  const { remember = {}, ...verdict } = failedCall.verdict;
-  const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
-  // Keep only the end of the journal entry; the rest of what the verdict remembers was written the first time.
-  const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-  inProcess.failedCall = {
-    ...failedCall,
-    verdict: { ...verdict, ...ended },
-    isNo: true,
-    until: failedCall.at + pauseMs,
-  };
-  inProcess.failures += 1;
-}
-
-/** Ends the backoff after a call that went well, or when no call is wanted any more. */
-export function wentWell(inProcess: InProcess): void {
-  inProcess.failedCall = undefined;
-  inProcess.failures = 0;
-}
-
-/** The earlier failure that still holds this call back; undefined when the call may be sent. */
-export function backedOff(inProcess: InProcess, digest: string, now: number): FailedCall | undefined {
-  const { failedCall, forced } = inProcess;
-  if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until) return undefined;
-  if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-  // The answer gave an id, so the digest of the next request is unknown: the first one that follows has to wait.
-  inProcess.failedCall = { ...failedCall, digest };
-  return failedCall;
-}
-
-/** True when the backoff is over but the call was decided on a read from before its end. */
-export function isSeenTooEarly({ failedCall, askedAt }: InProcess, digest: string, now: number): boolean {
-  if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
-  return askedAt !== undefined && askedAt < failedCall.until;
-}
-
-/**
- * Ends the backoff when something changed that the call depends on. `holders` are the objects that may block the deletion of
- * this one.
- */
-export function noteCircumstances(
-  inProcess: InProcess,
-  { metadata }: KubeObject,
-  {
-    session,
-    referred,
-  }: { readonly session: { readonly print: string }; readonly referred: ReadonlyMap<string, Referred> },
-  holders: readonly string[],
-): void {
-  // Annotations of others do not concern the operator, however often they change.
-  const steering = Object.entries(metadata.annotations ?? {}).filter(
-    ([name]) => name.startsWith(`${group}/`) && name !== annotations.reconcileAt,
-  );
-  const references = [...referred].map(([name, { id, applied }]) => [name, id, applied]);
-  const { generation, deletionTimestamp } = metadata;
-  const circumstances = JSON.stringify([generation, deletionTimestamp, steering, session.print, references, holders]);
-  if (inProcess.circumstances !== circumstances) wentWell(inProcess);
-  inProcess.circumstances = circumstances;
-}
-
-/** Ends the pause after a failure, because the service can be read again. */
-export function recovered(inProcess: InProcess, now: number): void {
-  const { failedCall } = inProcess;
-  if (failedCall?.isNo === false) inProcess.failedCall = { ...failedCall, until: now };
 }
 
 // ---- subscriptions ---------------------------------------------------------------------------------------------

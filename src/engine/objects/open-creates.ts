@@ -90,9 +90,10 @@ export class OpenCreates {
     if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
   }
 
-  /** Forgets creations that ended so long ago that every list shows their result. The map has the oldest first. */
+  /** Forgets creations that ended so long ago that every list shows their result. Of these the map has the oldest first. */
   #prune(): void {
     for (const { uid, until } of this.#creations.values()) {
+      if (until === Number.POSITIVE_INFINITY) continue;
       if (until > this.#clock.monotonic()) return;
       this.#drop(uid);
     }
@@ -128,50 +129,23 @@ function targetOf({ endpoint, accountId }: Place, wanted: string): string {
 
 // ---- exclusive locks -------------------------------------------------------------------------------------------
 
-/** For how long the release of a lock is remembered by its name: longer than a read takes. */
-const keptMs = 600_000;
-
 /** Locks by name. They keep calls apart whose effects could not be told apart after a lost answer. */
 export class ExclusiveLocks {
-  /** The locks and their holders, in the order of their last use. */
+  /** The newest use of each lock. It stays: names are ids of environments and apps that somebody deploys, which are few. */
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
-  /** When the newest lock that is no longer remembered was released. It may have had any name. */
-  #forgottenAt = Number.NEGATIVE_INFINITY;
-
-  /** How many locks are remembered. */
-  get size(): number {
-    return this.#uses.size;
-  }
 
   /** Locks all of these names. False while another object holds one, or held one after the caller last looked (monotonic). */
   take(names: readonly string[], by: string, lookedAt: number): boolean {
     const isFree = names.every((name) => {
       const use = this.#uses.get(name);
-      if (use === undefined) return this.#forgottenAt < lookedAt;
-      return use.by === by || (use.endedAt !== undefined && use.endedAt < lookedAt);
+      return use === undefined || use.by === by || (use.endedAt !== undefined && use.endedAt < lookedAt);
     });
-    if (isFree) for (const name of names) this.#touch(name, by, undefined);
+    if (isFree) for (const name of names) this.#uses.set(name, { by, endedAt: undefined });
     return isFree;
   }
 
   /** Releases these locks. */
   end(names: readonly string[], by: string, now: number): void {
-    for (const name of names) this.#touch(name, by, now);
-    this.#forget(now - keptMs);
-  }
-
-  #touch(name: string, by: string, endedAt: number | undefined): void {
-    this.#uses.delete(name);
-    this.#uses.set(name, { by, endedAt });
-  }
-
-  /** Forgets locks that were released before this time. */
-  #forget(before: number): void {
-    for (const [name, { endedAt }] of this.#uses) {
-      if (endedAt === undefined) continue;
-      if (endedAt >= before) return;
-      this.#uses.delete(name);
-      this.#forgottenAt = Math.max(this.#forgottenAt, endedAt);
-    }
+    for (const name of names) this.#uses.set(name, { by, endedAt: now });
   }
 }

@@ -12,11 +12,11 @@ import {
   single,
   id,
   optional,
-  shown,
+  lenient,
   dateMs,
   unwrapped,
   parsed,
-  listOf,
+  listNamed,
   word,
   compared,
   time,
@@ -27,7 +27,7 @@ const Alert = z.compile(
     .object({
       alertId: id,
       appEnvId: optional(id),
-      accountId: shown(z.string()),
+      accountId: lenient(z.string()),
       name: compared,
       description: optional(compared),
       metric: compared,
@@ -39,9 +39,9 @@ const Alert = z.compile(
       contactPointIds: optional(z.array(id)),
       contactPoints: optional(z.array(z.object({ contactPointId: id }))),
       enabled: optional(z.boolean()),
-      lastKnownState: shown(word),
-      lastStateCheck: shown(time),
-      region: shown(word),
+      lastKnownState: lenient(word),
+      lastStateCheck: lenient(time),
+      region: lenient(word),
       createdAt: dateMs.optional(),
     })
     .transform(({ contactPoints, createdAt, ...rest }) => ({
@@ -55,8 +55,8 @@ const Alert = z.compile(
 /** An alert, as the service shows it. */
 export type AlertItem = Readonly<z.output<typeof Alert>>;
 
-const Created = z.object({ alertId: id, enabled: shown(z.boolean()), lastKnownState: shown(word) });
-const Refreshed = z.compile(z.object({ state: word, previousState: shown(word), lastStateCheck: shown(time) }));
+const Created = z.object({ alertId: id, enabled: lenient(z.boolean()), lastKnownState: lenient(word) });
+const Refreshed = z.compile(z.object({ state: word, previousState: lenient(word), lastStateCheck: lenient(time) }));
 
 /** Reads the new alert from the answer to `POST /app-env/alert`. */
 export function createdAlert(body: unknown): Readonly<z.output<typeof Created>> | undefined {
@@ -144,9 +144,8 @@ export function alertsOf(appEnvId: string): Read<AlertItem> {
   return {
     key: `${alertLists}${appEnvId}`,
     first: get('/app-env/alerts', { appEnvId }),
-    items: listOf(Alert, 'alerts'),
+    items: listNamed(Alert, 'alerts'),
     idOf: (alert) => alert.alertId,
-    absentOn404: false,
     pace: 'poll',
     moving: ['lastStateCheck'],
   };

@@ -14,13 +14,13 @@ import {
   single,
   id,
   optional,
-  shown,
-  shownList,
+  lenient,
+  lenientList,
   dateMs,
   unwrapped,
   parsed,
-  listOf,
-  anyListOf,
+  listNamed,
+  anyListNamed,
   word,
   words,
   compared,
@@ -30,12 +30,12 @@ const App = z
   .object({
     appId: id,
     name: compared,
-    slug: shown(words),
+    slug: lenient(words),
     dockerPreset: optional(compared),
-    gitProvider: shown(compared),
+    gitProvider: lenient(compared),
     gitNamespace: optional(compared),
     gitRepo: optional(compared),
-    template: shown(words),
+    template: lenient(words),
     createdAt: dateMs.optional(),
     updatedAt: dateMs.optional(),
   })
@@ -47,8 +47,8 @@ export type AppItem = Readonly<z.output<typeof App>>;
 const Record = z.object({
   appId: id,
   name: compared,
-  slug: shown(words),
-  gitProvider: shown(compared),
+  slug: lenient(words),
+  gitProvider: lenient(compared),
   gitNamespace: optional(compared),
   gitRepo: optional(compared),
   gitInstallationId: optional(compared),
@@ -56,8 +56,8 @@ const Record = z.object({
   contextDir: optional(compared),
   customDockerfileContentInUse: optional(z.boolean()),
   dockerfilePath: optional(compared),
-  useSSL: shown(z.boolean()),
-  useTCP: shown(z.boolean()),
+  useSSL: lenient(z.boolean()),
+  useTCP: lenient(z.boolean()),
   useImage: optional(z.boolean()),
   port: optional(number),
   builder: optional(compared),
@@ -72,20 +72,20 @@ const AppEnv = z
     appEnvId: id,
     appId: id,
     name: compared,
-    slug: shown(words),
+    slug: lenient(words),
     region: optional(compared),
-    gitBranch: shown(compared),
-    deploymentName: shown(words),
+    gitBranch: lenient(compared),
+    deploymentName: lenient(words),
     cliEnvName: optional(compared),
-    hosts: shownList(words),
+    hosts: lenientList(words),
     /** A word of the service; the interface fixes neither the words nor their case. */
     status: optional(word),
-    resources: shown(
+    resources: lenient(
       z.object({
-        containers: shown(number),
-        zClouds: shown(number),
-        cpu: shown(number),
-        memory: shown(number),
+        containers: lenient(number),
+        zClouds: lenient(number),
+        cpu: lenient(number),
+        memory: lenient(number),
       }),
     ),
     createdAt: dateMs.optional(),
@@ -102,15 +102,15 @@ const Version = bareOrIn(compared, 'name', 'dockerPresetVersion', 'version', 'va
 const Preset = z
   .object({
     name: compared.pipe(z.string().min(1)),
-    label: shown(words),
-    versions: shownList(Version),
-    defaultDockerPresetVersion: shown(compared),
-    isCustom: shown(z.boolean()),
-    isFunction: shown(z.boolean()),
-    isJob: shown(z.boolean()),
-    requiresDockerfile: shown(z.boolean()),
-    protocols: shownList(words),
-    limits: shown(z.object({ maxDisk: shown(number), maxReplicas: shown(number) })),
+    label: lenient(words),
+    versions: lenientList(Version),
+    defaultDockerPresetVersion: lenient(compared),
+    isCustom: lenient(z.boolean()),
+    isFunction: lenient(z.boolean()),
+    isJob: lenient(z.boolean()),
+    requiresDockerfile: lenient(z.boolean()),
+    protocols: lenientList(words),
+    limits: lenient(z.object({ maxDisk: lenient(number), maxReplicas: lenient(number) })),
   })
   .transform(({ defaultDockerPresetVersion, limits, ...rest }) => ({
     ...rest,
@@ -200,9 +200,8 @@ export function appsOf(accountId: string): Read<AppItem> {
   return {
     key: 'apps',
     first: get('/apps', { accountId }),
-    items: listOf(App, 'apps'),
+    items: listNamed(App, 'apps'),
     idOf: (app) => app.appId,
-    absentOn404: false,
     pace: 'poll',
   };
 }
@@ -237,10 +236,9 @@ export function appEnvsOf(accountId: string): Read<AppEnvItem> {
   return {
     key: 'appEnvs',
     first: get('/app-envs', { accountId }),
-    items: listOf(AppEnv, 'appEnvs'),
+    items: listNamed(AppEnv, 'appEnvs'),
     idOf: (environment) => environment.appEnvId,
     groupOf: (environment) => environment.appId,
-    absentOn404: false,
     pace: 'poll',
     busy: (items) => [...items.values()].some(({ status }) => isUnderWay(status)),
   };
@@ -251,9 +249,8 @@ export function appPresetsOf(): Read<PresetItem> {
   return {
     key: 'appPresets',
     first: get('/app-presets'),
-    items: anyListOf(Preset, 'presets'),
+    items: anyListNamed(Preset, 'presets'),
     idOf: (preset) => preset.name,
-    absentOn404: false,
     pace: 'hourly',
   };
 }
@@ -263,9 +260,8 @@ export function databasePresetsOf(): Read<PresetItem> {
   return {
     key: 'databasePresets',
     first: get('/database-presets'),
-    items: anyListOf(Preset, 'presets'),
+    items: anyListNamed(Preset, 'presets'),
     idOf: (preset) => preset.name,
-    absentOn404: false,
     pace: 'hourly',
   };
 }

@@ -10,19 +10,19 @@ import {
   remove,
   single,
   id,
-  shown,
-  shownList,
+  lenient,
+  lenientList,
   dateMs,
   unwrapped,
   parsed,
-  listOf,
+  listNamed,
   word,
   words,
   compared,
 } from './endpoint.ts';
 
 const Deployment = z
-  .object({ region: word, dashboardContactPointUid: shown(words) })
+  .object({ region: word, dashboardContactPointUid: lenient(words) })
   .transform(({ region, dashboardContactPointUid }) => ({ region, uid: dashboardContactPointUid }));
 
 const ContactPoint = z
@@ -30,8 +30,8 @@ const ContactPoint = z
     contactPointId: id,
     name: compared,
     type: compared,
-    accountId: shown(z.string()),
-    dashboardDeployments: shownList(Deployment),
+    accountId: lenient(z.string()),
+    dashboardDeployments: lenientList(Deployment),
     createdAt: dateMs.optional(),
     updatedAt: dateMs.optional(),
   })
@@ -133,9 +133,8 @@ export function contactPointsOf(accountId: string): Read<ContactPointItem> {
   return {
     key: 'contactPoints',
     first: get('/contact-points', { accountId }),
-    items: listOf(ContactPoint, 'contactPoints'),
+    items: listNamed(ContactPoint, 'contactPoints'),
     idOf: (point) => point.contactPointId,
-    absentOn404: false,
     pace: 'poll',
   };
 }

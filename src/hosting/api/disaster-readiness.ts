@@ -10,13 +10,12 @@ import {
   endpoint,
   id,
   optional,
-  shown,
-  shownList,
+  lenient,
+  lenientList,
   textOrNull,
   parsed,
-  listOf,
+  listNamed,
   word,
-  amounts,
   words,
   compared,
   time,
@@ -25,19 +24,19 @@ import {
 } from './endpoint.ts';
 
 const Names = z.object({
-  envName: shown(compared),
-  appName: shown(compared),
-  createNewApp: shown(z.boolean()),
+  envName: lenient(compared),
+  appName: lenient(compared),
+  createNewApp: lenient(z.boolean()),
 });
 
 /** The names that a recovered environment has, or will have. */
 export type DestinationNames = Readonly<z.output<typeof Names>>;
 
 const Cleanup = z.object({
-  pendingCount: shown(number),
-  retainedDiskCount: shown(number),
-  retryingCount: shown(number),
-  earliestRetentionUntil: shown(time),
+  pendingCount: lenient(number),
+  retainedDiskCount: lenient(number),
+  retryingCount: lenient(number),
+  earliestRetentionUntil: lenient(time),
 });
 
 /** How many clean-ups the service has not finished yet. */
@@ -52,7 +51,7 @@ const Settings = z.object({
   validationIntervalMs: optional(number),
   rpoTargetMs: optional(number),
   rtoTargetMs: optional(number),
-  sameRegionAcknowledged: shown(z.boolean()),
+  sameRegionAcknowledged: lenient(z.boolean()),
 });
 
 /** The settings of a protection, as far as the service shows them. */
@@ -68,21 +67,21 @@ const Source = z.preprocess(
   (value) => (isRecord(value) ? { ...value, sourceAppEnvId: value['sourceAppEnvId'] ?? value['appEnvId'] } : value),
   z.object({
     sourceAppEnvId: id,
-    appId: shown(id),
-    appName: shown(compared),
-    environmentName: shown(compared),
-    region: shown(word),
-    eligible: shown(z.boolean()),
-    volumes: shownList(z.object({ name: words, eligible: shown(z.boolean()), reason: shown(words) })),
-    unsupportedReasons: shownList(Word),
-    eligibleDestinations: shownList(Region),
-    suggestedSettings: shown(Settings),
-    configurationId: shown(id),
+    appId: lenient(id),
+    appName: lenient(compared),
+    environmentName: lenient(compared),
+    region: lenient(word),
+    eligible: lenient(z.boolean()),
+    volumes: lenientList(z.object({ name: words, eligible: lenient(z.boolean()), reason: lenient(words) })),
+    unsupportedReasons: lenientList(Word),
+    eligibleDestinations: lenientList(Region),
+    suggestedSettings: lenient(Settings),
+    configurationId: lenient(id),
     /** The environment that the service created as a standby or by a recovery. */
-    target: shown(
-      z.object({ appEnvId: id, appId: shown(id), appName: shown(compared), environmentName: shown(compared) }),
+    target: lenient(
+      z.object({ appEnvId: id, appId: lenient(id), appName: lenient(compared), environmentName: lenient(compared) }),
     ),
-    pendingCleanup: shown(Cleanup),
+    pendingCleanup: lenient(Cleanup),
   }),
 );
 
@@ -91,17 +90,17 @@ export type SourceItem = Readonly<z.output<typeof Source>>;
 
 const Operation = z.object({
   /** The service may show an operation without its id. */
-  operationId: shown(id),
-  kind: shown(word),
+  operationId: lenient(id),
+  kind: lenient(word),
   /** The service may add new phases at any time. */
-  phase: shown(word),
-  outcome: shown(word),
-  failedSteps: shown(number),
-  startedAt: shown(time),
-  endedAt: shown(time),
-  cutoffAt: shown(time),
-  validationCleanup: shown(
-    z.object({ observedAt: shown(time), retentionUntil: shown(time), retentionPending: shown(z.boolean()) }),
+  phase: lenient(word),
+  outcome: lenient(word),
+  failedSteps: lenient(number),
+  startedAt: lenient(time),
+  endedAt: lenient(time),
+  cutoffAt: lenient(time),
+  validationCleanup: lenient(
+    z.object({ observedAt: lenient(time), retentionUntil: lenient(time), retentionPending: lenient(z.boolean()) }),
   ),
 });
 
@@ -117,29 +116,29 @@ function activeIn(operation: DrOperation | undefined, besideId: string | undefin
 }
 
 const Readiness = z.object({
-  state: shown(word),
-  reason: shown(words),
-  warnings: shownList(Word),
-  cutoffAt: shown(time),
-  recoveryPointAgeMs: shown(number),
+  state: lenient(word),
+  reason: lenient(words),
+  warnings: lenientList(Word),
+  cutoffAt: lenient(time),
+  recoveryPointAgeMs: lenient(number),
 });
 
 const Standby = z.object({
-  shape: shown(word),
-  reason: shown(words),
-  caughtUp: shown(z.boolean()),
-  lastApplySeconds: shown(number),
-  lastApplyBytes: shown(number),
+  shape: lenient(word),
+  reason: lenient(words),
+  caughtUp: lenient(z.boolean()),
+  lastApplySeconds: lenient(number),
+  lastApplyBytes: lenient(number),
 });
 
 const Result = z.object({
-  operationId: shown(id),
-  targetAppEnvId: shown(id),
-  targetAppId: shown(id),
-  pointId: shown(id),
-  cutoffAt: shown(time),
-  completedAt: shown(time),
-  engine: shown(word),
+  operationId: lenient(id),
+  targetAppEnvId: lenient(id),
+  targetAppId: lenient(id),
+  pointId: lenient(id),
+  cutoffAt: lenient(time),
+  completedAt: lenient(time),
+  engine: lenient(word),
 });
 
 const Configuration = z
@@ -147,25 +146,25 @@ const Configuration = z
     configurationId: id,
     sourceAppEnvId: optional(id),
     generation: number,
-    settings: shown(Settings),
-    readiness: shown(Readiness),
+    settings: lenient(Settings),
+    readiness: lenient(Readiness),
     activeOperationId: optional(id),
-    activeOperation: shown(Operation),
-    activities: shownList(Operation),
-    standby: shown(Standby),
-    warmDestination: shown(Names),
-    plannedDestination: shown(Names),
+    activeOperation: lenient(Operation),
+    activities: lenientList(Operation),
+    standby: lenient(Standby),
+    warmDestination: lenient(Names),
+    plannedDestination: lenient(Names),
     warmValidationOperationId: optional(id),
     warmRecoveryOperationId: optional(id),
     /** Any value here, even one that is not a text, means that an activation is not possible. */
     activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'not in words')])),
     /** A result that cannot be parsed makes the whole list fail. If it counted as absent, a second activation could follow. */
     activationResult: optional(Result),
-    canRequestDiscard: shown(z.boolean()),
-    pendingCleanup: shown(Cleanup),
-    validationScheduleEstablished: shown(z.boolean()),
-    nextSnapshotAt: shown(time),
-    nextValidationAt: shown(time),
+    canRequestDiscard: lenient(z.boolean()),
+    pendingCleanup: lenient(Cleanup),
+    validationScheduleEstablished: lenient(z.boolean()),
+    nextSnapshotAt: lenient(time),
+    nextValidationAt: lenient(time),
   })
   .transform(({ readiness, standby, activeOperation, ...rest }) => ({
     ...rest,
@@ -186,14 +185,30 @@ const Configuration = z
 /** A protection, as the service shows it. */
 export type ConfigurationItem = Readonly<z.output<typeof Configuration>>;
 
+const amount = lenient(z.number().nonnegative());
+const replicas = lenient(z.int().nonnegative());
+
+/** The size of what was protected. It is only shown to people; no request sends it. */
+const Sizing = z
+  .object({
+    replicas,
+    replicaCount: replicas,
+    zClouds: amount,
+    cpu: amount,
+    cpuRequest: amount,
+    memoryMb: amount,
+    memoryRequestMb: amount,
+    volumeCapacities: lenient(z.array(word)),
+  })
+  .transform(({ replicaCount, ...sizing }) => ({ ...sizing, replicas: sizing.replicas ?? replicaCount }));
+
 const Point = z.object({
   selectedOperationId: id,
   pointId: id,
   /** Kept exactly as the service wrote it, since an activation sends it back. */
   cutoffAt: time,
-  availabilityRequiresVerification: shown(z.boolean()),
-  /** The size of what was protected. It is only shown to people; no request sends it. */
-  retainedSizing: shown(amounts),
+  availabilityRequiresVerification: lenient(z.boolean()),
+  retainedSizing: lenient(Sizing),
 });
 
 /** A recovery point. It is a candidate only: the service may still refuse to recover from it. */
@@ -205,7 +220,7 @@ export interface PointItem extends z.output<typeof Point> {
 /** Reads the recovery points of one page. */
 function pointsIn(body: unknown): readonly PointItem[] | undefined {
   const generation = parsed(z.object({ generation: number }), body)?.generation;
-  return listOf(Point, 'items')(body)?.map((point) => ({ ...point, generation }));
+  return listNamed(Point, 'items')(body)?.map((point) => ({ ...point, generation }));
 }
 
 /** What the service answered to one item of `POST /disaster-readiness/configure`. */
@@ -215,10 +230,10 @@ type ConfigureResult =
 
 /** The receipt of an operation: the service accepted it, but has not yet reported how it ended. */
 const AnyReceipt = z.object({
-  configurationId: shown(id),
-  operationId: shown(id),
-  generation: shown(number),
-  phase: shown(word),
+  configurationId: lenient(id),
+  operationId: lenient(id),
+  generation: lenient(number),
+  phase: lenient(word),
 });
 
 export type Receipt = Readonly<z.output<typeof AnyReceipt>>;
@@ -243,7 +258,7 @@ export function configureResultOf(body: unknown, sourceAppEnvId: string): Config
 
 /** Reads the counts of configurations and destinations from the answer to `POST /disaster-readiness/reset`. */
 export function resetCountsOf(body: unknown) {
-  return parsed(z.object({ configurations: number, destinations: shown(number) }), body);
+  return parsed(z.object({ configurations: number, destinations: lenient(number) }), body);
 }
 
 const Target = z
@@ -367,9 +382,8 @@ export function drSourcesOf(accountId: string): Read<SourceItem> {
   return {
     key: 'drSources',
     ...cursorList<SourceItem>('/disaster-readiness/sources', { accountId }),
-    items: listOf(Source, 'items'),
+    items: listNamed(Source, 'items'),
     idOf: (source) => source.sourceAppEnvId,
-    absentOn404: false,
     pace: 'poll',
   };
 }
@@ -387,9 +401,8 @@ export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
   return {
     key: 'drConfigurations',
     ...cursorList<ConfigurationItem>('/disaster-readiness/configurations', { accountId }),
-    items: listOf(Configuration, 'items'),
+    items: listNamed(Configuration, 'items'),
     idOf: (configuration) => configuration.configurationId,
-    absentOn404: false,
     pace: 'poll',
     moving: ['recoveryPointAgeMs', 'standbyPace'],
     busy: (items) => [...items.values()].some(isOperating),
@@ -403,7 +416,6 @@ export function drPointsOf(accountId: string, configurationId: string): Read<Poi
     ...cursorList<PointItem>('/disaster-readiness/points', { accountId, configurationId }),
     items: pointsIn,
     idOf: (point) => `${point.selectedOperationId}/${point.pointId}`,
-    absentOn404: false,
     // Each read costs many pages, and status shows twenty points only. Followers ask for a new list when they know of a change.
     pace: 'hourly',
   };

@@ -109,12 +109,12 @@ export function optional<Value>(schema: z.ZodType<Value>): z.ZodType<Value | und
 }
 
 /** A field that is only shown to people: a value that does not fit the schema counts as absent. */
-export function shown<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
+export function lenient<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema)).catch(undefined);
 }
 
 /** A list that is only shown to people: entries that do not fit the schema are left out. */
-export function shownList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly Value[]> {
+export function lenientList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly Value[]> {
   return z.preprocess(
     (value) => (Array.isArray(value) ? value.filter((entry) => schema.safeParse(entry).success) : []),
     z.array(schema),
@@ -168,7 +168,7 @@ function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): rea
 }
 
 /** Parses the list under this name; undefined when the body has no such list or an item does not fit the schema. */
-export function listOf<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
+export function listNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
     const list = isRecord(body) ? body[name] : undefined;
     return Array.isArray(list) ? parsedAll(schema, list) : undefined;
@@ -176,12 +176,12 @@ export function listOf<Item>(schema: z.ZodType<Item>, name: string): Read<Item>[
 }
 
 /** Parses the list under this name, or else the only list in the body; for answers whose list has no documented name. */
-export function anyListOf<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
+export function anyListNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
     const lists = Array.isArray(body) ? [body] : isRecord(body) ? Object.values(body).filter(Array.isArray) : [];
     const [only, other] = lists;
     const anyhow = () => (only === undefined || other !== undefined ? undefined : parsedAll(schema, only));
-    return listOf(schema, name)(body) ?? anyhow();
+    return listNamed(schema, name)(body) ?? anyhow();
   };
 }
 
@@ -193,18 +193,8 @@ function nextCursorOf(body: unknown): string | undefined {
 
 const strange = '(no word)';
 
-function wordFrom(text: string): string {
-  return /^[\w .-]{0,64}$/.test(text) ? text : strange;
-}
-
 /** A word chosen by the service, such as a state; any other text is shown as `(no word)`. */
-export const word = z.string().transform(wordFrom);
-
-/** Amounts by name, such as CPU and memory, in any JSON form. */
-export const amounts = z.record(z.string(), z.json()).transform((value): JsonObject => {
-  const shown = (_name: string, inner: unknown) => (typeof inner === 'string' ? wordFrom(inner) : inner);
-  return JSON.parse(JSON.stringify(value, shown)) as JsonObject;
-});
+export const word = z.string().transform((text) => (/^[\w .-]{0,64}$/.test(text) ? text : strange));
 
 /** Free text of the service, shortened and cleaned so that it can be shown. */
 export const words = z.string().transform((text) => wordsFrom(text));

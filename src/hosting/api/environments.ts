@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
-import { Id, number, Text, MaybeSecret, AnyObject, endpoint, id, shown, parsed, word } from './endpoint.ts';
+import { Id, number, Text, MaybeSecret, AnyObject, endpoint, id, lenient, parsed, word } from './endpoint.ts';
 
 const Answer = z.object({
-  success: shown(z.boolean()),
-  appEnv: shown(z.object({ appEnvId: shown(id), status: shown(word) })),
+  success: lenient(z.boolean()),
+  appEnv: lenient(z.object({ appEnvId: lenient(id), status: lenient(word) })),
 });
 
 /** Reads the answer to deploy-image, build, redeploy, rollback, stop or start. */
@@ -23,7 +23,7 @@ export function deployedContentIdOf(body: unknown): string | undefined {
 
 /** Reads from the answer to a rollback from which version to which version it went. */
 export function rollbackInfoOf(body: unknown) {
-  const info = z.object({ fromVersion: shown(number), toVersion: shown(number), contentId: shown(id) });
+  const info = z.object({ fromVersion: lenient(number), toVersion: lenient(number), contentId: lenient(id) });
   return parsed(z.object({ rollbackInfo: info }), body)?.rollbackInfo;
 }
 

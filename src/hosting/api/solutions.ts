@@ -9,11 +9,11 @@ import {
   get,
   endpoint,
   id,
-  shown,
-  shownList,
+  lenient,
+  lenientList,
   unwrapped,
   parsed,
-  anyListOf,
+  anyListNamed,
   word,
   words,
   note,
@@ -27,17 +27,17 @@ const Named = bareOrIn(compared, 'name');
 const CatalogComponent = z.union([
   compared.transform((name) => ({ name, preset: undefined, dependsOn: [] })),
   z
-    .object({ name: compared, dockerPreset: shown(word), dependsOn: shownList(Named) })
+    .object({ name: compared, dockerPreset: lenient(word), dependsOn: lenientList(Named) })
     .transform(({ dockerPreset, ...rest }) => ({ ...rest, preset: dockerPreset })),
 ]);
 
 const Solution = z.object({
   solutionSlug: id,
-  label: shown(words),
+  label: lenient(words),
   /** The names of the inputs that a user must give. */
-  requiredInputs: shownList(Named),
+  requiredInputs: lenientList(Named),
   /** The components that an installation creates, each with the components that it depends on. */
-  components: shownList(CatalogComponent),
+  components: lenientList(CatalogComponent),
 });
 
 /** A solution, as the catalog of the service shows it. */
@@ -53,7 +53,7 @@ export function installationIdOf(body: unknown): string | undefined {
 }
 
 /** An app and its environment that an installation created. */
-const Component = z.object({ name: shown(compared), appId: shown(id), appEnvId: shown(id) });
+const Component = z.object({ name: lenient(compared), appId: lenient(id), appEnvId: lenient(id) });
 type SolutionComponent = Readonly<z.output<typeof Component>>;
 
 /** Parses a list of apps or environments, whose entries are objects or bare ids. */
@@ -122,9 +122,8 @@ export function solutionsOf(accountId: string): Read<SolutionItem> {
   return {
     key: 'solutions',
     first: get('/solutions', { accountId }),
-    items: anyListOf(Solution, 'solutions'),
+    items: anyListNamed(Solution, 'solutions'),
     idOf: (solution) => solution.solutionSlug,
-    absentOn404: false,
     pace: 'hourly',
   };
 }

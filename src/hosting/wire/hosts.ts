@@ -15,7 +15,7 @@ export interface HostRules {
   readonly allowInsecureLoopback: boolean;
   /** Allows private addresses, and host names that exist in private networks only. */
   readonly allowPrivateAddresses: boolean;
-  /** The operator's HTTPS proxy. With a proxy, the proxy resolves the host names. */
+  /** The operator's HTTPS proxy, for every host but this machine. With a proxy, the proxy resolves the host names. */
   readonly proxy: string | undefined;
   /** The hosts that are reached without the proxy, as `NO_PROXY` lists them. */
   readonly noProxy?: string | undefined;
@@ -44,12 +44,6 @@ export function checkBaseUrl(baseUrl: string, rules: HostRules): BaseUrl | { rea
   if ('refused' in parsed) return parsed;
   const flaw = schemeFlaw(parsed, rules) ?? nameFlaw(parsed.hostname, rules) ?? listFlaw(parsed.hostname, rules);
   return flaw === undefined ? parsed : { refused: flaw };
-}
-
-/** The proxy to use for an origin; undefined when the connection is direct. */
-export function proxyFor(origin: string, rules: HostRules): string | undefined {
-  const direct = isLoopbackName(new URL(origin).hostname) || goesDirectly(rules.noProxy ?? '', origin);
-  return direct ? undefined : rules.proxy;
 }
 
 const shape =
@@ -81,7 +75,8 @@ function schemeFlaw(url: BaseUrl & { readonly hostname: string }, rules: HostRul
   return common ? undefined : `the base URL has port ${port}; 443 and ports above 1023 are allowed`;
 }
 
-function isLoopbackName(hostname: string): boolean {
+/** True when a host name or an address means this machine itself. */
+export function isLoopbackName(hostname: string): boolean {
   const name = bare(hostname);
   return isIP(name) === 0 ? name === 'localhost' || name.endsWith('.localhost') : addressKind(name) === 'loopback';
 }
@@ -134,33 +129,6 @@ export function addressesFlaw(
 ): string | undefined {
   const loopback = isLoopbackName(hostname);
   return addresses.map(({ address }) => addressFlaw(address, loopback, rules)).find((flaw) => flaw !== undefined);
-}
-
-/**
- * True when an entry of `NO_PROXY` matches this origin. An entry is an address, or a name that also matches all its subdomains
- * (`example.com`, `.example.com` and `*.example.com` mean the same). It may have a port. The entry `*` matches everything.
- */
-function goesDirectly(noProxy: string, origin: string): boolean {
-  const url = new URL(origin);
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  const hostname = bare(url.hostname);
-  return noProxy
-    .toLowerCase()
-    .split(',')
-    .map((entry) => partsOf(entry.trim()))
-    .some(({ name, onPort = port }) => onPort === port && isOrHolds(name, hostname));
-}
-
-/** Splits an entry into name and port. An IPv6 address contains colons, so it needs brackets before a port. */
-function partsOf(entry: string): { readonly name: string; readonly onPort: string | undefined } {
-  const [, name = entry, onPort] = /^(\[[^\]]*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
-  return { name: bare(name), onPort };
-}
-
-function isOrHolds(name: string, hostname: string): boolean {
-  if (name === '*') return true;
-  const parent = name.replace(/^\*?\./, '');
-  return parent !== '' && (hostname === parent || hostname.endsWith(`.${parent}`));
 }
 
 /** The kind of network that an address belongs to. */

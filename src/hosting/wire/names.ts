@@ -118,7 +118,7 @@ async function find(name: string, settings: NameSettings): Promise<Found> {
     const cancel = clock.after(shareMs, () => resolver.cancel());
     const answer = await ask(resolver, candidate, clock).finally(cancel);
     if (typeof answer === 'object') return answer;
-    isUnsure ||= answer !== 'absent';
+    isUnsure ||= answer === 'failed';
   }
   throw new NameNotResolved(isUnsure ? 'EAI_AGAIN' : 'ENOTFOUND');
 }
@@ -165,8 +165,8 @@ function linesOf(file: string): readonly (readonly string[])[] {
   }
 }
 
-/** Why there is no address: the name has none, the name server failed or refused, or the name server did not answer. */
-type NoAddress = 'absent' | 'failed' | 'silent';
+/** Why there is no address: the name has none, or its name servers failed, refused or stayed silent. */
+type NoAddress = 'absent' | 'failed';
 
 /** Asks for the IPv4 and the IPv6 addresses of a name. */
 async function ask(resolver: Resolver, name: string, clock: Clock): Promise<Found | NoAddress> {
@@ -175,26 +175,16 @@ async function ask(resolver: Resolver, name: string, clock: Clock): Promise<Foun
     if (typeof answer === 'object') cancel = clock.after(otherFamilyMs, () => resolver.cancel());
     return answer;
   };
-  const families = await Promise.all([
-    resolver
-      .resolve4(name, { ttl: true })
-      .then((records) => foundIn(records, 4), noAddress)
-      .then(hurry),
-    resolver
-      .resolve6(name, { ttl: true })
-      .then((records) => foundIn(records, 6), noAddress)
-      .then(hurry),
-  ]);
+  const ofIpv4 = resolver.resolve4(name, { ttl: true }).then((records) => foundIn(records, 4), noAddress);
+  const ofIpv6 = resolver.resolve6(name, { ttl: true }).then((records) => foundIn(records, 6), noAddress);
+  const families = await Promise.all([ofIpv4.then(hurry), ofIpv6.then(hurry)]);
   cancel();
   const found = families.filter((answer) => typeof answer === 'object');
-  if (found.length > 0) {
-    return {
-      addresses: found.flatMap(({ addresses }) => addresses),
-      livesMs: Math.min(...found.map(({ livesMs }) => livesMs)),
-    };
-  }
-  if (families.includes('silent')) return 'silent';
-  return families.includes('failed') ? 'failed' : 'absent';
+  if (found.length === 0) return families.includes('failed') ? 'failed' : 'absent';
+  return {
+    addresses: found.flatMap(({ addresses }) => addresses),
+    livesMs: Math.min(...found.map(({ livesMs }) => livesMs)),
+  };
 }
 
 function foundIn(
@@ -210,7 +200,5 @@ function foundIn(
 
 function noAddress(error: unknown): NoAddress {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOTFOUND' || code === 'ENODATA') return 'absent';
-  const isSilent = code === 'ETIMEOUT' || code === 'ECONNREFUSED' || code === 'ECANCELLED';
-  return isSilent ? 'silent' : 'failed';
+  return code === 'ENOTFOUND' || code === 'ENODATA' ? 'absent' : 'failed';
 }

@@ -5,7 +5,7 @@
  * deadline covers everything from connecting to the last byte, and nothing is sent twice. Only bugs are thrown. One table says
  * what each answer, and a missing answer, means. The service's words are cleaned before people see them.
  */
-import { isRecord, type Json, Secret } from '../../base/json.ts';
+import { isRecord, type Json, revealed, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
@@ -80,13 +80,6 @@ export function flawOf(request: Request): string | undefined {
   return issue === undefined ? undefined : `${issue.path.join('.') || 'body'}: ${issue.message}`;
 }
 
-function revealed(value: Json): unknown {
-  if (value instanceof Secret) return value.reveal();
-  if (Array.isArray(value)) return value.map(revealed);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, revealed(inner)]));
-}
-
 function wireRequest(target: Target, request: Request, rest: Pick<WireRequest, 'start' | 'signal'>): WireRequest {
   const query = new URLSearchParams(request.query).toString();
   const body = request.body === undefined ? undefined : JSON.stringify(revealed(request.body));
@@ -108,20 +101,10 @@ function wireRequest(target: Target, request: Request, rest: Pick<WireRequest, '
   };
 }
 
-const namesOfPrototypes = ['__proto__', '"constructor"', '"prototype"'];
-/** Finds these names also when one of their letters is written as an escape such as `\u005f`. */
-const hidesAName = /__proto__|"constructor"|"prototype"|\\u00[567]/i;
-
-/** Parses JSON and drops keys that could change a prototype; undefined if the text is not JSON. */
+/** Parses JSON; undefined if the text is not JSON. */
 function json(text: string): { readonly value: unknown } | undefined {
-  const clean = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  const suspicious = clean.includes('\\')
-    ? hidesAName.test(clean)
-    : namesOfPrototypes.some((name) => clean.includes(name));
-  const drop = (key: string, value: unknown): unknown =>
-    key === '__proto__' || key === 'constructor' || key === 'prototype' ? undefined : value;
   try {
-    return { value: suspicious ? JSON.parse(clean, drop) : JSON.parse(clean) };
+    return { value: JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text) };
   } catch {
     return undefined;
   }
@@ -189,6 +172,10 @@ async function carried(
   options: ExchangeOptions & { readonly limitMs: number },
 ): Promise<{ readonly sent: boolean; readonly outcome: WireResponse | WireFailure }> {
   const cut = new AbortController();
+  const ended = new Promise<WireFailure>((resolve) => {
+    const end = (): void => resolve({ failed: 'connection', message: String(cut.signal.reason) });
+    cut.signal.addEventListener('abort', end, { once: true });
+  });
   let sent = false;
   let bug: { readonly cause: unknown } | undefined;
   const start = (): string | undefined => {
@@ -202,28 +189,19 @@ async function carried(
       return 'the check right before sending failed';
     }
   };
-  const outcome = await new Promise<WireResponse | WireFailure>((resolve) => {
-    const end = (message: string): void => {
-      resolve({ failed: 'connection', message });
-      cut.abort();
-    };
-    const cancel = clock.after(options.limitMs, () => end(`no answer within ${Math.round(options.limitMs / 1000)} s`));
-    const stopped = (): void => end('stopped');
-    if (options.signal?.aborted === true) stopped();
-    options.signal?.addEventListener('abort', stopped, { once: true });
-    cut.signal.addEventListener('abort', cancel, { once: true });
-    wire(wireRequest(target, request, { start, signal: cut.signal }))
-      .then(resolve, (cause: unknown) => {
-        bug = { cause };
-        resolve({ failed: 'connection', message: 'the transport failed' });
-      })
-      .finally(() => {
-        cancel();
-        options.signal?.removeEventListener('abort', stopped);
-      });
-  });
-  if (bug !== undefined) throw new Error(`${request.endpoint} failed by a bug`, { cause: bug.cause });
-  return { sent, outcome };
+  const { limitMs, signal } = options;
+  const stop = (): void => cut.abort('stopped');
+  const cancel = clock.after(limitMs, () => cut.abort(`no answer within ${Math.round(limitMs / 1000)} s`));
+  if (signal?.aborted === true) stop();
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    const outcome = await Promise.race([ended, wire(wireRequest(target, request, { start, signal: cut.signal }))]);
+    if (bug !== undefined) throw new Error(`${request.endpoint} failed by a bug`, { cause: bug.cause });
+    return { sent, outcome };
+  } finally {
+    cancel();
+    signal?.removeEventListener('abort', stop);
+  }
 }
 
 // ---- the meaning of answers ------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@
  * after a second, because a write on a connection that the server is just closing would be in doubt.
  */
 import type { Request } from '../../engine/ports.ts';
-import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
 import { collect, type ReceivedHeaders } from '../../base/collect.ts';
-import { addressesFlaw, HostNotAllowed, type HostRules, proxyFor } from './hosts.ts';
+import { addressesFlaw, HostNotAllowed, type HostRules, isLoopbackName } from './hosts.ts';
 import { lookupWith, type Resolve } from './names.ts';
 
 /** An HTTP request, ready to send. Only here do secrets stand in plain text. */
@@ -93,17 +93,26 @@ function openDispatcher(rules: HostRules, resolve: Resolve, request: WireRequest
     timeout: 8000,
     ...(request.caBundle !== undefined && { ca: request.caBundle }),
   };
-  const proxy = proxyFor(request.origin, rules);
-  if (proxy === undefined) {
-    const lookup = lookupWith(resolve, (name, addresses) => {
-      const flaw = addressesFlaw(name, addresses, rules);
-      return flaw === undefined ? undefined : new HostNotAllowed(flaw);
-    });
-    return new Pool(request.origin, { ...options, connect: { ...tls, lookup } });
-  }
+  const lookup = lookupWith(resolve, (name, addresses) => {
+    const flaw = addressesFlaw(name, addresses, rules);
+    return flaw === undefined ? undefined : new HostNotAllowed(flaw);
+  });
+  const connect = { ...tls, lookup };
+  const { proxy, noProxy = '' } = rules;
+  if (proxy === undefined || isLoopbackName(new URL(request.origin).hostname))
+    return new Pool(request.origin, { ...options, connect });
   // The administrator chose the proxy, so the host rules do not restrict its address.
   const proxyTls = { timeout: 8000, lookup: lookupWith(resolve, () => undefined) };
-  return new ProxyAgent({ ...options, uri: proxy, requestTls: tls, proxyTls, proxyTunnel: true });
+  return new EnvHttpProxyAgent({
+    ...options,
+    connect,
+    httpProxy: proxy,
+    httpsProxy: proxy,
+    noProxy,
+    requestTls: tls,
+    proxyTls,
+    proxyTunnel: true,
+  });
 }
 
 /** Describes a failure by its error code, since the error's message may contain addresses or text of the server. */

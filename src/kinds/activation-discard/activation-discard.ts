@@ -34,6 +34,7 @@ import { atStage } from '../recovery/stages.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
 
 type DiscardPass = Pass<ActivationDiscardSpec, ActivationDiscardFacts>;
+type DiscardStep = Step<ActivationDiscardFacts>;
 
 function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   const content = {
@@ -52,10 +53,7 @@ function wasDiscarded(configuration: ConfigurationItem | undefined, operationId:
   return outcome !== undefined && /^discarded$/i.test(outcome);
 }
 
-function fence(
-  pass: DiscardPass,
-  { configuration, snapshot }: SeenConfiguration,
-): Step<ActivationDiscardFacts> | undefined {
+function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep | undefined {
   const { configurationId, operationId, configurationGeneration, protectionRef } = pass.spec;
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationId);
   const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
@@ -88,22 +86,18 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
 }
 
 /** Waits for a discard that the service shows as accepted, even if another client may have sent it. */
-function cleanup(message: string): Step<ActivationDiscardFacts> {
+function cleanup(message: string): DiscardStep {
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
 }
 
-function outlasts(
-  pass: DiscardPass,
-  { configuration }: SeenConfiguration,
-  late: Fence,
-): Step<ActivationDiscardFacts> | undefined {
+function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
   return cleanup(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
 }
 
 /** Waits until the service has cleaned up and the operation is no longer the active one. */
-function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): Step<ActivationDiscardFacts> {
+function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep {
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
@@ -124,11 +118,7 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
 }
 
 /** Waits when the service refused the request, but shows a discard of the operation as accepted. */
-function refused(
-  pass: DiscardPass,
-  { configuration }: SeenConfiguration,
-  { words }: No,
-): Step<ActivationDiscardFacts> | undefined {
+function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
   return cleanup(
@@ -136,12 +126,7 @@ function refused(
   );
 }
 
-const plan: OncePlan<{
-  spec: ActivationDiscardSpec;
-  facts: ActivationDiscardFacts;
-  seen: SeenConfiguration;
-  body: Discarding;
-}> = {
+const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfiguration, Discarding> = {
   noun: 'discard',
   operation: 'discard',
   power: () => 'activation',

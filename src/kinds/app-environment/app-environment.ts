@@ -1,10 +1,10 @@
 import { sameJson } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
-import { type OwnCondition, type Showing, type Step, isNo, about } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Showing, isNo, about } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { appsOf, postAppEnvStart, postAppEnvStop, type AppEnvItem } from '../../hosting/requests.ts';
-import { listOf, locate, type EnvironmentPass } from './binding.ts';
+import { listOf, locate, type EnvironmentPass, type EnvironmentStep } from './binding.ts';
 import {
   act,
   askedFor,
@@ -32,7 +32,7 @@ import { needsOf } from '../shared/values.ts';
 
 const underUpdate = 'the environment is being updated';
 
-function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
+function step(pass: EnvironmentPass): EnvironmentStep {
   if (pass.subject.deleting) return { is: 'release' };
   const lost = lookForLost(pass);
   if (lost !== undefined) return lost;
@@ -65,7 +65,7 @@ function step(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
 }
 
 /** Resolves a lost call first, even if another resource claims the environment now: that resource waits for the outcome. */
-function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
+function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
   const { item, snapshot } = pass.view.one(listOf(pass), id) ?? {};
@@ -75,14 +75,14 @@ function lookForLost(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefin
 }
 
 /** Settles a lost call once the environment is proved gone: the call can have no effect any more. */
-function withoutDoubt(pass: EnvironmentPass, step: Step<AppEnvironmentFacts>): Step<AppEnvironmentFacts> {
+function withoutDoubt(pass: EnvironmentPass, step: EnvironmentStep): EnvironmentStep {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
   return { ...step, remember: notCarriedOut(pass, journal) };
 }
 
 /** The next step for an environment that runs or is stopped, with no change under way. */
-function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): Step<AppEnvironmentFacts> {
+function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): EnvironmentStep {
   const { spec, memory } = pass;
   const { powerState, deploy } = spec;
   const first = memory.applied === undefined && memory.facts.deploy === undefined;
@@ -130,7 +130,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
 }
 
 /** Stalls when spec.startupConfig is set for a job or a database. Where the preset is unknown, the service decides. */
-function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppEnvironmentFacts> | undefined {
+function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): EnvironmentStep | undefined {
   const preset = pass.spec.startupConfig === undefined ? undefined : presetOfEnvironment(pass, appEnvId);
   if (preset !== 'JOB' && (preset === undefined || !isDatabase(pass, preset))) return undefined;
   const instead = preset === 'JOB' ? '; the command of a job is spec.jobConfig of its HostedApp' : '';
@@ -141,7 +141,7 @@ function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Step<AppE
 const asks = ['rollBack', 'redeploy'] as const;
 
 /** Stalls after a deployment, or a call that an annotation asks for, failed: the operator does not send it again by itself. */
-function failed(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
+function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { deploy } = pass.memory.facts;
   const asked = asks.find((one) => inVain(pass, one) !== undefined);
   if (asked === undefined && (!isFailed(pass) || deploy?.rollback?.besideSpec === true)) return undefined;
@@ -156,7 +156,7 @@ function failed(pass: EnvironmentPass): Step<AppEnvironmentFacts> | undefined {
 }
 
 /** Starts or stops the environment. Both calls may be repeated, so a lost answer only costs another read. */
-function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): Step<AppEnvironmentFacts> {
+function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): EnvironmentStep {
   const { memory, spec, contested } = pass;
   const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
   if (isDrift && spec.lifecycle?.drift === 'Report') {
@@ -247,10 +247,7 @@ function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
 }
 
 /** Records the state in which the newest deployment left the environment; undefined if status has it already. */
-function outcomes(
-  { deploy, history }: AppEnvironmentFacts,
-  state: 'Running' | 'Stopped',
-): Pick<AppEnvironmentFacts, 'deploy' | 'history'> | undefined {
+function outcomes({ deploy, history }: AppEnvironmentFacts, state: 'Running' | 'Stopped') {
   if (deploy?.outcome !== 'Updating') return undefined;
   const [newest, ...older] = history ?? [];
   return {

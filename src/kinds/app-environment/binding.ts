@@ -16,13 +16,21 @@ import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
 import type { SolutionInstallationFacts } from '../solution-installation/schema.ts';
 
 export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
+export type EnvironmentStep = Step<AppEnvironmentFacts>;
 
-/** The environment as the newest list shows it, or the next step towards finding it. */
-export type Located =
-  | { readonly is: 'found'; readonly item: AppEnvItem; readonly snapshot: Snapshot<AppEnvItem> }
-  | { readonly is: 'step'; readonly step: Step<AppEnvironmentFacts> }
+/** The environment as the newest list shows it. */
+export interface Found {
+  readonly is: 'found';
+  readonly item: AppEnvItem;
+  readonly snapshot: Snapshot<AppEnvItem>;
+}
+
+/** The environment, or the next step towards finding it. */
+type Located =
+  | Found
+  | { readonly is: 'step'; readonly step: EnvironmentStep }
   /** The environment is proved gone, so a lost call to it can have no effect any more. */
-  | { readonly is: 'gone'; readonly step: Step<AppEnvironmentFacts> };
+  | { readonly is: 'gone'; readonly step: EnvironmentStep };
 
 /** Finds the environment. Refuses one that an older resource claims, or that no longer fits the spec. */
 export function locate(pass: EnvironmentPass): Located {
@@ -59,9 +67,7 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
 }
 
 /** The environments in the newest list that fit the spec; undefined before the list was read. */
-function candidates(
-  pass: EnvironmentPass,
-): { readonly items: readonly AppEnvItem[]; readonly begunAt: number } | undefined {
+function candidates(pass: EnvironmentPass) {
   const { spec, view } = pass;
   const list = listOf(pass);
   const appId = appIdOf(pass);
@@ -83,7 +89,7 @@ function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
 }
 
 /** Binds the environment that the spec names, or says why it cannot be bound. */
-function bind(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
+function bind(pass: EnvironmentPass): EnvironmentStep {
   const found = candidates(pass);
   if (found === undefined) return readOf(pass, listOf(pass));
   const [only, other] = found.items;
@@ -102,17 +108,17 @@ function bind(pass: EnvironmentPass): Step<AppEnvironmentFacts> {
   return claimed(pass, only.appEnvId) ?? notAllowed(pass, only.appEnvId) ?? bindTo(pass, only.appEnvId);
 }
 
-function bindTo(pass: EnvironmentPass, id: string): Step<AppEnvironmentFacts> {
+function bindTo(pass: EnvironmentPass, id: string): EnvironmentStep {
   return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), facts: {}, applied: undefined }, note: {} };
 }
 
 /** Requires the right to adopt for an environment that the spec names without an app or a solution of this namespace. */
-function notAllowed({ spec, account }: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {
+function notAllowed({ spec, account }: EnvironmentPass, id: string): EnvironmentStep | undefined {
   if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
   return notGranted(`environment ${id} was not made by this namespace`, account);
 }
 
-function claimed(pass: EnvironmentPass, id: string): Step<AppEnvironmentFacts> | undefined {
+function claimed(pass: EnvironmentPass, id: string): EnvironmentStep | undefined {
   return claimedByOlder(pass, id, `environment ${id}`, 'environment');
 }
 
@@ -149,7 +155,7 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
   return { is: 'gone', step: { ...notFound(pass), note } };
 }
 
-function notFound(pass: EnvironmentPass): Extract<Step<AppEnvironmentFacts>, { is: 'wait' }> {
+function notFound(pass: EnvironmentPass): Extract<EnvironmentStep, { is: 'wait' }> {
   const { spec } = pass;
   const appId = appIdOf(pass);
   const where = appId === undefined ? '' : ` of app ${appId}`;

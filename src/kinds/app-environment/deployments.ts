@@ -10,14 +10,7 @@
  */
 import { definedIn, stated, type Json, type JsonObject } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
-import {
-  isNo,
-  type JournalEntry,
-  type Memory,
-  type Refusal,
-  type Step,
-  type Verdict,
-} from '../../engine/kind/contract/step.ts';
+import { isNo, type JournalEntry, type Memory, type Refusal, type Verdict } from '../../engine/kind/contract/step.ts';
 import { readOf, takingOver } from '../../engine/kind/planner/observe.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
@@ -30,10 +23,9 @@ import {
   postAppEnvRollback,
   rollbackInfoOf,
   type AppEnvItem,
-  type StartupConfig,
 } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import { listOf, type EnvironmentPass, type Located } from './binding.ts';
+import { listOf, type EnvironmentPass, type EnvironmentStep, type Found } from './binding.ts';
 import {
   appliedAfterLoss,
   appliedBefore,
@@ -61,6 +53,9 @@ import {
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
+/** What a step remembers of an environment. */
+type Remembered = Partial<Memory<AppEnvironmentFacts>>;
+
 const most = 10;
 
 /** A call that must not happen twice, and what to remember when it was carried out. */
@@ -72,7 +67,7 @@ export interface DeploymentAction {
   readonly digest: string;
   /** Fields that are sent with the call and that the service never shows. */
   readonly carries: readonly string[];
-  readonly done: (how: Done) => Partial<Memory<AppEnvironmentFacts>>;
+  readonly done: (how: Done) => Remembered;
 }
 
 /** A call that was carried out; `body` is absent if the answer was lost. */
@@ -114,7 +109,7 @@ export function isFailed(pass: EnvironmentPass): boolean {
 }
 
 /** Records the spec as deployed, for an environment that already ran when it was bound. */
-export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
+export function assume(pass: EnvironmentPass): Remembered {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
   return {
@@ -128,7 +123,7 @@ export function assume(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFact
 }
 
 /** Records that a deployment was carried out that the spec no longer wants, so that the wanted one is due. */
-function overtaken(pass: EnvironmentPass): Partial<Memory<AppEnvironmentFacts>> {
+function overtaken(pass: EnvironmentPass): Remembered {
   const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
   return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
@@ -237,11 +232,7 @@ function unsent(pass: EnvironmentPass): { envVars?: Record<string, string>; func
 }
 
 /** The startup override to send, or the request to clear an override that we set and the spec no longer has. */
-function startupFields(pass: EnvironmentPass): {
-  startupConfig?: StartupConfig;
-  replaceStartupConfig?: boolean;
-  clearStartupConfig?: boolean;
-} {
+function startupFields(pass: EnvironmentPass) {
   const { startupConfig } = pass.spec;
   if (!carriedBy(pass).includes('startupConfig')) return {};
   return startupConfig === undefined
@@ -254,7 +245,7 @@ function saysFailed(body: unknown): boolean {
   return lifecycleAnswerOf(body)?.success === false;
 }
 
-function deployed(pass: EnvironmentPass, how: Done): Partial<Memory<AppEnvironmentFacts>> {
+function deployed(pass: EnvironmentPass, how: Done): Remembered {
   const { spec } = pass;
   const { contentId: target, ...versions } = rollbackInfoOf(how.body) ?? {};
   const failed = saysFailed(how.body);
@@ -289,17 +280,13 @@ function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion
 }
 
 /** What to remember of a start that was carried out: it takes up changed settings of the app, like a redeployment. */
-export function started(pass: EnvironmentPass, body: unknown): Partial<Memory<AppEnvironmentFacts>> {
+export function started(pass: EnvironmentPass, body: unknown): Remembered {
   if (saysFailed(body)) return {};
   return { facts: { ...pass.memory.facts, ...took(pass, { atMs: pass.wallMs }, false) } };
 }
 
 /** Gives up a call whose answers were all lost and whose effect no read shows. */
-function givenUp(
-  pass: EnvironmentPass,
-  { operation }: DeploymentAction,
-  how: Done,
-): Partial<Memory<AppEnvironmentFacts>> {
+function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
   if (operation === 'redeploy' || operation === 'rollBack') {
     return { applied: appliedWithoutAsked(pass, operation, tokenOf(pass, operation) ?? '', 'InDoubt') };
   }
@@ -328,23 +315,17 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
-/** Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. */
-export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): Step<AppEnvironmentFacts> {
-  const loss = lossOf(pass, action.digest) ?? 0;
-  const { wallMs: atMs } = pass;
-  if (loss === 'carriedOut') return { is: 'again', remember: action.done({ atMs, attempt: 1 }) };
-  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: loss }) };
-  return send(pass, item, action, { atMs, attempt: loss + 1 });
-}
-
-/** Sends the call once the list of environments is newer than the moment when the object first asked for it. */
-function send(
-  pass: EnvironmentPass,
-  item: AppEnvItem,
-  action: DeploymentAction,
-  { atMs, attempt }: Done,
-): Step<AppEnvironmentFacts> {
+/**
+ * Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. The list of
+ * environments must be newer than the moment when the object first asked for it.
+ */
+export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
   const { operation, words, request, digest, done, carries } = action;
+  const loss = lossOf(pass, digest) ?? 0;
+  const { wallMs: atMs } = pass;
+  if (loss === 'carriedOut') return { is: 'again', remember: done({ atMs, attempt: 1 }) };
+  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: loss }) };
+  const attempt = loss + 1;
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -401,10 +382,7 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
  * Waits while another resource's call to the environment is in doubt: our change could be mistaken for the effect of that call.
  * The other resource is an AppEnvironment that was bound before, or a SolutionInstallation.
  */
-export function besideOthers(
-  pass: EnvironmentPass,
-  { appEnvId, appId }: AppEnvItem,
-): Step<AppEnvironmentFacts> | undefined {
+export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): EnvironmentStep | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
   // An incomplete installation may not know yet which environments belong to it.
@@ -416,10 +394,8 @@ export function besideOthers(
 }
 
 /** True while the service still shows the environment as it was before our call. */
-export function isLagging(
-  { notes, monotonicMs, horizonMs }: EnvironmentPass,
-  { status, updatedAtMs }: AppEnvItem,
-): boolean {
+export function isLagging(pass: EnvironmentPass, { status, updatedAtMs }: AppEnvItem): boolean {
+  const { notes, monotonicMs, horizonMs } = pass;
   const { calledAt, updatedAtBefore } = notes;
   if (calledAt === undefined || isUnderWay(status)) return false;
   if (updatedAtMs === undefined || updatedAtBefore === undefined) return false;
@@ -443,11 +419,7 @@ export function unknownState(state: string): string {
  * Finds out by reads alone what a lost call did. The call is settled when the environment shows its effect, or shows none by
  * the time that the call can no longer arrive.
  */
-export function resolveDoubt(
-  pass: EnvironmentPass,
-  entry: JournalEntry,
-  { item, snapshot }: Extract<Located, { is: 'found' }>,
-): Step<AppEnvironmentFacts> {
+export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item, snapshot }: Found): EnvironmentStep {
   const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
   const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
@@ -470,7 +442,7 @@ export function resolveDoubt(
 }
 
 /** Records that a lost call had no effect and can have none any more. */
-export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Partial<Memory<AppEnvironmentFacts>> {
+export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
   // The service refused the call, and reads show that it had no effect.
   if (entry.conflicted !== undefined) return { journal: undefined, applied: appliedBefore(pass) };
   const loss = entry.attempt < mostAttempts ? 1 : mostAttempts;
@@ -481,7 +453,7 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Parti
  * A lost call was carried out. Keep a record of it even if the spec wants something else now: the spec may want it again,
  * for example when a missing Secret returns.
  */
-function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): Step<AppEnvironmentFacts> {
+function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {
   const { attempt, digest, operation, startedAt } = entry;
   const action = actionOf(pass, entry, item);
   if (action !== undefined) {

@@ -1,6 +1,6 @@
 /** Finds the environment that a protection is about and its configuration in the service, and binds the protection to them. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { Memory } from '../../engine/kind/contract/step.ts';
+import type { Memory, Step } from '../../engine/kind/contract/step.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import { drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
@@ -10,6 +10,7 @@ import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.t
 
 /** A pass over a protection. */
 export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
+export type ProtectionStep = Step<DisasterProtectionFacts>;
 
 /** A complete list of the configurations of an account. */
 export type Configurations = Snapshot<ConfigurationItem>;

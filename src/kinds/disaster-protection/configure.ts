@@ -5,7 +5,7 @@
  * with the first result, and a newer generation ends the attempt.
  */
 import { sightLost, takingOver } from '../../engine/kind/planner/observe.ts';
-import { type JournalEntry, type Step, writtenBody } from '../../engine/kind/contract/step.ts';
+import { type JournalEntry, writtenBody } from '../../engine/kind/contract/step.ts';
 import {
   configureResultOf,
   postDisasterReadinessConfigure,
@@ -14,7 +14,14 @@ import {
   type Protection,
 } from '../../hosting/requests.ts';
 import { activationUnderWay, nameOf } from '../recovery/configurations.ts';
-import { bound, environmentOf, ofEnvironment, type Configurations, type ProtectionPass } from './binding.ts';
+import {
+  bound,
+  environmentOf,
+  ofEnvironment,
+  type Configurations,
+  type ProtectionPass,
+  type ProtectionStep,
+} from './binding.ts';
 import { refusedBySource } from './eligibility.ts';
 import { appliedBy, differenceOf, itemOf, mayBeOf } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
@@ -27,16 +34,14 @@ export const resendMs = 15_000;
 /** Waits with new settings while a request about the configuration is under way. */
 export function underway(
   pass: ProtectionPass,
-  configurationId: string,
+  id: string,
   configuration?: ConfigurationItem,
-): Step<DisasterProtectionFacts> | undefined {
+): ProtectionStep | undefined {
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other =
-    kinds
-      .flatMap((kind) => pass.related?.(kind, configurationId) ?? [])
-      .find(({ finished, takenUp }) => takenUp && !finished) ??
+    kinds.flatMap((kind) => pass.related?.(kind, id) ?? []).find(({ finished, takenUp }) => takenUp && !finished) ??
     // New settings raise the generation, which would end a validation whose call is in doubt.
-    pass.related?.('RecoveryValidation', configurationId).find(({ inDoubt }) => inDoubt);
+    pass.related?.('RecoveryValidation', id).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && nameOf(active));
   if (what === undefined) return undefined;
@@ -48,7 +53,7 @@ export function underway(
 }
 
 /** Waits for a DisasterReset of the bound configuration that has not finished. */
-export function resetAhead(pass: ProtectionPass, configurationId: string): Step<DisasterProtectionFacts> | undefined {
+export function resetAhead(pass: ProtectionPass, configurationId: string): ProtectionStep | undefined {
   const reset = pass
     .related?.('DisasterReset', configurationId)
     .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
@@ -67,12 +72,11 @@ export function configure(
   pass: ProtectionPass,
   configuration: ConfigurationItem | undefined,
   facts: DisasterProtectionFacts,
-): Step<DisasterProtectionFacts> {
+): ProtectionStep {
   const appEnvId = environmentOf(pass);
-  const held =
-    sightLost(pass) ?? refusedBySource(pass, appEnvId, configuration) ?? besideOthers(pass, appEnvId, configuration);
+  const held = sightLost(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
   if (held !== undefined) return held;
-  const item = itemOf(pass, appEnvId, configuration);
+  const item = itemOf(pass, configuration);
   // Each attempt has an id of its own. With an id made from the content alone, the service would answer a later enrollment with
   // the finished operation.
   const requestId = requestIdOf('configure/v1', {
@@ -108,11 +112,8 @@ export function configure(
 }
 
 /** Waits for another set-up or a reset of the environment. A set-up also waits for lost calls of a previous leader. */
-function besideOthers(
-  pass: ProtectionPass,
-  appEnvId: string,
-  configuration: ConfigurationItem | undefined,
-): Step<DisasterProtectionFacts> | undefined {
+function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
+  const appEnvId = environmentOf(pass);
   const other = pass.creating('protection', appEnvId);
   if (other !== undefined) {
     const message = `${other} is setting up a protection of the same environment`;
@@ -135,11 +136,7 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
 }
 
 /** Settles the call in the journal: its effect shows, the service refused it, or the same request is sent again. */
-export function resolveDoubt(
-  pass: ProtectionPass,
-  snapshot: Configurations,
-  journal: JournalEntry,
-): Step<DisasterProtectionFacts> {
+export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, journal: JournalEntry): ProtectionStep {
   const body = sentBody(pass, journal);
   const item = body?.items[0];
   if (body === undefined || item === undefined) {

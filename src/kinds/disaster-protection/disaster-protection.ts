@@ -1,8 +1,8 @@
 import { defineKind } from '../../engine/kind/contract/define.ts';
+import { sameJson } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { sightLost, notingNo, readOf, sinceNo } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
@@ -12,18 +12,18 @@ import {
   referredTo,
   type Configurations,
   type ProtectionPass,
+  type ProtectionStep,
 } from './binding.ts';
 import { configure, resendMs, resetAhead, resolveDoubt, underway } from './configure.ts';
-import { activeOf } from '../recovery/configurations.ts';
 import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
-import { isEntryOf, protectionFacts, sourceFacts, type Shown } from './facts.ts';
+import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
 import { interfaceWords } from '../recovery/words.ts';
 
 /** The next step: settle an open call first, then keep the bound configuration, and only then set one up. */
-function step(pass: ProtectionPass): Step<DisasterProtectionFacts> {
+function step(pass: ProtectionPass): ProtectionStep {
   if (pass.subject.deleting) return { is: 'release' };
   const { accountId } = pass.account;
   const { id, journal } = pass.memory;
@@ -65,7 +65,7 @@ function claimed(pass: ProtectionPass, id: string) {
 }
 
 /** Binds the configuration that exists already, or sets one up. */
-function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterProtectionFacts> {
+function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep {
   const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
   const { id, facts: known } = pass.memory;
@@ -93,7 +93,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): Step<DisasterPr
   return held ?? configure(pass, undefined, facts);
 }
 
-function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<DisasterProtectionFacts> {
+function keep(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep {
   const { configurationGeneration: known = 0 } = pass.memory.facts;
   const { lowSince = pass.monotonicMs } = pass.notes;
   if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
@@ -122,17 +122,13 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Step<Disa
 }
 
 /** Reads the recovery points when the configuration shows a change that can mean new ones. */
-function newPoints(
-  pass: ProtectionPass,
-  configuration: ConfigurationItem,
-  seenAt: number,
-): Step<DisasterProtectionFacts> | undefined {
+function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenAt: number): ProtectionStep | undefined {
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
   const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
   const again = pointsAgainMs(pass, configuration);
-  const sinceMoved = hasMoved(pass.memory.facts, configuration)
-    ? (pass.notes['pointsSince'] ?? seenAt)
-    : Number.NEGATIVE_INFINITY;
+  const now = protectionFacts(pass, { environmentId: environmentOf(pass), configuration });
+  const hasMoved = !sameJson(tellingOf(pass.memory.facts), tellingOf(now));
+  const sinceMoved = hasMoved ? (pass.notes['pointsSince'] ?? seenAt) : Number.NEGATIVE_INFINITY;
   const since = Math.max(sinceMoved, again === undefined ? Number.NEGATIVE_INFINITY : pass.monotonicMs - again);
   const isThere = begunAt > Number.NEGATIVE_INFINITY && begunAt >= since;
   if (isThere || pass.view.problem(read) !== undefined) return undefined;
@@ -154,22 +150,15 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** True when the configuration shows a change that can mean new recovery points and that status does not have yet. */
-function hasMoved(facts: DisasterProtectionFacts, configuration: ConfigurationItem): boolean {
-  const { readiness, generation, activities, standby, warmRecoveryOperationId, nextSnapshotAt } = configuration;
-  const newest = activities.toSorted((a, b) => ((a.startedAt ?? '') < (b.startedAt ?? '') ? 1 : -1))[0];
-  // A history entry without an id and a start time cannot be recognised again.
-  const isTold = newest !== undefined && (newest.operationId ?? newest.startedAt) !== undefined;
-  const known = isTold ? facts.operations?.find((row) => isEntryOf(row, newest)) : undefined;
-  return (
-    facts.readiness?.cutoffTime !== readiness?.cutoffAt ||
-    facts.configurationGeneration !== generation ||
-    facts.warmRecoveryOperationId !== warmRecoveryOperationId ||
-    facts.standby?.caughtUp !== standby?.caughtUp ||
-    facts.activeOperation?.operationId !== activeOf(configuration)?.operationId ||
-    facts.validationSchedule?.nextSnapshotTime !== nextSnapshotAt ||
-    (isTold && (known === undefined || known.outcome !== newest.outcome))
-  );
+/** The status fields of which a change can mean new recovery points. */
+function tellingOf(facts: DisasterProtectionFacts) {
+  const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
+  const [newest] = facts.operations ?? [];
+  return [
+    [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, facts.activeOperation?.operationId],
+    [readiness?.cutoffTime, validationSchedule?.nextSnapshotTime],
+    [newest?.operationId, newest?.startedTime, newest?.outcome],
+  ];
 }
 
 /** When to look again even if no read changes. While reads fail, that is when the last one becomes too old to count. */
@@ -192,7 +181,7 @@ function correct(
   configuration: ConfigurationItem,
   changed: readonly string[],
   shownOnly: boolean,
-): Step<DisasterProtectionFacts> {
+): ProtectionStep {
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
   const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
   if (contested.length > 0) {

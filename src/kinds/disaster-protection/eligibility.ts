@@ -1,22 +1,17 @@
 /** Refuses settings that the service's list of sources shows to be impossible, before any call. */
 import { readUnread } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { codeInWords } from '../recovery/words.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
-import type { ProtectionPass } from './binding.ts';
+import { environmentOf, type ProtectionPass, type ProtectionStep } from './binding.ts';
 import { isSameRegionAccepted } from './settings.ts';
-import type { DisasterProtectionFacts } from './schema.ts';
 
 /** Stalls with every reason why the service would refuse the settings; undefined when the source shows none. */
-export function refusedBySource(
-  pass: ProtectionPass,
-  appEnvId: string,
-  configuration: ConfigurationItem | undefined,
-): Step<DisasterProtectionFacts> | undefined {
-  const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
-  if (source === undefined) return undefined;
+export function refusedBySource(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const { accountId } = pass.account;
+  const appEnvId = environmentOf(pass);
+  const source = pass.view.one(drSourcesOf(accountId), appEnvId)?.item;
+  if (source === undefined) return undefined;
   const mayLack = lacksNames(pass, configuration);
   const unread = mayLack ? readUnread(pass, [appEnvsOf(accountId), appsOf(accountId)]) : undefined;
   if (unread !== undefined) return unread;
@@ -59,10 +54,11 @@ function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefine
 /** Says why spec.destinationRegion cannot be used: it is not eligible, or it is the region of the source. */
 function destination(
   { spec }: ProtectionPass,
-  { region, eligibleDestinations }: SourceItem,
-  configuration: ConfigurationItem | undefined,
+  source: SourceItem,
+  configuration?: ConfigurationItem,
 ): string | undefined {
   const { destinationRegion } = spec;
+  const { region, eligibleDestinations } = source;
   const { settings } = configuration ?? {};
   if (destinationRegion === undefined || destinationRegion === settings?.destinationRegion) return undefined;
   const others = eligibleDestinations.filter((name) => name !== region);

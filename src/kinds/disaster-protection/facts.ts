@@ -20,8 +20,8 @@ import type { DisasterProtectionFacts } from './schema.ts';
 export interface Shown {
   readonly environmentId: string;
   readonly configuration: ConfigurationItem;
-  readonly source: SourceItem | undefined;
-  readonly points: Snapshot<PointItem> | undefined;
+  readonly source?: SourceItem | undefined;
+  readonly points?: Snapshot<PointItem> | undefined;
   /** Why reads fail, once the last good reads are too old to count. */
   readonly unread?: string | undefined;
 }
@@ -57,7 +57,7 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
 }
 
 /** True when a history entry matches a row of status: by its id or, without an id, by an equal time and no other difference. */
-export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
+function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
   if (operationId !== undefined) return row.operationId === operationId;
   const begins =
     row.startedTime === undefined || startedAt === undefined ? undefined : sameMoment(row.startedTime, startedAt);
@@ -73,7 +73,7 @@ export function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, c
  */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
   const before = pass.memory.facts.operations ?? [];
-  const requests = requestsOf(pass, configuration, before);
+  const requests = requestsOf(pass, configuration);
   const active = activeOf(configuration);
   const recorded = configuration.activities.some(
     (one) => active !== undefined && one.operationId === active.operationId,
@@ -108,13 +108,10 @@ function withoutIds(known: readonly OperationFacts[], { activities, activeOperat
 }
 
 /** Maps the id of an operation to the id of our request that began it, as far as known. */
-function requestsOf(
-  pass: ProtectionPass,
-  configuration: ConfigurationItem,
-  before: readonly OperationFacts[],
-): ReadonlyMap<string | undefined, string | undefined> {
+function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem) {
+  const before = pass.memory.facts.operations ?? [];
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
-  for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configuration.configurationId) ?? []) {
+  for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configurationId) ?? []) {
     const { requestId, result } = facts;
     // Ignore an operation that is only presumed to be ours until its result proves it.
     const isOurs = ownership !== 'Presumed' || result !== undefined;
@@ -172,6 +169,8 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
   const { configuration, source, points, environmentId } = shown;
   const { readiness, standby, standbyPace } = configuration;
   const { facts: before } = pass.memory;
+  const active = activeOf(configuration);
+  const begunBefore = before.operations?.find(({ operationId }) => operationId === active?.operationId);
   return {
     environmentId,
     configurationGeneration: configuration.generation,
@@ -190,7 +189,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       lastApplySeconds: standbyPace?.lastApplySeconds && Math.round(standbyPace.lastApplySeconds),
       lastApplyBytes: standbyPace?.lastApplyBytes,
     }),
-    activeOperation: activeFacts(before, activeOf(configuration)),
+    activeOperation: active && operationFacts(active, begunBefore?.requestId),
     warmValidationOperationId: configuration.warmValidationOperationId,
     warmRecoveryOperationId: configuration.warmRecoveryOperationId,
     warmDestination: destinationFacts(configuration.warmDestination),
@@ -208,13 +207,4 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
     source: sourceFacts(source) ?? before.source,
     pendingCleanup: configuration.pendingCleanup,
   };
-}
-
-/** The operation that the service works on, with our request that began it. */
-function activeFacts(
-  { operations: rows = [] }: DisasterProtectionFacts,
-  active: DrOperation | undefined,
-): DisasterProtectionFacts['activeOperation'] {
-  const row = rows.find(({ operationId }) => operationId === active?.operationId);
-  return active && operationFacts(active, row?.requestId);
 }

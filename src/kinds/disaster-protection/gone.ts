@@ -9,22 +9,17 @@
 import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';
 import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
-import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
-import { drConfigurationsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
+import type { Verdict } from '../../engine/kind/contract/step.ts';
+import { drConfigurationsOf, drSourcesOf } from '../../hosting/requests.ts';
 import { provenTwice } from '../recovery/configurations.ts';
 import { unprotected } from './conditions.ts';
-import { environmentOf, type Configurations, type ProtectionPass } from './binding.ts';
+import { environmentOf, type Configurations, type ProtectionPass, type ProtectionStep } from './binding.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
 /** The status fields that stay when a configuration is gone. */
-export function historyOf({
-  environmentId,
-  enrollment,
-  operations,
-  goneTime,
-  wipedBy,
-}: DisasterProtectionFacts): DisasterProtectionFacts {
+export function historyOf(facts: DisasterProtectionFacts): DisasterProtectionFacts {
+  const { environmentId, enrollment, operations, goneTime, wipedBy } = facts;
   return { environmentId, enrollment, operations, goneTime, wipedBy };
 }
 
@@ -32,10 +27,7 @@ export function historyOf({
  * The bound configuration in the newest list. Once the configuration is proved gone it is not looked up by id any more, so that
  * the account does not count it as missing.
  */
-export function sightOf(
-  { view, account, memory }: ProtectionPass,
-  id: string,
-): { readonly snapshot: Configurations; readonly item: ConfigurationItem | undefined } | undefined {
+export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
   const read = drConfigurationsOf(account.accountId);
   if (memory.facts.goneTime === undefined) return view.one(read, id);
   const snapshot = view.all(read);
@@ -43,7 +35,7 @@ export function sightOf(
 }
 
 /** Stalls on a configuration that is gone: protection is not set up again by itself. */
-export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionFacts> {
+export function gone(pass: ProtectionPass, id: string): ProtectionStep {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
   const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
@@ -52,16 +44,12 @@ export function gone(pass: ProtectionPass, id: string): Step<DisasterProtectionF
 }
 
 /** The next step until a missing configuration is proved gone; undefined once status has the proof. */
-export function unproved(
-  pass: ProtectionPass,
-  snapshot: Configurations,
-  id: string,
-): Step<DisasterProtectionFacts> | undefined {
+export function unproved(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
   const { facts } = pass.memory;
   if (facts.goneTime !== undefined) return undefined;
   const wipedBy = wiperOf(pass, id);
   const blind = sightLost(pass);
-  const unsure = blind === undefined ? unseen(pass, snapshot, id, wipedBy) : unseenBlind(pass, snapshot, id, blind);
+  const unsure = blind === undefined ? unseen(pass, snapshot, id) : unseenBlind(pass, snapshot, id, blind);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
   return { is: 'again', remember: { facts: { ...historyOf(facts), goneTime, wipedBy: wipedBy ?? facts.wipedBy } } };
@@ -81,17 +69,12 @@ function notListed(id: string): string {
 const lookMs = 10_000;
 
 /** Proves a loss while the account is not frozen: two lists must miss the configuration. */
-function unseen(
-  pass: ProtectionPass,
-  snapshot: Configurations,
-  id: string,
-  wipedBy: string | undefined,
-): Step<DisasterProtectionFacts> | undefined {
+function unseen(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
   // After a restart the time of our last write is unknown, so count from the first list that misses the configuration.
   const missedAt = pass.notes['missedAt'] ?? snapshot.begunAt;
   const wroteAt = pass.wrote?.at ?? missedAt;
   const message = notListed(id);
-  if (wipedBy === undefined && snapshot.begunAt < wroteAt + pass.horizonMs) {
+  if (wiperOf(pass, id) === undefined && snapshot.begunAt < wroteAt + pass.horizonMs) {
     const note = { ...pass.notes, missedAt };
     const wait = { is: 'wait', reason: 'ObjectMissing', message: `${message} yet`, retryInMs: lookMs, note } as const;
     const read = drConfigurationsOf(pass.account.accountId);
@@ -108,8 +91,8 @@ function unseenBlind(
   pass: ProtectionPass,
   snapshot: Configurations,
   id: string,
-  blind: Extract<Step<DisasterProtectionFacts>, { is: 'wait' }>,
-): Step<DisasterProtectionFacts> | undefined {
+  blind: Extract<ProtectionStep, { is: 'wait' }>,
+): ProtectionStep | undefined {
   // Report the proof to the account, which unfreezes when every missing object is proved gone.
   if (pass.notes['provedGone'] !== undefined) return blind;
   const { accountId } = pass.account;

@@ -64,22 +64,6 @@ export function pointRows(
     cutoffTime: point.cutoffAt,
     configurationGeneration: point.generation ?? generation,
     availabilityRequiresVerification: point.availabilityRequiresVerification,
-    sizing: sizingOf(point),
+    sizing: stated(point.retainedSizing ?? {}),
   }));
-}
-
-const amounts = ['zClouds', 'cpu', 'cpuRequest', 'memoryMb', 'memoryRequestMb'] as const;
-
-/** The size that a point recorded, without values that make no sense. */
-function sizingOf({ retainedSizing: shown = {} }: PointItem): PointRow['sizing'] {
-  const usable = (value: unknown) => (typeof value === 'number' && value >= 0 ? value : undefined);
-  const replicas = usable(shown['replicas']) ?? usable(shown['replicaCount']);
-  const { volumeCapacities: capacities } = shown;
-  return stated({
-    replicas: Number.isInteger(replicas) ? replicas : undefined,
-    ...Object.fromEntries(amounts.map((name) => [name, usable(shown[name])])),
-    volumeCapacities: Array.isArray(capacities)
-      ? capacities.filter((capacity) => typeof capacity === 'string').slice(0, 50)
-      : undefined,
-  });
 }

@@ -1,6 +1,6 @@
 /** Compares the spec of a protection with the service, and builds the item that is sent. */
 import { definedIn, type Json } from '../../base/json.ts';
-import { sameValue, shown } from '../../engine/kind/planner/compare.ts';
+import { sameValue, statusText } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
 import type {
@@ -9,8 +9,8 @@ import type {
   ProtectionItem,
   ProtectionSettings,
 } from '../../hosting/requests.ts';
-import type { ProtectionPass } from './binding.ts';
-import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
+import { environmentOf, type ProtectionPass } from './binding.ts';
+import type { DisasterProtectionSpec } from './schema.ts';
 
 const perSecond = 1_000;
 
@@ -69,10 +69,8 @@ function wantedNames({ target }: DisasterProtectionSpec): DestinationNames | und
 }
 
 /** True when the spec accepts recovery in the region of the source. */
-export function isSameRegionAccepted({
-  acknowledgements = [],
-}: Pick<DisasterProtectionSpec, 'acknowledgements'>): boolean {
-  return acknowledgements.includes('SameRegion');
+export function isSameRegionAccepted({ acknowledgements }: DisasterProtectionSpec): boolean {
+  return acknowledgements?.includes('SameRegion') === true;
 }
 
 /** The fields that the spec states. The service chooses the others. */
@@ -138,10 +136,7 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
 }
 
 /** The fingerprints after an item was sent: of the whole spec if the item equals it, else of the fields of the item. */
-export function appliedBy(
-  pass: ProtectionPass,
-  item: ProtectionItem,
-): NonNullable<Memory<DisasterProtectionFacts>['applied']> {
+export function appliedBy(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
   const written = writtenOf(item);
   const stated = Object.entries(desiredOf(pass.spec)).filter(([, wanted]) => wanted !== undefined);
   const isToday = stated.every(([field, wanted]) => sameValue(wanted, written[field]));
@@ -177,7 +172,7 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
       if (recorded?.prints[field] !== print && !unchanged) unsent.push(field);
     } else if (!sameValue(wanted, seen)) {
       differing.push(field);
-      drift.push({ field, desired: shown(wanted, false), observed: shown(seen, false) });
+      drift.push({ field, desired: statusText(wanted, false), observed: statusText(seen, false) });
     }
   }
   return { differing, unsent, prints, drift };
@@ -187,17 +182,14 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
  * Builds the item of a configure call. A change sends the whole item, with the service's current value for each field that the
  * spec leaves out: an omitted field would fall back to its default, and another storage would mean new copies.
  */
-export function itemOf(
-  { spec }: ProtectionPass,
-  appEnvId: string,
-  configuration: ConfigurationItem | undefined,
-): Omit<ProtectionItem, 'requestId'> {
+export function itemOf(pass: ProtectionPass, configuration?: ConfigurationItem): Omit<ProtectionItem, 'requestId'> {
+  const { spec } = pass;
   const { settings, warmDestination, plannedDestination } = configuration ?? {};
   const mode = spec.protectionMode?.toLowerCase() ?? settings?.mode?.toLowerCase();
   const target = wantedNames(spec) ?? warmDestination ?? plannedDestination;
   const sameRegion = isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true;
   return {
-    sourceAppEnvId: appEnvId,
+    sourceAppEnvId: environmentOf(pass),
     expectedGeneration: configuration?.generation ?? 0,
     ...definedIn({
       destinationRegion: spec.destinationRegion ?? settings?.destinationRegion,

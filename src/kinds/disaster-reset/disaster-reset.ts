@@ -1,6 +1,6 @@
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
-import { type Step, about } from '../../engine/kind/contract/step.ts';
-import { readOf } from '../../engine/kind/planner/observe.ts';
+import { about } from '../../engine/kind/contract/step.ts';
+import { readOf, readUnread } from '../../engine/kind/planner/observe.ts';
 import {
   drConfigurationsOf,
   drSourcesOf,
@@ -14,21 +14,25 @@ import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurat
 import { accepted, defineRequest, ended, lookingAgain, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
 import { needOf } from '../shared/references.ts';
-import { bodyOf, cleaning, environmentOf, fence, pinnedOf, type ResetPass, type ResetSubject } from './fences.ts';
+import {
+  bodyOf,
+  cleaning,
+  environmentOf,
+  fence,
+  pinnedOf,
+  type ResetPass,
+  type ResetStep,
+  type ResetSubject,
+} from './fences.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
 /** Reads all configurations, because a reset may be sent only while none exists besides the pinned ones. */
-function look(pass: ResetPass, since: number): Step<DisasterResetFacts> | ResetSubject {
+function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
   const snapshot = pass.view.all(read);
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, read, since);
-  const sources = drSourcesOf(accountId);
-  const listed = pass.view.all(sources);
-  if (listed === undefined && pass.view.problem(sources) === undefined) {
-    return readOf(pass, sources);
-  }
-  return { snapshot, sources: listed?.items ?? new Map(), sourcesBegunAt: listed?.begunAt };
+  return readUnread(pass, [drSourcesOf(accountId)]) ?? { snapshot, sources: pass.view.all(drSourcesOf(accountId)) };
 }
 
 function isGone(pass: ResetPass, { snapshot }: ResetSubject): boolean {
@@ -50,11 +54,7 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
 }
 
 /** Interprets a refusal: while the service cleans up, the reset is sent again later; otherwise the refusal is final. */
-function refused(
-  pass: ResetPass,
-  seen: ResetSubject,
-  { words, isOver, until }: No,
-): Step<DisasterResetFacts> | undefined {
+function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
   const { memory, notes } = pass;
   const { journal, facts } = memory;
   const items = pinnedItems(pass, seen);
@@ -83,7 +83,7 @@ function refused(
 }
 
 /** Waits until two lists show no pinned configuration, and the service has cleaned up. */
-function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
+function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (!isGone(pass, seen)) {
     const message = 'the service accepted the reset and still lists the configuration';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
@@ -94,33 +94,27 @@ function follow(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> {
   if (unsure !== undefined) return unsure;
   // An older list of sources, from before the configuration was gone, does not show the clean-up.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
-  if (seen.sourcesBegunAt === undefined || seen.sourcesBegunAt < since) {
-    return { ...readOf(pass, drSourcesOf(pass.account.accountId), since), note: pass.notes };
-  }
+  const read = drSourcesOf(pass.account.accountId);
+  const { sources } = seen;
+  if (sources === undefined || sources.begunAt < since) return { ...readOf(pass, read, since), note: pass.notes };
   if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
-    const wait = {
-      is: 'wait',
-      reason: 'CleanupPending',
-      message: `${message}; the service still cleans up`,
-      remember: { facts },
-      note: pass.notes,
-    } as const;
-    return lookingAgain(pass, wait, drSourcesOf(pass.account.accountId), seen.sourcesBegunAt);
+    const rest = { message: `${message}; the service still cleans up`, remember: { facts }, note: pass.notes };
+    return lookingAgain(pass, { is: 'wait', reason: 'CleanupPending', ...rest }, read, sources.begunAt);
   }
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
 
 /** The environments whose protection the reset wipes, as far as the list of sources shows them. */
 function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly SourceItem[] {
-  if (pass.spec.scope === 'Account') return [...sources.values()];
-  const source = sources.get(environmentOf(pass));
-  return source === undefined ? [] : [source];
+  const listed = [...(sources?.items ?? [])];
+  const isMeant = (id: string) => pass.spec.scope === 'Account' || id === environmentOf(pass);
+  return listed.flatMap(([id, source]) => (isMeant(id) ? [source] : []));
 }
 
 function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterResetFacts {
   const { facts } = pass.memory;
   const environmentId = environmentOf(pass);
-  const { pendingCleanup = facts.pendingCleanup } = seen?.sources.get(environmentId) ?? {};
+  const { pendingCleanup = facts.pendingCleanup } = seen?.sources?.items.get(environmentId) ?? {};
   return { ...facts, ...(environmentId !== '' && { environmentId }), pendingCleanup };
 }
 
@@ -132,12 +126,7 @@ function environmentNeed({ environmentRef }: DisasterResetSpec): ReferenceNeed |
   return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
 }
 
-const plan: OncePlan<{
-  spec: DisasterResetSpec;
-  facts: DisasterResetFacts;
-  seen: ResetSubject;
-  body: Resetting;
-}> = {
+const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resetting> = {
   noun: 'reset',
   operation: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),

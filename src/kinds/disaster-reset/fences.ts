@@ -10,12 +10,12 @@ import type { DisasterResetFacts, DisasterResetSpec } from './schema.ts';
 
 /** A pass over a reset. */
 export type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
+export type ResetStep = Step<DisasterResetFacts>;
 
 /** What a reset must see of the service: all configurations, and the environments that can be protected. */
 export interface ResetSubject {
   readonly snapshot: Snapshot<ConfigurationItem>;
-  readonly sources: ReadonlyMap<string, SourceItem>;
-  readonly sourcesBegunAt: number | undefined;
+  readonly sources: Snapshot<SourceItem> | undefined;
 }
 
 interface Pinned {
@@ -54,24 +54,23 @@ function reached(pass: ResetPass, { snapshot, sources }: ResetSubject): readonly
   const all = [...snapshot.items.values()];
   if (pass.spec.scope === 'Account') return all;
   const appEnvId = environmentOf(pass);
-  return all.filter(isOf(appEnvId, sources.get(appEnvId)));
+  return all.filter(isOf(appEnvId, sources?.items.get(appEnvId)));
 }
 
 /** The stage of a reset that the service began and did not finish. */
 export const cleaning = 'CleanupPending';
 
 /** The first reason not to send the reset now; undefined when it may be sent. */
-export function fence(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> | undefined {
+export function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
   return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
 }
 
 /** Stalls where adoption is not allowed and the spec gives an id: an id may belong to another namespace of the account. */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
-  return never(
-    'AdoptionNotAllowed',
-    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef.name, or let the account allow ById',
-  );
+  const message =
+    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef.name, or let the account allow ById';
+  return never('AdoptionNotAllowed', message);
 }
 
 /** Stalls when the reset would also wipe a configuration that the spec does not pin: somebody set the protection up anew. */
@@ -82,23 +81,18 @@ function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not pin`);
 }
 
-function absent(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> | undefined {
+function absent(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
   const here = new Set(reached(pass, seen).map(({ configurationId }) => configurationId));
   const missing = pinnedOf(pass.spec).find(({ configurationId }) => !here.has(configurationId));
   if (missing === undefined) return undefined;
   const { configurationId } = missing;
   const elsewhere = seen.snapshot.items.get(configurationId);
   if (elsewhere !== undefined) {
-    const owner = elsewhere.sourceAppEnvId;
-    return owner === undefined
-      ? notYet(
-          'ReadingService',
-          `the service does not show which environment configuration ${configurationId} protects`,
-        )
-      : never(
-          'Superseded',
-          `configuration ${configurationId} protects environment ${owner}, not ${environmentOf(pass)}`,
-        );
+    const { sourceAppEnvId: owner } = elsewhere;
+    const unknown = `the service does not show which environment configuration ${configurationId} protects`;
+    if (owner === undefined) return notYet('ReadingService', unknown);
+    const other = `configuration ${configurationId} protects environment ${owner}, not ${environmentOf(pass)}`;
+    return never('Superseded', other);
   }
   const message = `the service shows no configuration ${configurationId}, and this resource has not wiped it`;
   return provenGone(pass, seen.snapshot, 'ObjectMissing', message) ?? never('NotFound', message);
@@ -106,7 +100,7 @@ function absent(pass: ResetPass, seen: ResetSubject): Step<DisasterResetFacts> |
 
 function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined {
   if (pass.spec.scope === 'Account') return undefined;
-  const name = sources.get(environmentOf(pass))?.environmentName;
+  const name = sources?.items.get(environmentOf(pass))?.environmentName;
   if (name === undefined || name === pass.spec.confirmation) return undefined;
   return never('ConfirmationMismatch', `spec.confirmation must be ${name}`);
 }

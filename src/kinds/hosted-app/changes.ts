@@ -10,7 +10,7 @@
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
  */
 import { definedIn } from '../../base/json.ts';
-import { type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { only } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
@@ -22,6 +22,7 @@ import {
   haveTaken,
   isDeployedByEnvironment,
   type AppPass,
+  type AppStep,
 } from './environments.ts';
 import { bodyOf, converts, desired, goesAlong, isHidden, isHiddenOnceSent, nameOf } from './fields.ts';
 import type { HostedAppFacts } from './schema.ts';
@@ -62,23 +63,23 @@ function withPending(facts: HostedAppFacts, fields: readonly string[]): HostedAp
 }
 
 /** Waits or stalls instead of changing the app now; undefined when it may be changed. */
-export function mustWait(pass: AppPass, changed: Fields): Step<HostedAppFacts> | undefined {
+export function mustWait(pass: AppPass, changed: Fields): AppStep | undefined {
   const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
   return often ?? environmentInDoubt(pass);
 }
 
 /** Waits while a deployment to the app's environments is in doubt: a change of the app could be mistaken for its effect. */
-function environmentInDoubt(pass: AppPass): Step<HostedAppFacts> | undefined {
+function environmentInDoubt(pass: AppPass): AppStep | undefined {
   return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
 }
 
-function noLongerInDoubt(facts: HostedAppFacts): Step<HostedAppFacts> | undefined {
+function noLongerInDoubt(facts: HostedAppFacts): AppStep | undefined {
   if (facts.applyInDoubt === undefined) return undefined;
   return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
 }
 
 /** Drops waiting fields that every environment has taken up with a deployment; undefined when there are none. */
-export function dropTaken(pass: AppPass): Step<HostedAppFacts> | undefined {
+export function dropTaken(pass: AppPass): AppStep | undefined {
   const { facts } = pass.memory;
   const { pendingChanges = [], pendingSinceMs = Number.POSITIVE_INFINITY } = facts;
   const isLeft = (field: string) => !haveTaken(pass, isOfVersion(field) ? 'versionMs' : 'settingsMs', pendingSinceMs);
@@ -94,7 +95,7 @@ function isOfVersion(field: string): boolean {
 }
 
 /** Sends waiting changes again, once the spec asks to apply changes at once. */
-export function applyPending(pass: AppPass, id: string): Step<HostedAppFacts> | undefined {
+export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
   if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
@@ -137,7 +138,7 @@ function waiting(fields: readonly string[]): string {
 }
 
 /** Ready, with a message on fields of the spec that the environments do not run, and why. */
-export function atRest(pass: AppPass): Step<HostedAppFacts> {
+export function atRest(pass: AppPass): AppStep {
   const { spec, memory, subject } = pass;
   const { pendingChanges = [], takenOverGeneration } = memory.facts;
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
@@ -218,7 +219,7 @@ function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
 }
 
 /** Stalls when the answer to a change that is applied at once was lost twice. */
-function sentOften(unseen: Fields, pass: AppPass): Step<HostedAppFacts> | undefined {
+function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;
   const message = `the answer to ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the environments have it; each time may restart them: change it, or take applyImmediately away, to send it again`;

@@ -1,11 +1,13 @@
 /** Finds the environments of an app, and the AppEnvironments that are bound to them. */
 import { adoptionWithin } from '../../engine/kind/planner/create.ts';
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from '../app-environment/schema.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
 export type AppPass = Pass<HostedAppSpec, HostedAppFacts>;
+export type AppStep = Step<HostedAppFacts>;
 
 /** The ids of the app's environments in the service. */
 export function environmentIds(pass: AppPass): readonly string[] {

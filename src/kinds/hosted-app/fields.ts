@@ -1,99 +1,72 @@
 /** The fields of a HostedApp: as the spec wants them, as the service shows them, and as request bodies name them. */
-import { definedIn, type Json } from '../../base/json.ts';
-import { type Fields } from '../../engine/kind/planner/plan.ts';
+import { definedIn, isRecord, type Json } from '../../base/json.ts';
+import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
+import { typed, valueOf } from '../shared/values.ts';
 import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
-import { typed, valueOf } from '../shared/values.ts';
 
 /** An app from a list, or from a read of its own. */
 export type ShownApp = AppItem | AppRecord;
 
-/** Names of fields in PATCH /app, by their paths in the spec. The fields of `jobConfig` are sent together. */
-const bodyNames = {
-  preset: 'dockerPreset',
-  port: 'port',
-  useImage: 'useImage',
-  'image.reference': 'image',
-  'image.pullSecretId': 'imagePullAccountSecretId',
-  'source.contextDir': 'contextDir',
-  'source.dockerfilePath': 'dockerfilePath',
-  'source.dockerfile': 'customDockerfileContent',
-  'source.buildArgs': 'buildArgs',
-  'source.builder': 'builder',
-  'source.pullSecretId': 'buildPullAccountSecretId',
-  'healthCheck.path': 'healthCheckPath',
-  'healthCheck.port': 'healthCheckPort',
-  'healthCheck.headers': 'healthCheckHeaders',
-} as const;
+/** How the interface treats a field. */
+interface Field {
+  /** Its name in request bodies. */
+  readonly wire?: string;
+  /** The only request that takes it: POST /app or PATCH /app. */
+  readonly only?: 'POST' | 'PATCH';
+  /** GET /app shows it, under its name in request bodies. */
+  readonly isShown?: true;
+  /** It keeps its value in the service when the spec no longer has it. */
+  readonly isKept?: true;
+  /** The value that clears it in the service when the spec no longer has it. */
+  readonly empty?: Json;
+}
 
-/** Names of fields that only POST /app takes, by their paths in the spec. */
-const creationNames: Readonly<Record<string, string>> = {
-  'atCreation.presetVersion': 'dockerPresetVersion',
-  'source.git.namespace': 'gitNamespace',
-  'source.git.repo': 'gitRepo',
-  'source.git.installationId': 'gitInstallationId',
-  'source.cliDeployment': 'isCliDeployment',
-  'atCreation.database.containers': 'containers',
-  'atCreation.database.disk': 'disk',
-  'atCreation.database.withPersistence': 'withPersistence',
-  'atCreation.database.settings': 'databaseSettings',
+/** The fields by their paths in the spec; those of `jobConfig` are sent together. */
+const fields: Readonly<Record<string, Field>> = {
+  name: { only: 'POST' },
+  preset: { wire: 'dockerPreset', isShown: true },
+  port: { wire: 'port', isShown: true, isKept: true },
+  useImage: { wire: 'useImage', isShown: true },
+  'image.reference': { wire: 'image' },
+  'image.pullSecretId': { wire: 'imagePullAccountSecretId', only: 'PATCH', empty: '' },
+  'source.git.namespace': { wire: 'gitNamespace', only: 'POST' },
+  'source.git.repo': { wire: 'gitRepo', only: 'POST' },
+  'source.git.installationId': { wire: 'gitInstallationId', only: 'POST' },
+  'source.cliDeployment': { wire: 'isCliDeployment', only: 'POST' },
+  'source.contextDir': { wire: 'contextDir', isShown: true, isKept: true, empty: './' },
+  'source.dockerfilePath': { wire: 'dockerfilePath', isShown: true, isKept: true },
+  'source.dockerfile': { wire: 'customDockerfileContent' },
+  'source.buildArgs': { wire: 'buildArgs' },
+  'source.builder': { wire: 'builder', only: 'PATCH', isShown: true, isKept: true },
+  'source.pullSecretId': { wire: 'buildPullAccountSecretId', only: 'PATCH', empty: '' },
+  'healthCheck.path': { wire: 'healthCheckPath', only: 'PATCH', empty: '' },
+  'healthCheck.port': { wire: 'healthCheckPort', only: 'PATCH' },
+  'healthCheck.headers': { wire: 'healthCheckHeaders', only: 'PATCH', empty: {} },
+  'atCreation.presetVersion': { wire: 'dockerPresetVersion', only: 'POST' },
+  'atCreation.database.containers': { wire: 'containers', only: 'POST' },
+  'atCreation.database.disk': { wire: 'disk', only: 'POST' },
+  'atCreation.database.withPersistence': { wire: 'withPersistence', only: 'POST' },
+  'atCreation.database.settings': { wire: 'databaseSettings', only: 'POST' },
 };
+
+const isForCreation = (field: string) => field.startsWith('atCreation.');
+/** The fields that are compared and changed, as opposed to those that the spec has for the creation only. */
+const lasting = Object.keys(fields).filter((field) => !isForCreation(field));
 
 /** Translates the interface's names of fields to their paths in the spec, where the two differ. */
 export function interfaceWords(): Readonly<Record<string, string>> {
-  const names = Object.entries({ ...bodyNames, ...creationNames });
-  return Object.fromEntries(names.flatMap(([field, name]) => (name === field ? [] : [[name, field]])));
+  const names = Object.entries(fields).map(([field, { wire = field }]) => [wire, field]);
+  return Object.fromEntries(names.filter(([wire, field]) => wire !== field));
 }
 
-/** Fields that POST /app does not take. */
-export const afterCreation = [
-  'source.builder',
-  'source.pullSecretId',
-  'image.pullSecretId',
-  'healthCheck.path',
-  'healthCheck.port',
-  'healthCheck.headers',
-];
-
-/** Fields that PATCH /app does not take. */
-export const fixed = [
-  'name',
-  'source.git.namespace',
-  'source.git.repo',
-  'source.git.installationId',
-  'source.cliDeployment',
-];
-
-/** Fields that GET /app shows, under the same names as in PATCH /app. */
-const shownFields = [
-  'preset',
-  'port',
-  'useImage',
-  'source.contextDir',
-  'source.dockerfilePath',
-  'source.builder',
-] as const satisfies (keyof typeof bodyNames)[];
-
-/** True for a field that keeps its value in the service when the spec no longer has it. */
-export function isKept(field: string): boolean {
-  return ['port', 'source.builder', 'source.contextDir', 'source.dockerfilePath'].includes(field);
-}
-
-/** True for a field that the service mentions only while it is missing. */
-export function isHiddenOnceSent(field: string): boolean {
-  return field === 'source.dockerfile';
-}
-
-/** True for a field that the service may leave out when it is false, or once it was sent. */
-export function isHiddenAtTimes(field: string): boolean {
-  return isHiddenOnceSent(field) || field === 'useImage';
-}
-
-/** True when the spec replaces this form of the Dockerfile by the other one: a path and a content exclude each other. */
-export function isReplaced(field: string, wanted: Fields): boolean {
-  if (field === 'source.dockerfilePath') return wanted['source.dockerfile'] !== undefined;
-  return field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined;
+/** The value at a path of a spec. */
+function valueAt(spec: HostedAppSpec, path: string): Json | undefined {
+  let value: unknown = spec;
+  for (const name of path.split('.')) value = isRecord(value) ? value[name] : undefined;
+  // The cast is safe: a spec is JSON.
+  return value as Json | undefined;
 }
 
 /** The name of the app in the service. */
@@ -105,45 +78,19 @@ export const presetOf = ({ preset = 'CUSTOM' }: HostedAppSpec): string => preset
 export function desired(pass: AppPass): Fields {
   const { spec } = pass;
   const { source, image, healthCheck } = spec;
-  const cleared = (field: string, empty: Json) =>
-    pass.memory.applied?.prints[field] === undefined ? undefined : empty;
-  const headers = healthCheck?.headers ?? [];
+  const prints = pass.memory.applied?.prints ?? {};
+  const cleared = (field: string) => (prints[field] === undefined ? undefined : fields[field]?.empty);
+  const headers = (healthCheck?.headers ?? []).map((header) => [header.name, valueOf(header, pass) ?? '']);
   return {
+    ...Object.fromEntries(lasting.map((field) => [field, valueAt(spec, field) ?? cleared(field)])),
     name: nameOf(pass),
     preset: presetOf(spec),
-    port: spec.port,
     useImage: image !== undefined ? true : source !== undefined ? false : undefined,
-    'image.reference': image?.reference,
-    'image.pullSecretId': image?.pullSecretId ?? cleared('image.pullSecretId', ''),
-    'source.git.namespace': source?.git?.namespace,
-    'source.git.repo': source?.git?.repo,
-    'source.git.installationId': source?.git?.installationId,
     'source.cliDeployment': source?.cliDeployment === true ? true : undefined,
-    'source.contextDir': source?.contextDir ?? (source && cleared('source.contextDir', './')),
+    'source.contextDir': source?.contextDir ?? (source && cleared('source.contextDir')),
     ...dockerfile(pass),
-    'source.buildArgs': source?.buildArgs,
-    'source.builder': source?.builder,
-    'source.pullSecretId': source?.pullSecretId ?? cleared('source.pullSecretId', ''),
-    'healthCheck.path': healthCheck?.path ?? cleared('healthCheck.path', ''),
-    'healthCheck.port': healthCheck?.port,
-    'healthCheck.headers':
-      headers.length > 0
-        ? Object.fromEntries(headers.map((header) => [header.name, valueOf(header, pass) ?? '']))
-        : cleared('healthCheck.headers', {}),
+    'healthCheck.headers': headers.length > 0 ? Object.fromEntries(headers) : cleared('healthCheck.headers'),
     ...jobFields(spec),
-  };
-}
-
-/** The fields that the spec has for the creation only. */
-export function atCreation({ atCreation: given }: HostedAppSpec): Fields {
-  const { presetVersion, database } = given ?? {};
-  const settings = Object.entries(database?.settings ?? {}).map(([name, value]) => [name, typed(value)]);
-  return {
-    'atCreation.presetVersion': presetVersion,
-    'atCreation.database.containers': database?.containers,
-    'atCreation.database.disk': database?.disk,
-    'atCreation.database.withPersistence': database?.withPersistence,
-    'atCreation.database.settings': settings.length > 0 ? Object.fromEntries(settings) : undefined,
   };
 }
 
@@ -165,6 +112,16 @@ function jobFields({ jobConfig: config }: HostedAppSpec): Fields {
   return {
     ...Object.fromEntries(Object.entries(plain).map(([name, value]) => [`jobConfig.${name}`, value])),
     ...(concurrency && { [`jobConfig.concurrency.${concurrency.settingName}`]: typed(concurrency.value) }),
+  };
+}
+
+/** The fields that the spec has for the creation only. */
+function atCreation(spec: HostedAppSpec): Fields {
+  const given = Object.keys(fields).filter(isForCreation);
+  const settings = Object.entries(spec.atCreation?.database?.settings ?? {}).map(([name, text]) => [name, typed(text)]);
+  return {
+    ...Object.fromEntries(given.map((field) => [field, valueAt(spec, field)])),
+    'atCreation.database.settings': settings.length > 0 ? Object.fromEntries(settings) : undefined,
   };
 }
 
@@ -199,16 +156,22 @@ function imageAlong(pass: AppPass): Fields {
   return hadOne ? {} : { 'image.reference': imageOfAll(pass) };
 }
 
+/** The value of a field in the app's own record; undefined where the record does not show it. */
+function shownIn(record: AppRecord | undefined, field: string): Json | undefined {
+  const { wire = field, isShown } = fields[field] ?? {};
+  const shown: Readonly<Record<string, Json | undefined>> = record ?? {};
+  return isShown ? shown[wire] : undefined;
+}
+
 /** The fields as the service shows them. A newer write of ours replaces what an older record shows. */
-export function observed(item: ShownApp, pass: AppPass): Fields {
+function observed(item: ShownApp, pass: AppPass): Fields {
   const found = 'createdAtMs' in item ? recordOf(item, pass) : { record: item, begunAt: Number.POSITIVE_INFINITY };
   const { record } = found ?? {};
   const wanted = desired(pass);
   const same = (field: string, value: Json | undefined) => value ?? wanted[field];
-  const rows = shownFields.map((field) => [field, record?.[bodyNames[field]]] as const);
   const older = pass.wrote !== undefined && found !== undefined && found.begunAt < pass.wrote.at;
   return {
-    ...Object.fromEntries(rows),
+    ...Object.fromEntries(lasting.map((field) => [field, shownIn(record, field)])),
     name: item.name,
     preset: item.dockerPreset ?? record?.dockerPreset,
     'source.git.namespace': item.gitNamespace ?? record?.gitNamespace ?? (record && ''),
@@ -240,27 +203,53 @@ export function isHidden(field: string, pass: AppPass): boolean {
   const item = id === undefined ? undefined : pass.view.one(appsOf(pass.account.accountId), id)?.item;
   const record = item && recordOf(item, pass)?.record;
   if (field === 'source.dockerfile') return record?.customDockerfileContentInUse !== false;
-  const shown = shownFields.find((one) => one === field);
-  if (shown === undefined) return true;
-  if (record === undefined || record[bodyNames[shown]] !== undefined) return false;
+  if (fields[field]?.isShown !== true) return true;
+  if (record === undefined || shownIn(record, field) !== undefined) return false;
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
 }
 
+/** True for a field that the service mentions only while it is missing. */
+export function isHiddenOnceSent(field: string): boolean {
+  return field === 'source.dockerfile';
+}
+
+/** Fields that PATCH /app does not take. */
+const fixed = lasting.filter((field) => fields[field]?.only === 'POST');
+
+/** How the fields are compared. */
+export const comparison = {
+  desired,
+  observed,
+  hidden: isHidden,
+  // The service may leave out useImage when it is false, and the content of a Dockerfile once it was sent.
+  hiddenAtTimes: (field: string) => field === 'useImage' || isHiddenOnceSent(field),
+  sentElsewhere: (field: string, pass: AppPass) => field === 'image.reference' && isDeployedByEnvironment(pass),
+  kept: (field: string) => fields[field]?.isKept === true,
+  // A path and a content of a Dockerfile exclude each other.
+  replaced: (field: string, wanted: Fields) =>
+    (field === 'source.dockerfilePath' && wanted['source.dockerfile'] !== undefined) ||
+    (field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined),
+  secret: (field: string) => field === 'healthCheck.headers' || field === 'source.dockerfile',
+  fixed,
+  afterCreation: lasting.filter((field) => fields[field]?.only === 'PATCH'),
+  creationOnly: (spec: HostedAppSpec) => Object.keys(definedIn(atCreation(spec))),
+} satisfies Partial<ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp>>;
+
 /** The body of POST /app from these fields. */
-export function creationBodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, Json>> {
-  return { ...bodyOf(fields, pass), ...named({ ...fields, ...atCreation(pass.spec) }, creationNames) };
+export function creationBodyOf(given: Fields, pass: AppPass): Readonly<Record<string, Json>> {
+  return { ...bodyOf(given, pass), ...named({ ...given, ...atCreation(pass.spec) }) };
 }
 
 /** The body of PATCH /app from these fields. */
-export function bodyOf(fields: Fields, pass: AppPass): Readonly<Record<string, Json>> {
-  const isJob = Object.keys(fields).some((field) => field.startsWith('jobConfig.'));
-  return { ...named(fields, bodyNames), ...(isJob && { jobConfig: jobConfig(pass.spec) }) };
+export function bodyOf(given: Fields, { spec }: AppPass): Readonly<Record<string, Json>> {
+  const isJob = Object.keys(given).some((field) => field.startsWith('jobConfig.'));
+  return { ...named(given), ...(isJob && { jobConfig: jobConfig(spec) }) };
 }
 
-function named(fields: Fields, names: Readonly<Record<string, string>>): Readonly<Record<string, Json>> {
-  const rows = Object.entries(definedIn(fields)).flatMap(([field, value]) => {
-    const name = names[field];
-    return name === undefined ? [] : [[name, value] as const];
+function named(given: Fields): Readonly<Record<string, Json>> {
+  const rows = Object.entries(definedIn(given)).flatMap(([field, value]) => {
+    const { wire } = fields[field] ?? {};
+    return wire === undefined ? [] : [[wire, value] as const];
   });
   return Object.fromEntries(rows);
 }

@@ -5,7 +5,6 @@ import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
 import { readUnread } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
 import {
   appAsOf,
   appEnvsOf,
@@ -19,22 +18,14 @@ import {
   postApp,
   type AppItem,
 } from '../../hosting/requests.ts';
-import { environmentIds, isDeployedByEnvironment, type AppPass } from './environments.ts';
+import { environmentIds, type AppPass, type AppStep } from './environments.ts';
 import {
-  afterCreation,
-  atCreation,
   bodyOf,
+  comparison,
   creationBodyOf,
-  desired,
-  fixed,
   goesAlong,
   interfaceWords,
-  isHidden,
-  isHiddenAtTimes,
-  isKept,
-  isReplaced,
   nameOf,
-  observed,
   presetOf,
   presetShown,
   settingsShown,
@@ -57,7 +48,7 @@ import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
 import { needsOf } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
-function admit(pass: AppPass): Step<HostedAppFacts> | undefined {
+function admit(pass: AppPass): AppStep | undefined {
   const { spec, memory, view, account } = pass;
   if (memory.journal !== undefined) return undefined;
   const preset = presetOf(spec);
@@ -104,18 +95,8 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       ...(item === undefined ? [] : [appAsOf(id, item.updatedAtMs)]),
     ];
   },
-  desired,
-  observed,
+  ...comparison,
   mustWait,
-  hidden: isHidden,
-  hiddenAtTimes: isHiddenAtTimes,
-  sentElsewhere: (field, pass) => field === 'image.reference' && isDeployedByEnvironment(pass),
-  kept: isKept,
-  replaced: isReplaced,
-  secret: (field) => field === 'healthCheck.headers' || field === 'source.dockerfile',
-  fixed,
-  afterCreation,
-  creationOnly: (spec) => Object.keys(definedIn(atCreation(spec))),
 
   requests: {
     create: (pass, fields) =>
@@ -153,19 +134,18 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   factsOfNext: () => ({}),
   facts: (pass, { item }) => {
     const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
-    return {
-      ...pass.memory.facts,
+    const shown: HostedAppFacts = {
       type: typeOf(pass),
-      ...(item?.slug !== undefined && { slug: item.slug }),
-      ...(item !== undefined && { observed: settingsShown(item, pass) ?? pass.memory.facts.observed }),
-      ...(item !== undefined && 'createdAtMs' in item && listedFacts(item)),
-      ...(item?.gitProvider !== undefined && { gitProvider: item.gitProvider }),
-      ...(environments !== undefined && {
-        environments: environments
-          .map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
-          .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
-      }),
+      slug: item?.slug,
+      gitProvider: item?.gitProvider,
+      observed: item && settingsShown(item, pass),
+      environments: environments
+        ?.map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
+        .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
     };
+    // What is not shown now stays as it was shown before.
+    const listed = item !== undefined && 'createdAtMs' in item && listedFacts(item);
+    return { ...pass.memory.facts, ...listed, ...definedIn(shown) };
   },
 };
 

@@ -16,35 +16,20 @@ function listed<Item>(items: Iterable<Item>): Item[] | undefined {
 export function catalogOf(view: View, accountId: string): HostingAccountFacts['catalog'] {
   const offered = <Item>(read: Read<Item>) => [...(view.all(read)?.items.values() ?? [])];
   return stated({
-    appPresets: listed(offered(appPresetsOf()).map(appPreset)),
-    databasePresets: listed(offered(databasePresetsOf()).map(databasePreset)),
+    appPresets: listed(offered(appPresetsOf()).map(presetShown)),
+    databasePresets: listed(offered(databasePresetsOf()).map(presetShown)),
     solutions: listed(
-      offered(solutionsOf(accountId)).map(({ solutionSlug, label, requiredInputs, components }) => ({
+      offered(solutionsOf(accountId)).map(({ solutionSlug, requiredInputs, components, ...solution }) => ({
+        ...solution,
         name: solutionSlug,
-        label,
         requiredInputs: listed(requiredInputs),
-        components: listed(
-          components.map(({ name, preset, dependsOn }) => ({ name, preset, dependsOn: listed(dependsOn) })),
-        ),
+        components: listed(components.map((component) => ({ ...component, dependsOn: listed(component.dependsOn) }))),
       })),
     ),
   });
 }
 
-function appPreset(preset: PresetItem) {
-  const { name, label, versions, defaultVersion, isCustom, isFunction, isJob, requiresDockerfile } = preset;
-  return { name, label, versions: listed(versions), defaultVersion, isCustom, isFunction, isJob, requiresDockerfile };
-}
-
-function databasePreset(preset: PresetItem) {
-  const { name, label, versions, defaultVersion, protocols, maxDisk, maxReplicas: maxContainers } = preset;
-  return {
-    name,
-    label,
-    versions: listed(versions),
-    defaultVersion,
-    protocols: listed(protocols),
-    maxDisk,
-    maxContainers,
-  };
+/** A preset with everything that the service shows of it; status drops what its part of the catalog has no field for. */
+function presetShown({ versions, protocols, maxReplicas: maxContainers, ...preset }: PresetItem) {
+  return { ...preset, versions: listed(versions), protocols: listed(protocols), maxContainers };
 }

@@ -5,10 +5,10 @@
  * Why: docs/design/member-access.md
  */
 import { readOf } from '../../engine/kind/planner/observe.ts';
-import { type Call, type Refusal, type Step, type Verdict, isNo } from '../../engine/kind/contract/step.ts';
+import { type Call, type Refusal, type Verdict, isNo } from '../../engine/kind/contract/step.ts';
 import type { Request } from '../../engine/ports.ts';
 import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../../hosting/requests.ts';
-import { factsWith, isEdited, readAccess, remembered, union, type AccessPass } from './view.ts';
+import { factsWith, isEdited, readAccess, remembered, union, type AccessPass, type AccessStep } from './view.ts';
 import type { MemberAccessFacts } from './schema.ts';
 
 /** A list of environments to send. */
@@ -22,7 +22,7 @@ export interface Sending {
 }
 
 /** Restricts the member to a list of environments. */
-export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): Step<MemberAccessFacts> {
+export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): AccessStep {
   const { spec, memory, subject } = pass;
   const [first, ...others] = target;
   if (first === undefined) {
@@ -59,15 +59,12 @@ export function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts>
 }
 
 /** Leaves drift as it is, where the spec only wants it reported, or somebody else keeps changing the list. */
-export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined {
+export function holdsBack(pass: AccessPass): AccessStep | undefined {
   const { spec, contested } = pass;
   if (isEdited(pass)) return undefined;
   if (spec.lifecycle?.drift === 'Report') {
-    return {
-      is: 'ready',
-      reason: 'Observed',
-      message: 'differs from the spec in environments; drift is only reported',
-    };
+    const message = 'differs from the spec in environments; drift is only reported';
+    return { is: 'ready', reason: 'Observed', message };
   }
   if (!contested.has('environments')) return undefined;
   const message = `somebody else keeps changing what ${spec.externalId} may reach; it is left as it is for now`;
@@ -75,7 +72,7 @@ export function holdsBack(pass: AccessPass): Step<MemberAccessFacts> | undefined
 }
 
 /** Reads the list right before it is written, because the service adds to it by itself. */
-function stale(pass: AccessPass): Step<MemberAccessFacts> | undefined {
+function stale(pass: AccessPass): AccessStep | undefined {
   const read = readAccess(pass);
   const seen = pass.view.one(read, pass.spec.externalId);
   return seen === undefined || seen.snapshot.begunAt < pass.askedAt
@@ -104,23 +101,19 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
   const { is, message } = refusal;
   const words = `changing what ${pass.spec.externalId} may reach: ${message}`;
   if (is === 'inDoubt') {
-    return {
-      is: 'wait',
-      reason: 'InDoubt',
-      message: `${words}; its effect is read before it is sent again`,
-      retryInMs: 2_000,
-      remember: { journal: undefined },
-    };
+    const again = `${words}; its effect is read before it is sent again`;
+    return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000, remember: { journal: undefined } };
   }
   const unknown = pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
   if ((isNo(refusal) || is === 'notFound') && unknown.length > 0) {
-    const { pollMs } = pass.account;
+    const maybe = `${words}; ${unknown.join(', ')}, which the spec does not name, may be gone, and is left out when another look does not find it either`;
+    const { account, monotonicMs: refusedAt } = pass;
     return {
       is: 'wait',
       reason: 'EnvironmentNotFound',
-      message: `${words}; ${unknown.join(', ')}, which the spec does not name, may be gone, and is left out when another look does not find it either`,
-      retryInMs: pollMs,
-      note: { refusedAt: pass.monotonicMs },
+      message: maybe,
+      retryInMs: account.pollMs,
+      note: { refusedAt },
     };
   }
   return is === 'conflict' ? { is: 'stall', reason: 'Rejected', message: words } : undefined;

@@ -10,7 +10,6 @@ import { bind, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { annotations, defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf } from '../../hosting/requests.ts';
 import { holdsBack, isObserved, openUp, restrictTo, unseenIn } from './call.ts';
 import {
@@ -25,11 +24,12 @@ import {
   targetOf,
   wantedOf,
   type AccessPass,
+  type AccessStep,
 } from './view.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
 
-function step(pass: AccessPass): Step<MemberAccessFacts> {
+function step(pass: AccessPass): AccessStep {
   const { subject, spec, memory, account } = pass;
   if (subject.deleting) return leave(pass);
   const { externalId: membershipId } = spec;
@@ -44,11 +44,8 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
   if (seen === undefined) return readOf(pass, readAccess(pass));
   const allowed = allowedOf(pass);
   if (allowed === undefined) {
-    return {
-      is: 'stall',
-      reason: 'NotFound',
-      message: `the account has no membership ${membershipId}; nothing is sent`,
-    };
+    const message = `the account has no membership ${membershipId}; nothing is sent`;
+    return { is: 'stall', reason: 'NotFound', message };
   }
   if (memory.id !== membershipId || memory.journal !== undefined) {
     // Settle a lost call by reading the list again before the next call.
@@ -58,12 +55,12 @@ function step(pass: AccessPass): Step<MemberAccessFacts> {
 }
 
 /** Gives full access, because spec.access is Full: the only case in which the empty list is sent while the resource exists. */
-function grant(pass: AccessPass, allowed: readonly string[]): Step<MemberAccessFacts> {
+function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (allowed.length === 0) return settled(pass, []);
   return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.externalId} every environment`) };
 }
 
-function restrict(pass: AccessPass, allowed: readonly string[]): Step<MemberAccessFacts> {
+function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   const { ids, unresolved } = wantedOf(pass);
   const { set } = remembered(pass);
   const list = appEnvsOf(pass.account.accountId);
@@ -90,7 +87,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): Step<MemberAcce
  * Stalls when a reference resolves to another environment than when the spec was applied: an edit of another resource must not
  * widen this access.
  */
-function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<MemberAccessFacts> {
+function changed({ spec, referred }: AccessPass, ids: readonly string[]): AccessStep {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
   const message = `${named(moved)} means ${ids.join(', ')} now, and meant another environment when this spec was applied; nothing is sent until the spec is edited, for instance to name it by externalId`;
@@ -98,7 +95,7 @@ function changed({ spec, referred }: AccessPass, ids: readonly string[]): Step<M
 }
 
 /** Leaves out ids that the service refused and the spec does not name, once they are proved gone. */
-function withoutGone(pass: AccessPass, target: readonly string[]): Step<MemberAccessFacts> | undefined {
+function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | undefined {
   const { notes, account, view, spec } = pass;
   const { refusedAt } = notes;
   if (refusedAt === undefined || account.frozen !== undefined) return undefined;
@@ -114,7 +111,7 @@ function withoutGone(pass: AccessPass, target: readonly string[]): Step<MemberAc
 /**
  * Restores the restriction when the service shows full access although the spec restricts it, with the references that resolve.
  */
-function close(pass: AccessPass): Step<MemberAccessFacts> {
+function close(pass: AccessPass): AccessStep {
   const { externalId: membershipId } = pass.spec;
   const { ids, unresolved } = wantedOf(pass);
   const { set } = remembered(pass);
@@ -134,7 +131,7 @@ function close(pass: AccessPass): Step<MemberAccessFacts> {
   return { ...step, call: { ...step.call, warns: { reason: 'AccessWiderThanSpec', note } } };
 }
 
-function settled(pass: AccessPass, ids: readonly string[]): Step<MemberAccessFacts> {
+function settled(pass: AccessPass, ids: readonly string[]): AccessStep {
   const { memory, subject } = pass;
   const facts = factsWith(pass, ids);
   const isSame =
@@ -146,7 +143,7 @@ function settled(pass: AccessPass, ids: readonly string[]): Step<MemberAccessFac
 }
 
 /** Leaves the restriction in the service when the resource is deleted, unless the spec asks to give full access then. */
-function leave(pass: AccessPass): Step<MemberAccessFacts> {
+function leave(pass: AccessPass): AccessStep {
   const { spec, memory, subject, notes } = pass;
   const { externalId: membershipId } = spec;
   const grants =

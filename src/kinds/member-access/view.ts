@@ -1,12 +1,13 @@
 /** The environments of a member: wanted by the spec, asked for before, shown by the service, and written to status. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { type Notice, type OwnCondition, type Showing, about } from '../../engine/kind/contract/step.ts';
+import { type Notice, type OwnCondition, type Showing, type Step, about } from '../../engine/kind/contract/step.ts';
 import type { Read } from '../../engine/ports.ts';
 import { memberAccessOf, type MemberAccessItem } from '../../hosting/requests.ts';
 import { idOf } from '../shared/references.ts';
 import { MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
 
 export type AccessPass = Pass<MemberAccessSpec, MemberAccessFacts>;
+export type AccessStep = Step<MemberAccessFacts>;
 
 /** The read of the environments that this member may reach. */
 export function readAccess({ account, spec }: AccessPass): Read<MemberAccessItem> {

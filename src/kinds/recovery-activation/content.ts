@@ -1,5 +1,6 @@
 /** Builds the body of an activation and its request id. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Activation, PointItem, SourceItem } from '../../hosting/requests.ts';
 import type { SeenConfiguration } from '../recovery/configurations.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
@@ -8,12 +9,12 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 
 /** A pass over an activation. */
 export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFacts>;
+export type ActivationStep = Step<RecoveryActivationFacts>;
 
 /** What an activation must see of the service: its configuration, source and recovery point. */
 export interface SeenProtection extends SeenConfiguration {
   readonly source: SourceItem | undefined;
   readonly point: PointItem | undefined;
-  readonly pointsGeneration: number | undefined;
 }
 
 /** The names for the recovered environment, trimmed as the service does it. */

@@ -5,7 +5,6 @@
  * Why: docs/design/recovery-requests.md#an-activation-names-what-it-comes-after
  */
 import type { Related } from '../../engine/kind/contract/pass.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DestinationNames, DrOperation } from '../../hosting/requests.ts';
 import { never, notYet, unreferred, type Fence } from '../recovery/approval.ts';
 import {
@@ -24,20 +23,25 @@ import {
   withoutConfiguration,
 } from '../recovery/configurations.ts';
 import { protectionNeed } from '../recovery/one-shot.ts';
-import { namesOf, ownOperationId, protectionOf, type ActivationPass, type SeenProtection } from './content.ts';
-import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
+import {
+  namesOf,
+  ownOperationId,
+  protectionOf,
+  type ActivationPass,
+  type ActivationStep,
+  type SeenProtection,
+} from './content.ts';
+import type { RecoveryActivationSpec } from './schema.ts';
 
 /** The first reason not to send the activation now; undefined when it may be sent. */
-export function fence(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> | undefined {
+export function fence(pass: ActivationPass, seen: SeenProtection): ActivationStep | undefined {
   const { configuration, snapshot } = seen;
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, pass.spec.configurationId);
   return (
     superseded(pass, configuration) ??
     confirmation(pass, seen) ??
     unavailable(configuration) ??
-    repeated(pass) ??
-    activated(pass, configuration) ??
-    alongside(pass, configuration) ??
+    another(pass, configuration) ??
     busy(configuration) ??
     destination(pass.spec, configuration) ??
     point(pass, seen)
@@ -63,10 +67,8 @@ function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence |
   const appName = source?.appName ?? remembered?.appName;
   const environmentName = source?.environmentName ?? remembered?.environmentName;
   if (appName === undefined || environmentName === undefined) {
-    return notYet(
-      'ConfirmationMismatch',
-      'the service does not show the names of the source, so that spec.confirmation cannot be checked',
-    );
+    const message = 'the service does not show the names of the source, so that spec.confirmation cannot be checked';
+    return notYet('ConfirmationMismatch', message);
   }
   if (pass.spec.confirmation === `${appName}/${environmentName}`) return undefined;
   return never('ConfirmationMismatch', `spec.confirmation must be ${appName}/${environmentName}`);
@@ -77,12 +79,17 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
   return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
 }
 
-/** Stalls when the protection records that this same request began the operation named in spec.afterOperationId. */
-function repeated(pass: ActivationPass): Fence | undefined {
+/** Stalls when another activation succeeded or still may, unless spec.afterOperationId names it or one after it. */
+function another(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+  const why = repeated(pass) ?? activated(pass, configuration) ?? alongside(pass, configuration);
+  return why === undefined ? undefined : never('AlreadyActivated', why);
+}
+
+/** Says that this same request began the operation named in spec.afterOperationId, as the protection records it. */
+function repeated(pass: ActivationPass): string | undefined {
   const { afterOperationId } = pass.spec;
-  return afterOperationId !== undefined && ownOperationId(pass) === afterOperationId
-    ? never('AlreadyActivated', sameRequest(afterOperationId))
-    : undefined;
+  const isOwn = afterOperationId !== undefined && ownOperationId(pass) === afterOperationId;
+  return isOwn ? sameRequest(afterOperationId) : undefined;
 }
 
 /** Says that the service answered with the operation in spec.afterOperationId, so that nothing new was begun. */
@@ -92,22 +99,16 @@ export function sameRequest(operationId: string): string {
 
 const hint = 'if another activation is meant, name it in spec.afterOperationId';
 
-/**
- * Stalls when another activation succeeded or still may, unless spec.afterOperationId names it. An activation that ended before
- * the named one began does not block.
- */
-function activated(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+/** Says which other activation the service shows. One that ended before the named one began does not count. */
+function activated(pass: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { afterOperationId } = pass.spec;
   const { activationResult, activities } = configuration;
   if (activationResult !== undefined && activationResult.operationId !== (afterOperationId ?? '')) {
-    return never(
-      'AlreadyActivated',
-      `operation ${activationResult.operationId ?? '(not shown)'} activated it; ${hint}`,
-    );
+    return `operation ${activationResult.operationId ?? '(not shown)'} activated it; ${hint}`;
   }
   const active = activationUnderWay(configuration);
   if (active !== undefined) {
-    return never('AlreadyActivated', `activation ${active.operationId ?? '(its id is not shown)'} is under way`);
+    return `activation ${active.operationId ?? '(its id is not shown)'} is under way`;
   }
   const nameless = withoutName(pass, configuration);
   if (nameless !== undefined) return nameless;
@@ -122,19 +123,19 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): Fenc
   );
   if (earlier === undefined) return undefined;
   const what = `the history shows activation ${earlier.operationId}`;
-  if (named === undefined) return never('AlreadyActivated', `${what}; ${hint}`);
+  if (named === undefined) return `${what}; ${hint}`;
   const which = `and does not show that it ended before ${named.operationId} (spec.afterOperationId) began`;
-  return never('AlreadyActivated', `${what} ${which}; name the last one, or, where its end is not shown, ${anew}`);
+  return `${what} ${which}; name the last one, or, where its end is not shown, ${anew}`;
 }
 
 const anew = 'begin anew with a DisasterReset and a raised enrollment';
 
 /**
- * Stalls on history entries without an id that may be other activations. If the named activation has the result, entries before
- * it do not block, since the service begins none while another is in progress. Else an entry blocks unless this cluster knows
- * an activation that explains it.
+ * Says which history entry without an id may be another activation. If the named activation has the result, entries before it
+ * do not count, since the service begins none while another is in progress. Else an entry counts unless this cluster knows an
+ * activation that explains it.
  */
-function withoutName(pass: ActivationPass, { activities, activationResult }: ConfigurationItem): Fence | undefined {
+function withoutName(pass: ActivationPass, { activities, activationResult }: ConfigurationItem): string | undefined {
   const { afterOperationId, configurationId } = pass.spec;
   const isLast = afterOperationId !== undefined && activationResult?.operationId === afterOperationId;
   const completedMs = Date.parse(activationResult?.completedAt ?? '');
@@ -146,8 +147,7 @@ function withoutName(pass: ActivationPass, { activities, activationResult }: Con
     : beyond(nameless, knownMoments(pass));
   if (other === undefined) return undefined;
   const what = `the history of configuration ${configurationId} shows an activation${other.cutoffAt === undefined ? '' : ` of ${other.cutoffAt}`} without its id, and does not show that it ended without a live environment`;
-  const instead = `name the last one in spec.afterOperationId, if it was begun here, or ${anew}`;
-  return never('AlreadyActivated', `${what}; ${instead}`);
+  return `${what}; name the last one in spec.afterOperationId, if it was begun here, or ${anew}`;
 }
 
 /** The first entry that no known cutoff explains; each known cutoff explains one entry. */
@@ -172,8 +172,8 @@ function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
     .map(({ cutoffTime }) => cutoffTime);
 }
 
-/** Stalls while another RecoveryActivation of this cluster was accepted and has not ended, even if no list shows it yet. */
-function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
+/** Says which other RecoveryActivation of this cluster was accepted and has not ended, even if no list shows it yet. */
+function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { configurationId, afterOperationId } = spec;
   const all = related?.('RecoveryActivation', configurationId) ?? [];
   const named = all.find(({ id }) => id !== undefined && id === afterOperationId);
@@ -186,13 +186,9 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
       !isBehind(one, named),
   );
   if (other === undefined) return undefined;
-  if (other.id !== undefined)
-    return never('AlreadyActivated', `the service accepted ${other.name} as operation ${other.id}; ${hint}`);
+  if (other.id !== undefined) return `the service accepted ${other.name} as operation ${other.id}; ${hint}`;
   const instead = 'look in the service what became of it, and delete that resource if another activation is meant';
-  return never(
-    'AlreadyActivated',
-    `the service accepted ${other.name}, and does not show as which operation; ${instead}`,
-  );
+  return `the service accepted ${other.name}, and does not show as which operation; ${instead}`;
 }
 
 /** True if `one` was accepted before `later`: it has then ended, since the service begins no activation beside another. */
@@ -204,20 +200,16 @@ function isBehind(one: Related, later: Related | undefined): boolean {
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   if (active === undefined || isSettledStandby(configuration)) return undefined;
-  return never(
-    'OperationInProgress',
-    `the service works on ${nameOf(active)}; wait for its end and create another resource`,
-  );
+  const message = `the service works on ${nameOf(active)}; wait for its end and create another resource`;
+  return never('OperationInProgress', message);
 }
 
 function destination(spec: RecoveryActivationSpec, configuration: ConfigurationItem): Fence | undefined {
   if (!isWarm(configuration)) return undefined;
   const { warmDestination } = configuration;
   if (warmDestination === undefined) {
-    return never(
-      'DestinationMismatch',
-      'the service does not show the warm destination, so that spec.target cannot be checked',
-    );
+    const message = 'the service does not show the warm destination, so that spec.target cannot be checked';
+    return never('DestinationMismatch', message);
   }
   const { envName, appName, createNewApp } = namesOf(spec);
   // A database always gets a new app, even if the spec only gives its name and leaves createNewApp out.
@@ -240,14 +232,12 @@ function inWords(destination: DestinationNames): string {
 }
 
 /** Requires that the service lists the recovery point now, with exactly the cutoff that the spec pins. */
-function point({ spec }: ActivationPass, { point: live, pointsGeneration }: SeenProtection): Fence | undefined {
+function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
   if (live.cutoffAt !== cutoffTime) {
-    return never(
-      'Superseded',
-      `the moment of recovery point ${pointId} is ${live.cutoffAt}, and the spec pins ${cutoffTime}`,
-    );
+    const message = `the moment of recovery point ${pointId} is ${live.cutoffAt}, and the spec pins ${cutoffTime}`;
+    return never('Superseded', message);
   }
-  return pointsGeneration === undefined ? undefined : movedOn(pointsGeneration, configurationGeneration);
+  return live.generation === undefined ? undefined : movedOn(live.generation, configurationGeneration);
 }

@@ -1,4 +1,4 @@
-import { type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { sightLost, readOf } from '../../engine/kind/planner/observe.ts';
 import {
   drPointsOf,
@@ -32,13 +32,21 @@ import {
   type OncePlan,
 } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
-import { activationId, bodyOf, namesOf, protectionOf, type ActivationPass, type SeenProtection } from './content.ts';
+import {
+  activationId,
+  bodyOf,
+  namesOf,
+  protectionOf,
+  type ActivationPass,
+  type ActivationStep,
+  type SeenProtection,
+} from './content.ts';
 import { fence, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, mayBeOurs, namesMatch, newOperationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
 /** Reads the configuration and its source, and the pinned point while a request may still be sent. */
-function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts> | SeenProtection {
+function look(pass: ActivationPass, since: number): ActivationStep | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;
   const { accountId } = pass.account;
   const found = lookAt(pass, configurationId, since);
@@ -50,7 +58,7 @@ function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts
   if (listed === undefined && isReadable) return readOf(pass, sources);
   const seen = { ...found, source: listed?.item };
   if (pass.memory.facts.acceptedTime !== undefined || configuration === undefined) {
-    return { ...seen, point: undefined, pointsGeneration: undefined };
+    return { ...seen, point: undefined };
   }
   // The result's names come from the list of sources: an older list would make our result look foreign.
   const isOld = listed !== undefined && listed.snapshot.begunAt < since && isReadable;
@@ -58,11 +66,11 @@ function look(pass: ActivationPass, since: number): Step<RecoveryActivationFacts
   const read = drPointsOf(accountId, configurationId);
   const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
   if (points === undefined || points.snapshot.begunAt < since) return readOf(pass, read, since);
-  return { ...seen, point: points.item, pointsGeneration: points.item?.generation };
+  return { ...seen, point: points.item };
 }
 
 /** Waits for the end of an accepted activation. */
-function follow(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> {
+function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { configuration } = seen;
   const { id, ownership } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
@@ -109,7 +117,7 @@ function unseenYet(
   pass: ActivationPass,
   { snapshot }: SeenProtection,
   configuration: ConfigurationItem,
-): Step<RecoveryActivationFacts> | undefined {
+): ActivationStep | undefined {
   const { notes, monotonicMs, memory, horizonMs } = pass;
   const isSeen = notes['seenActive'] !== undefined || shows(configuration, memory.id) || wasShown(pass);
   const followedSince = notes['followedSince'] ?? monotonicMs;
@@ -123,7 +131,7 @@ function identify(
   pass: ActivationPass,
   seen: SeenProtection,
   configuration: ConfigurationItem,
-): Step<RecoveryActivationFacts> | undefined {
+): ActivationStep | undefined {
   const { journal } = pass.memory;
   const fresh = journal && newOperationId(pass, configuration, journal, true);
   if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh, 'Presumed') };
@@ -166,7 +174,7 @@ function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): read
  * Checks a result that is only presumed to be ours. Another point or name ends the request, and names that are not shown make
  * it wait.
  */
-function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> | undefined {
+function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
   const { spec } = pass;
   const isSame = namesMatch(spec, result, seen.source);
   if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
@@ -177,7 +185,7 @@ function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): Step
 }
 
 /** Waits for the names of a result: the list of sources does not show them, or is older than the result. */
-function unnamed(pass: ActivationPass, seen: SeenProtection, result: Result): Step<RecoveryActivationFacts> {
+function unnamed(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep {
   const sources = drSourcesOf(pass.account.accountId);
   const listed = pass.view.all(sources);
   if (listed === undefined || listed.begunAt < seen.snapshot.begunAt)
@@ -186,7 +194,7 @@ function unnamed(pass: ActivationPass, seen: SeenProtection, result: Result): St
   return { is: 'wait', reason: 'UnknownState', message };
 }
 
-function promoted(pass: ActivationPass, result: Result): Step<RecoveryActivationFacts> {
+function promoted(pass: ActivationPass, result: Result): ActivationStep {
   const facts = { ...pass.memory.facts, result: resultFacts(result) };
   const message = `environment ${result.targetAppEnvId ?? '(not shown)'} is live`;
   const isNew = pass.memory.id === undefined && result.operationId !== undefined;
@@ -196,7 +204,7 @@ function promoted(pass: ActivationPass, result: Result): Step<RecoveryActivation
 }
 
 /** Ends an accepted activation that is neither active nor has a result, once two lists agree and are late enough. */
-function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActivationFacts> {
+function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { id } = pass.memory;
   const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
@@ -220,12 +228,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): Step<RecoveryActi
   return ended(pass, never('OperationFailed', `${message}${outcome}`));
 }
 
-const plan: OncePlan<{
-  spec: RecoveryActivationSpec;
-  facts: RecoveryActivationFacts;
-  seen: SeenProtection;
-  body: Activation;
-}> = {
+const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtection, Activation> = {
   noun: 'activation',
   operation: 'activate',
   power: () => 'activation',
@@ -264,7 +267,7 @@ const promotion = about('Promoted');
 const notTold = promotion.unknown('NotDisclosed', 'the service does not show what came of it');
 
 /** Sets Promoted to Unknown when the request ends and nobody knows how. */
-function unlessUntold(step: Step<RecoveryActivationFacts>): Step<RecoveryActivationFacts> {
+function unlessUntold(step: ActivationStep): ActivationStep {
   if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
   return { ...step, conditions: [...(step.conditions ?? []), notTold] };
 }

@@ -44,6 +44,7 @@ import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } f
 
 /** A pass over a validation. */
 type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
+type ValidationStep = Step<RecoveryValidationFacts>;
 
 /** How far the start of an operation may be from the time when we saw it accepted: the two come from different clocks. */
 const apartMs = 60_000;
@@ -79,7 +80,7 @@ function untilUnknown(
   operation: DrOperation,
   { begunAt }: Snapshot,
   message: string,
-): Step<RecoveryValidationFacts> {
+): ValidationStep {
   const { monotonicMs, memory, notes } = pass;
   if (mayBeActive(configuration, memory.id)) return { is: 'wait', reason: 'InProgress', message, note: {} };
   const hasMoved = operation.phase !== undefined && operation.phase !== memory.facts.stage;
@@ -127,7 +128,7 @@ function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Val
   return { ...content, requestId };
 }
 
-function fence(pass: ValidationPass, seen: SeenConfiguration): Step<RecoveryValidationFacts> | undefined {
+function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | undefined {
   const { configuration, snapshot } = seen;
   const left = leftAlone(pass);
   if (left !== undefined) return left;
@@ -139,7 +140,7 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): Step<RecoveryVali
 }
 
 /** Ends a request in doubt whose protection is gone; a request that was never sent starts over. */
-function leftAlone({ spec, memory, notes, referred }: ValidationPass): Step<RecoveryValidationFacts> | undefined {
+function leftAlone({ spec, memory, notes, referred }: ValidationPass): ValidationStep | undefined {
   const { name } = spec.protectionRef;
   if (memory.journal === undefined || referred('DisasterProtection', name) !== undefined) return undefined;
   if (notes['unsent'] !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
@@ -154,13 +155,11 @@ function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fen
     return undefined;
   }
   if (activeId !== undefined && memory.journal?.create?.excluded.includes(activeId) === false) return undefined;
-  return notYet(
-    'OperationInProgress',
-    `the service works on ${nameOf({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`,
-  );
+  const message = `the service works on ${nameOf({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`;
+  return notYet('OperationInProgress', message);
 }
 
-function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfiguration): Step<RecoveryValidationFacts> {
+function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfiguration): ValidationStep {
   const blind = configuration === undefined ? sightLost(pass) : undefined;
   if (blind !== undefined) return blind;
   const { id } = pass.memory;
@@ -253,12 +252,7 @@ function scheduledBy({ validationScheduleEstablished: isEstablished }: Configura
       );
 }
 
-const plan: OncePlan<{
-  spec: RecoveryValidationSpec;
-  facts: RecoveryValidationFacts;
-  seen: SeenConfiguration;
-  body: Validation;
-}> = {
+const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration, Validation> = {
   noun: 'validation',
   operation: 'validate',
   refersTo: protectionNeed,

@@ -66,18 +66,15 @@ export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fe
     return never('InvalidSpec', message);
   }
   if (remote.length === 0) {
-    return notYet(
-      'ClockUnsure',
-      'neither Kubernetes nor the service shows its clock, so nobody can say what time it is',
-    );
+    const message = 'neither Kubernetes nor the service shows its clock, so nobody can say what time it is';
+    return notYet('ClockUnsure', message);
   }
   const writtenAt = Date.parse(pass.memory.journal?.startedAt ?? '');
   const known = Number.isNaN(writtenAt) ? subject.createdAtMs : Math.max(writtenAt, subject.createdAtMs);
   if (latest - Math.min(...clocks) > apartMs || latest < known - apartMs) {
-    return notYet(
-      'ClockUnsure',
-      'the clocks of the operator, of Kubernetes and of the service are more than 60 seconds apart; nothing is sent until they agree',
-    );
+    const message =
+      'the clocks of the operator, of Kubernetes and of the service are more than 60 seconds apart; nothing is sent until they agree';
+    return notYet('ClockUnsure', message);
   }
   return undefined;
 }

@@ -35,62 +35,66 @@ import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, interfaceWords } from './words.ts';
 
-/** The types that describe one kind of request. */
-interface Asked {
-  readonly spec: object;
-  readonly facts: RequestFacts;
-  /** What the service shows of the object that the request is about. */
-  readonly seen: { readonly snapshot: Snapshot; readonly configuration?: ConfigurationItem | undefined };
-  readonly body: { readonly accountId: string; readonly requestId?: string };
+/** What the service shows of the object that a request is about. */
+interface Seen {
+  readonly snapshot: Snapshot;
+  readonly configuration?: ConfigurationItem | undefined;
 }
 
-type PassOf<Kind extends Asked> = Pass<Kind['spec'], Kind['facts']>;
-type StepOf<Kind extends Asked> = Step<Kind['facts']>;
+interface Body {
+  readonly accountId: string;
+  readonly requestId?: string;
+}
+
+/** A pass and a step of any kind of request. */
+type AnyPass = Pass<unknown, RequestFacts>;
+type AnyStep = Step<RequestFacts>;
 
 /** The decisions that differ between the kinds of request. */
-export interface OncePlan<Kind extends Asked> {
+export interface OncePlan<
+  Spec = unknown,
+  Facts extends RequestFacts = RequestFacts,
+  Sight extends Seen = Seen,
+  Sent extends Body = Body,
+> {
   /** The request in messages, in lower case: `activation`. */
   readonly noun: string;
   /** The operation in the journal, as a verb: `activate`. */
   readonly operation: string;
   /** What a flag of the operator must allow before the request is sent; without this function no flag is needed. */
-  readonly power?: (spec: Kind['spec']) => 'activation' | 'accountReset';
+  power?(spec: Spec): 'activation' | 'accountReset';
   /** The object that must exist until the request is sent. */
-  readonly refersTo: (spec: Kind['spec']) => ReferenceNeed | undefined;
+  refersTo(spec: Spec): ReferenceNeed | undefined;
   /** Until when the request is approved (`validUntil`); without this function there is no limit. */
-  readonly validUntil?: (spec: Kind['spec']) => string;
+  validUntil?(spec: Spec): string;
   /** The status fields that are known before anything is read. */
-  readonly facts: (pass: PassOf<Kind>) => Partial<Kind['facts']>;
+  facts(pass: Pass<Spec, Facts>): Partial<Facts>;
   /** Looks at the service, with reads that began at or after `since` (monotonic). */
-  readonly look: (pass: PassOf<Kind>, since: number) => StepOf<Kind> | Kind['seen'];
+  look(pass: Pass<Spec, Facts>, since: number): Step<Facts> | Sight;
   /** Finds an operation that this request has already begun, and says what to remember of it. */
-  readonly trace: (pass: PassOf<Kind>, seen: Kind['seen']) => Partial<Memory<Kind['facts']>> | undefined;
+  trace(pass: Pass<Spec, Facts>, seen: Sight): Partial<Memory<Facts>> | undefined;
   /** The first reason not to send the request now; a stall is final. */
-  readonly fence: (pass: PassOf<Kind>, seen: Kind['seen']) => StepOf<Kind> | undefined;
+  fence(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts> | undefined;
   /** Replaces the end of the request when `validUntil` has passed and the service shows that it works on the request. */
-  readonly outlasts?: (pass: PassOf<Kind>, seen: Kind['seen'], late: Fence) => StepOf<Kind> | undefined;
-  readonly body: (pass: PassOf<Kind>, seen: Kind['seen']) => Kind['body'];
+  outlasts?(pass: Pass<Spec, Facts>, seen: Sight, late: Fence): Step<Facts> | undefined;
+  body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
   /** The id of what the request is about: only one request of this kind is under way for it. */
-  readonly subject: (body: Kind['body']) => string;
-  readonly request: (body: Kind['body']) => Request;
-  readonly words: (pass: PassOf<Kind>) => string;
+  subject(body: Sent): string;
+  request(body: Sent): Request;
+  words(pass: Pass<Spec, Facts>): string;
   /** What to remember after a successful answer; undefined when the answer cannot be read. */
-  readonly committed: (
-    pass: PassOf<Kind>,
-    answer: unknown,
-    body: Kind['body'],
-  ) => Partial<Memory<Kind['facts']>> | undefined;
+  committed(pass: Pass<Spec, Facts>, answer: unknown, body: Sent): Partial<Memory<Facts>> | undefined;
   /** Interprets a refusal; without this function a refusal is final. */
-  readonly refused?: (pass: PassOf<Kind>, seen: Kind['seen'], no: No) => StepOf<Kind> | undefined;
+  refused?(pass: Pass<Spec, Facts>, seen: Sight, no: No): Step<Facts> | undefined;
   /** Tells people what to look for in the service when reads do not show whether a call took effect. */
-  readonly untold?: (pass: PassOf<Kind>, seen: Kind['seen']) => string | undefined;
+  untold?(pass: Pass<Spec, Facts>, seen: Sight): string | undefined;
   /** Set for a request without a requestId: a lost call must be settled before the next is sent. */
   readonly unidentified?: true;
-  readonly follow: (pass: PassOf<Kind>, seen: Kind['seen']) => StepOf<Kind>;
+  follow(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts>;
   /** The status fields to show. */
-  readonly shown: (pass: PassOf<Kind>) => Kind['facts'];
+  shown(pass: Pass<Spec, Facts>): Facts;
   /** Conditions besides Accepted and Succeeded. */
-  readonly conditions?: (pass: PassOf<Kind>) => readonly OwnCondition[];
+  conditions?(pass: Pass<Spec, Facts>): readonly OwnCondition[];
 }
 
 /** A refusal, and when an earlier call can no longer arrive. */
@@ -103,12 +107,14 @@ export interface No {
 }
 
 /** The names and schemas of one kind of request, and where its definition differs from the common one. */
-type Own<Kind extends Asked> = KindIdentity &
-  Omit<Partial<KindDefinition<Kind['spec'], Kind['facts']>>, keyof KindIdentity>;
+type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
 /** Defines a kind of request by its plan. */
-export function defineRequest<Kind extends Asked>(plan: OncePlan<Kind>, own: Own<Kind>) {
-  return defineKind<Kind['spec'], Kind['facts']>({
+export function defineRequest<Spec, Facts extends RequestFacts, Sight extends Seen, Sent extends Body>(
+  plan: OncePlan<Spec, Facts, Sight, Sent>,
+  own: Own<Spec, Facts>,
+) {
+  return defineKind<Spec, Facts>({
     interfaceWords,
     needs: (spec) => {
       const reference = plan.refersTo(spec);
@@ -131,12 +137,8 @@ export function defineRequest<Kind extends Asked>(plan: OncePlan<Kind>, own: Own
 }
 
 /** The reference to the protection that a request is about. */
-export function protectionNeed({
-  protectionRef,
-}: {
-  readonly protectionRef: { readonly name: string };
-}): ReferenceNeed {
-  return { kind: 'DisasterProtection', name: protectionRef.name, field: 'protectionRef', optional: true };
+export function protectionNeed(spec: { readonly protectionRef: { readonly name: string } }): ReferenceNeed {
+  return { kind: 'DisasterProtection', name: spec.protectionRef.name, field: 'protectionRef', optional: true };
 }
 
 /** A call is only decided on reads that are at most this old. */
@@ -148,7 +150,14 @@ const watchMs = 5_000;
 const lookMs = 4_000;
 
 /** Decides the next step of a request. */
-export function stepOnce<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): StepOf<Kind> {
+export function stepOnce<Spec, Facts extends RequestFacts, Sight extends Seen, Sent extends Body>(
+  plan: OncePlan<Spec, Facts, Sight, Sent>,
+  pass: Pass<Spec, Facts>,
+): Step<Facts> {
+  return nextStep(plan, pass) as Step<Facts>;
+}
+
+function nextStep(plan: OncePlan, pass: AnyPass): AnyStep {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
   const accepted = facts.acceptedTime !== undefined;
@@ -168,7 +177,7 @@ export function stepOnce<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<
  * When this process last got or lost an answer to the request: an older list does not show its effect. A note passes the time
  * on to the next step.
  */
-function answeredAt({ memory, notes, wrote, askedAt }: Pass<unknown, RequestFacts>): number {
+function answeredAt({ memory, notes, wrote, askedAt }: AnyPass): number {
   const { journal, facts } = memory;
   if (facts.acceptedTime !== undefined) return wrote?.at ?? Number.NEGATIVE_INFINITY;
   const isSent = journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
@@ -176,7 +185,7 @@ function answeredAt({ memory, notes, wrote, askedAt }: Pass<unknown, RequestFact
 }
 
 /** Passes on to the next step when the request was last answered, or its answer lost. */
-function notingAnswer<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
+function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
   const at = answeredAt(pass);
   const isOpen = pass.memory.facts.acceptedTime === undefined && at > Number.NEGATIVE_INFINITY;
   if (!isOpen || step.is === 'release' || step.is === 'call') return step;
@@ -191,7 +200,7 @@ const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPe
 
 /** Makes a wait read the list again once the newest list is old, or at once if it is older than the answer. */
 export function lookingAgain<Facts>(
-  pass: Pass<unknown, RequestFacts>,
+  pass: AnyPass,
   wait: Extract<Step<Facts>, { is: 'wait' }>,
   read: Read,
   begunAt: number,
@@ -203,11 +212,7 @@ export function lookingAgain<Facts>(
 }
 
 /** Reads the service often while a request is under way. */
-function lookingSoon<Facts extends RequestFacts>(
-  pass: Pass<unknown, Facts>,
-  { snapshot }: Asked['seen'],
-  step: Step<Facts>,
-): Step<Facts> {
+function lookingSoon(pass: AnyPass, { snapshot }: Seen, step: AnyStep): AnyStep {
   if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
   if (journal === undefined && facts.acceptedTime === undefined) return step;
@@ -215,13 +220,13 @@ function lookingSoon<Facts extends RequestFacts>(
 }
 
 /** Forgets that a list missed something unless the step keeps the note: only two misses in a row prove that it is gone. */
-function takingBack<Facts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
+function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
   if (step.is === 'release' || step.note !== undefined) return step;
   return { ...step, note: withoutMisses(pass.notes) };
 }
 
 /** Decides the next step from what the service shows. */
-function decide<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): StepOf<Kind> {
+function decide(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
     const isBefore = seen.snapshot.begunAt < answeredAt(pass);
@@ -253,29 +258,25 @@ function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
  * Stops making other requests wait: once a list shows the operation, since the service then refuses them itself, or after so
  * long that no list may ever show it.
  */
-function letGo<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, seen: Asked['seen']): Step<Facts> | undefined {
+function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
   if (journal === undefined || !isAnswered(pass.memory)) return undefined;
   const isSeen = shows(seen.configuration, id) || limboOf(pass, journal, seen).isOver;
   return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
-function offFence<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): Fence | undefined {
+function offFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
   const power = plan.power?.(pass.spec);
   return power && powerless(pass, power);
 }
 
-function aloneFence<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): Fence | undefined {
+function aloneFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
   const reference = plan.refersTo(pass.spec);
   return reference && unreferred(pass, reference, plan.validUntil?.(pass.spec));
 }
 
 /** The first reason not to send the request now, or not to send it again; undefined when it may be sent. */
-function fenceOf<Kind extends Asked>(
-  plan: OncePlan<Kind>,
-  pass: PassOf<Kind>,
-  seen: Kind['seen'],
-): StepOf<Kind> | undefined {
+function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const off = offFence(plan, pass);
   if (off !== undefined) return off;
   const { journal } = pass.memory;
@@ -293,14 +294,14 @@ export function isWhole(body: object, journal: JournalEntry): boolean {
   return canonicalJson(writtenBody(journal)) === canonicalJson(body);
 }
 
-function takeUp<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>): StepOf<Kind> {
+function takeUp(plan: OncePlan, pass: AnyPass): AnyStep {
   const { endpoint, accountId } = pass.account;
-  const facts: Kind['facts'] = { ...pass.memory.facts, ...plan.facts(pass) };
+  const facts: RequestFacts = { ...pass.memory.facts, ...plan.facts(pass) };
   return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
 /** Makes every check, then writes the journal entry. */
-function first<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): StepOf<Kind> {
+function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
   const journal = intentOf(plan, pass, seen);
@@ -310,7 +311,7 @@ function first<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, see
 }
 
 /** The journal entry, with what helps to find the operation again when the answer is lost. */
-function intentOf<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, seen: Kind['seen']): Intent {
+function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
   const { snapshot, configuration } = seen;
   const body = plan.body(pass, seen);
   return {
@@ -342,11 +343,7 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
 }
 
 /** Delays the end of a request without a requestId until no lost call of it can arrive any more. */
-function later<Kind extends Asked>(
-  plan: OncePlan<Kind>,
-  pass: PassOf<Kind>,
-  seen: Kind['seen'],
-): StepOf<Kind> | undefined {
+function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
   if (plan.unidentified !== true || journal === undefined) return undefined;
   const limbo = limboOf(pass, journal, seen);
@@ -355,12 +352,7 @@ function later<Kind extends Asked>(
 }
 
 /** Settles an open journal entry: its call was never sent, was refused, or its answer was lost. */
-function resolveDoubt<Kind extends Asked>(
-  plan: OncePlan<Kind>,
-  pass: PassOf<Kind>,
-  seen: Kind['seen'],
-  journal: JournalEntry,
-): StepOf<Kind> {
+function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
   const limbo = limboOf(pass, journal, seen);
   const fence = fenceOf(plan, pass, seen);
@@ -385,7 +377,7 @@ function resolveDoubt<Kind extends Asked>(
   const why = notes['sentAt'] === undefined ? 'it may have been sent before' : 'the answer was lost';
   if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
   // The checks above have made sure that the journal entry fits the spec.
-  const body = writtenBody(journal) as Kind['body'];
+  const body = writtenBody(journal) as Body;
   const isDangerous = plan.power !== undefined;
   return {
     is: 'call',
@@ -409,12 +401,7 @@ export function wasSent({ memory, notes }: Pass): boolean {
 }
 
 /** Decides how a request in doubt ends: as unknown if an earlier call may have had an effect, else with the given reason. */
-function inTheEnd<Kind extends Asked>(
-  plan: OncePlan<Kind>,
-  pass: PassOf<Kind>,
-  seen: Kind['seen'],
-  { reason, message }: End,
-): End {
+function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
   if (untold === undefined) return never(reason, `${message}; no trace shows of what may have been sent before`);
   const why = `its answer was lost, no more is sent (${reason}), and what the service shows does not tell what came of it`;
@@ -425,7 +412,7 @@ function inTheEnd<Kind extends Asked>(
 function limboOf(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
   journal: JournalEntry,
-  { snapshot }: Asked['seen'],
+  { snapshot }: Seen,
 ): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
   const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
   const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
@@ -436,7 +423,7 @@ function limboOf(
   return { settled: neverSent || answered || isOver, isOver, untilMs };
 }
 
-function inDoubt<Kind extends Asked>(plan: OncePlan<Kind>, pass: PassOf<Kind>, untilMs: number, why: string): Fence {
+function inDoubt(plan: OncePlan, pass: AnyPass, untilMs: number, why: string): Fence {
   const message = `${plan.words(pass)}: ${why}; until ${inWords(untilMs)} the service is watched for what came of it`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
@@ -453,7 +440,7 @@ export interface End {
 }
 
 /** Ends the request on a stall; any other step stays as it is. */
-function finalIfStalled<Facts extends RequestFacts>(pass: Pass<unknown, Facts>, step: Step<Facts>): Step<Facts> {
+function finalIfStalled(pass: AnyPass, step: AnyStep): AnyStep {
   return step.is === 'stall' ? ended(pass, step) : step;
 }
 
@@ -479,7 +466,7 @@ const succeeded = about('Succeeded');
 const acceptance = about('Accepted').yes('Accepted', 'the service accepted the request');
 
 /** The conditions Accepted and Succeeded while a request is under way. */
-function underWay({ memory }: Pass<unknown, RequestFacts>): readonly OwnCondition[] {
+function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   const unfinished = 'the service has not reported a result yet';
   if (memory.facts.acceptedTime !== undefined) return [acceptance, succeeded.unknown('InProgress', unfinished)];
   const isWritten = memory.journal !== undefined;

@@ -13,7 +13,6 @@ import {
   type JournalEntry,
   type Memory,
   type Refusal,
-  type Step,
   type Verdict,
 } from '../../engine/kind/contract/step.ts';
 import {
@@ -25,7 +24,16 @@ import {
   type AppItem,
 } from '../../hosting/requests.ts';
 import type { SolutionInstallationFacts } from './schema.ts';
-import { alike, environmentIds, isNamedAfter, merged, presumed, unexplained, type SolutionPass } from './components.ts';
+import {
+  alike,
+  environmentIds,
+  isNamedAfter,
+  merged,
+  presumed,
+  unexplained,
+  type SolutionPass,
+  type SolutionStep,
+} from './components.ts';
 import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
@@ -54,7 +62,7 @@ export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
 }
 
 /** Sends the first call, with a journal entry, since a second one would install everything again. */
-export function create(pass: SolutionPass, attempt: number): Step<SolutionInstallationFacts> {
+export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const { spec, account } = pass;
   const apps = appsOf(account.accountId);
   const snapshot = pass.view.all(apps);
@@ -79,7 +87,7 @@ export function create(pass: SolutionPass, attempt: number): Step<SolutionInstal
   return { is: 'call', call: { ...call, journal } };
 }
 
-function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): Step<SolutionInstallationFacts> {
+function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): SolutionStep {
   const some = apps.slice(0, 5).map(({ appId, name }) => `${appId} "${name}"`);
   const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to take that up, put its id into spec.externalId; if they are none, choose another spec.appName`;
   return { is: 'stall', reason: 'AlreadyExists', message };
@@ -90,7 +98,7 @@ function idsOf(apps: readonly AppItem[]): readonly string[] {
 }
 
 /** Waits until calls of a previous leader can no longer arrive. */
-export function takeOver(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function takeOver(pass: SolutionPass): SolutionStep | undefined {
   return takingOver(pass, 'nothing is installed');
 }
 
@@ -195,7 +203,7 @@ export function overAt(
 }
 
 /** Settles a lost first call. Sends another only when nothing in the service looks like the effect of the lost one. */
-export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
+export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);
   const snapshot = pass.view.all(apps);

@@ -7,13 +7,14 @@
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
-import { lookTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
+import { lookTwice, missedTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
 import type { Read, Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 
 export type SolutionPass = Pass<SolutionInstallationSpec, SolutionInstallationFacts>;
+export type SolutionStep = Step<SolutionInstallationFacts>;
 
 type Component = NonNullable<SolutionInstallationFacts['components']>[number];
 
@@ -112,7 +113,7 @@ function squashed(name: string): string {
 }
 
 /** Looks for components that lists no longer show. They count as gone only after proof; the spec says if they are made again. */
-export function lookForComponents(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function lookForComponents(pass: SolutionPass): SolutionStep | undefined {
   for (const component of pass.memory.facts.components ?? []) {
     const missing = missingApp(pass, component) ?? missingEnvironment(pass, component);
     if (missing === 'gone') return gone(pass, component);
@@ -121,34 +122,22 @@ export function lookForComponents(pass: SolutionPass): Step<SolutionInstallation
   return undefined;
 }
 
-function missingApp(
-  pass: SolutionPass,
-  { appId, name = appId }: Component,
-): Step<SolutionInstallationFacts> | 'gone' | undefined {
-  const apps = appsOf(pass.account.accountId);
-  const seen = appId === undefined ? undefined : pass.view.one(apps, appId);
+function missingApp(pass: SolutionPass, { appId, name = appId }: Component): SolutionStep | 'gone' | undefined {
   if (appId === undefined) return undefined;
+  const apps = appsOf(pass.account.accountId);
+  const seen = pass.view.one(apps, appId);
   if (seen === undefined) return readOf(pass, apps);
   if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
-  // Note for each component since when it has been missing.
-  const missedAt = pass.notes[appId];
-  const own = { ...pass, notes: missedAt === undefined ? {} : { missedAt } };
   const noun = `app of component ${name ?? ''}:`;
-  const direct = lookTwice(own, { noun, single: appOf(appId), id: appId, since: seen.snapshot.begunAt });
+  const { begunAt: since } = seen.snapshot;
+  const direct = lookTwice(pass, { noun, single: appOf(appId), id: appId, since, note: appId });
   if (direct.is === 'there') return undefined;
-  if (direct.is === 'gone') return 'gone';
-  const { step } = direct;
-  if (step.is === 'release') return step;
-  const at = step.note?.['missedAt'] ?? missedAt;
-  return { ...step, note: at === undefined ? pass.notes : { ...pass.notes, [appId]: at } };
+  return direct.is === 'gone' ? 'gone' : direct.step;
 }
 
 /** Proves an environment gone by two lists, one poll apart: the interface cannot read a single environment. */
-function missingEnvironment(
-  pass: SolutionPass,
-  component: Component,
-): Step<SolutionInstallationFacts> | 'gone' | undefined {
-  const { view, account, notes, wrote, monotonicMs, horizonMs } = pass;
+function missingEnvironment(pass: SolutionPass, component: Component): SolutionStep | 'gone' | undefined {
+  const { view, account, wrote, monotonicMs, horizonMs } = pass;
   // A list may lag, so it proves nothing about what was made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
   const { environmentId, name = environmentId } = component;
@@ -156,17 +145,12 @@ function missingEnvironment(
   const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
   if (environmentId === undefined || seen === undefined) return undefined;
   if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
-  const missedAt = notes[environmentId];
-  if (missedAt === undefined) {
-    const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
-    const note = { ...notes, [environmentId]: seen.snapshot.begunAt };
-    return { is: 'wait', reason: 'ObjectMissing', message, retryInMs: account.pollMs, note };
-  }
-  const since = missedAt + account.pollMs;
-  return seen.snapshot.begunAt < since ? { ...readOf(pass, list, since), note: notes } : 'gone';
+  const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
+  const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
+  return missedTwice(pass, look, { reason: 'ObjectMissing', message }) ?? 'gone';
 }
 
-function gone(pass: SolutionPass, component: Component): Step<SolutionInstallationFacts> {
+function gone(pass: SolutionPass, component: Component): SolutionStep {
   const { spec, memory } = pass;
   const { appId = '', environmentId = '', name = appId } = component;
   const what = `component ${name} (app ${appId}, environment ${environmentId})`;
@@ -185,7 +169,7 @@ function gone(pass: SolutionPass, component: Component): Step<SolutionInstallati
 }
 
 /** Waits while components change their state: an answer says only that the request was accepted. */
-export function awaitComponents(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, notes, wrote } = pass;
   const list = appEnvsOf(account.accountId);
   const moving: string[] = [];
@@ -227,7 +211,7 @@ export function environmentIds(pass: SolutionPass): readonly string[] {
 }
 
 /** Waits while an environment of a component changes, or while a deployment to it may still arrive. */
-export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, askedAt, related } = pass;
   const list = appEnvsOf(account.accountId);
   for (const environmentId of environmentIds(pass)) {
@@ -245,7 +229,7 @@ export function awaitDeployments(pass: SolutionPass): Step<SolutionInstallationF
 }
 
 /** Reads the lists of apps and environments, unless they were read before. */
-export function unread(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+export function unread(pass: SolutionPass): SolutionStep | undefined {
   const { accountId } = pass.account;
   const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;
   const missing = [appsOf(accountId), appEnvsOf(accountId)].find(isUnread);

@@ -4,19 +4,27 @@ import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readUnread } from '../../engine/kind/planner/observe.ts';
-import { type OwnCondition, type Step, about } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';
 import { identity, type SolutionInstallationFacts, type SolutionInstallationSpec } from './schema.ts';
 import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './calls.ts';
-import { awaitComponents, completed, lookForComponents, statesOf, unread, type SolutionPass } from './components.ts';
+import {
+  awaitComponents,
+  completed,
+  lookForComponents,
+  statesOf,
+  unread,
+  type SolutionPass,
+  type SolutionStep,
+} from './components.ts';
 import { install, resolveUpgrade, upgrade } from './upgrade.ts';
 import { needsOf } from '../shared/values.ts';
 
 /** Inputs that a personal subscription does not need. */
 const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
 
-function step(pass: SolutionPass): Step<SolutionInstallationFacts> {
+function step(pass: SolutionPass): SolutionStep {
   const { subject, spec, memory } = pass;
   if (subject.deleting) return { is: 'release' };
   const { externalId } = spec;
@@ -38,7 +46,7 @@ function step(pass: SolutionPass): Step<SolutionInstallationFacts> {
 }
 
 /** Takes up the installation that spec.externalId names. */
-function resume(pass: SolutionPass, id: string): Step<SolutionInstallationFacts> {
+function resume(pass: SolutionPass, id: string): SolutionStep {
   const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
   const isForeign = !known && pass.memory.journal === undefined;
   const refused = isForeign && notGranted(`spec.externalId names installation ${id}`, pass.account);
@@ -47,7 +55,7 @@ function resume(pass: SolutionPass, id: string): Step<SolutionInstallationFacts>
 }
 
 /** Stalls on a solution or inputs that the catalog shows to be wrong, before anything is sent. */
-function admit(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined {
+function admit(pass: SolutionPass): SolutionStep | undefined {
   const { spec, view, account } = pass;
   const read = solutionsOf(account.accountId);
   const catalog = view.all(read);
@@ -56,11 +64,8 @@ function admit(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined 
   if (solution === undefined) {
     const near = nearest(spec.solution, catalog.items.keys());
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
-    return {
-      is: 'stall',
-      reason: 'UnknownSolution',
-      message: `the catalog has no solution "${spec.solution}"${hint}`,
-    };
+    const message = `the catalog has no solution "${spec.solution}"${hint}`;
+    return { is: 'stall', reason: 'UnknownSolution', message };
   }
   const inputs = inputsOf(pass);
   const mode = inputs['agentAuthenticationMode'];
@@ -69,15 +74,12 @@ function admit(pass: SolutionPass): Step<SolutionInstallationFacts> | undefined 
     (name) => inputs[name] === undefined && !(isPersonal && notPersonal.includes(name)),
   );
   if (missing.length === 0) return undefined;
-  return {
-    is: 'stall',
-    reason: 'InvalidSpec',
-    message: `spec.inputs lacks ${missing.join(', ')}, which ${spec.solution} asks for`,
-  };
+  const message = `spec.inputs lacks ${missing.join(', ')}, which ${spec.solution} asks for`;
+  return { is: 'stall', reason: 'InvalidSpec', message };
 }
 
 /** The next step once the service has reported the installation as complete. */
-function keep(pass: SolutionPass): Step<SolutionInstallationFacts> {
+function keep(pass: SolutionPass): SolutionStep {
   const { memory, subject, spec } = pass;
   const wanted = Object.entries(wantedOf(pass));
   const changed = wanted
@@ -107,15 +109,12 @@ function keep(pass: SolutionPass): Step<SolutionInstallationFacts> {
   if (moving !== undefined) return moving;
   if (memory.ownership === 'Presumed') return onlyPresumed(pass);
   const note = isDone(pass) ? undefined : memory.facts.postInstallNote;
-  return {
-    is: 'ready',
-    message: note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`,
-    note: {},
-  };
+  const message = note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`;
+  return { is: 'ready', message, note: {} };
 }
 
 /** Says which components are presumed to come from the installation whose answer was lost. */
-function onlyPresumed({ spec, memory }: SolutionPass): Step<SolutionInstallationFacts> {
+function onlyPresumed({ spec, memory }: SolutionPass): SolutionStep {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
   const message = `the answer to the installation of "${spec.appName}" was lost, and only it explains ${made.join(', ')}: they count as its components; to upgrade it, put the installation's id into spec.externalId`;
   return { is: 'ready', reason: 'Presumed', message, note: {} };

@@ -3,11 +3,10 @@
  *
  * Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
  */
-import type { JournalEntry, Step } from '../../engine/kind/contract/step.ts';
+import type { JournalEntry } from '../../engine/kind/contract/step.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import { agentImage, inputsOf, installing, overAt, takeOver } from './calls.ts';
-import { awaitDeployments, type SolutionPass } from './components.ts';
-import type { SolutionInstallationFacts } from './schema.ts';
+import { awaitDeployments, type SolutionPass, type SolutionStep } from './components.ts';
 
 /** How many times one upgrade is sent at most while its answers are lost. */
 const mostUpgrades = 2;
@@ -17,7 +16,7 @@ const mostUpgrades = 2;
  * journalled like one. After a doubt the rest is requested without the image, which is safe to repeat, and the image is set at
  * the end.
  */
-export function install(pass: SolutionPass): Step<SolutionInstallationFacts> {
+export function install(pass: SolutionPass): SolutionStep {
   const held = takeOver(pass);
   if (held !== undefined) return held;
   const { agentImage: image, ...rest } = inputsOf(pass);
@@ -34,7 +33,7 @@ export function install(pass: SolutionPass): Step<SolutionInstallationFacts> {
 }
 
 /** Upgrades the agent image of a complete installation. The call is journalled: the service never shows which image runs. */
-export function upgrade(pass: SolutionPass): Step<SolutionInstallationFacts> {
+export function upgrade(pass: SolutionPass): SolutionStep {
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
   const doubts = doubtsOf(pass, digest);
@@ -59,7 +58,7 @@ function doubtsOf(pass: SolutionPass, digest: string): number {
 }
 
 /** Waits after the answer to an upgrade was lost: nothing is sent while the call may still arrive. */
-export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Step<SolutionInstallationFacts> {
+export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {
     const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;

@@ -1,4 +1,5 @@
 import { contactPoints } from '../contact-points/contact-point.ts';
+import { choice, number, type ReadFields, text } from '../http/fields.ts';
 import { found } from '../http/refusal.ts';
 import { date } from '../public/shape.ts';
 import { collection } from '../store/collection.ts';
@@ -29,8 +30,29 @@ export type MetricName = keyof typeof metricThresholds;
 /** The names of all metrics. */
 export const metricNames = Object.keys(metricThresholds) as MetricName[];
 
-/** The ways to combine the values of several containers into one value. */
-export type Aggregation = 'mean' | 'max' | 'min' | 'last';
+/** How long the condition of an alert may have to hold before the alert fires, in minutes. */
+export const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 30, '1h': 60 } as const;
+
+/** The names of these durations. */
+export const durations = Object.keys(durationMinutes) as (keyof typeof durationMinutes)[];
+
+/** How far back the query of an alert may look. */
+export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
+
+/** The fields that the creation of an alert and a change of it both take. */
+export const ruleFields = {
+  name: text({ min: 1, max: 100 }),
+  description: text({ min: 0, max: 500 }),
+  metric: choice(metricNames),
+  operator: choice(['gt', 'lt']),
+  threshold: number(),
+  duration: choice(durations),
+  /** How the values of several containers become one value. */
+  aggregation: choice(['mean', 'max', 'min', 'last']),
+  queryRange: choice(queryRanges),
+};
+
+type Rule = ReadFields<typeof ruleFields>;
 
 /** The value that a metric has until it is set again: a number, null for no data, or "error" for a query that fails. */
 export interface Metric {
@@ -51,7 +73,7 @@ export function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metri
 }
 
 /** Combines the values of a metric into the one value that an alert compares with its threshold. */
-export function observed(metric: Metric | undefined, aggregation: Aggregation): number | null | 'error' {
+export function observed(metric: Metric | undefined, aggregation: Alert['aggregation']): number | null | 'error' {
   if (metric === undefined) return null;
   const { value, pods } = metric;
   if (typeof value !== 'number' || pods.length === 0) return value;
@@ -67,29 +89,15 @@ export function observed(metric: Metric | undefined, aggregation: Aggregation): 
   }
 }
 
-/** How long the condition of an alert may have to hold before the alert fires. */
-export const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
-
-/** How far back the query of an alert may look. */
-export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
-
 /** The states of an alert. */
 export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
 
 /** An alert: a rule on a metric of an environment. */
-export interface Alert {
+export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, 'description'> {
   readonly alertId: string;
   readonly appEnvId: string;
   readonly accountId: string;
   readonly region: string;
-  readonly name: string;
-  readonly description?: string;
-  readonly metric: MetricName;
-  readonly operator: 'gt' | 'lt';
-  readonly threshold: number;
-  readonly duration: (typeof durations)[number];
-  readonly aggregation: Aggregation;
-  readonly queryRange: (typeof queryRanges)[number];
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
   /** The state that clients see; it may lag behind the state that the alert engine has found. */

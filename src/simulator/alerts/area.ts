@@ -5,60 +5,62 @@ import { contactPointNamed, contactPoints, usedIn } from '../contact-points/cont
 import { type Environment, environmentFor, environmentForAdmin } from '../environments/environment.ts';
 import { environmentNamed } from '../environments/environment.ts';
 import { environmentMeant } from '../environments/lifecycle.ts';
-import { type BodyFields, choice, flag, list, number, onlyFields, optional, present } from '../http/fields.ts';
+import { type BodyFields, choice, flag, list, must, number, onlyFields, optional } from '../http/fields.ts';
 import { readFields, type Reads, required, sent, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { date, listed, patched, rejected, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { type Alert, alertNamed, alerts, durations, type Metric, type MetricName, removeAlert } from './alert.ts';
-import { metricNames, metrics, queryRanges, ruleOf, shownAlert, shownContactPoints } from './alert.ts';
+import { type Alert, alertNamed, alerts, type Metric, type MetricName, removeAlert } from './alert.ts';
+import { metricNames, metrics, ruleFields, ruleOf, shownAlert, shownContactPoints } from './alert.ts';
 import { engine, evaluateAll, evaluateOnTime, evaluationWorkIn, keepEvaluating, toggled } from './evaluation.ts';
 import { withNewCondition } from './evaluation.ts';
 
-const alertName = text({ min: 1, max: 100 });
-const description = text({ min: 0, max: 500 });
-const operator = choice(['gt', 'lt']);
-const duration = choice(durations);
-const aggregation = choice(['mean', 'max', 'min', 'last']);
-const queryRange = choice(queryRanges);
+const { name: alertName, metric, operator, threshold, duration } = ruleFields;
+
+/** The rule of a new alert; only description, aggregation and queryRange may be left out. */
+const newRule = {
+  ...ruleFields,
+  name: must(alertName),
+  metric: must(metric),
+  operator: must(operator),
+  threshold: must(threshold),
+  duration: must(duration),
+};
 
 /** The fields that POST /app-env/alert takes. */
-const creationFields = (
-  'appEnvId envName name description metric operator threshold duration aggregation queryRange contactPointIds ' +
-  'contactPointNames'
-).split(' ');
+const creatable = ['appEnvId', 'envName', ...Object.keys(newRule), 'contactPointIds', 'contactPointNames'];
+
+/** The fields that PATCH /alert can change. */
+const patchable = [...Object.keys(ruleFields), 'contactPointIds', 'enabled'];
 
 /** Creates an alert: POST /app-env/alert. */
 function postAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
   adminOf(call, environment.accountId);
-  const contactPointIds = deliveredTo(world, environment.accountId, body);
-  const name = required(body, 'name', alertName);
-  const alert: Alert = present({
+  const { appEnvId, accountId, region } = environment;
+  const contactPointIds = deliveredTo(world, accountId, body);
+  const rule = readFields(body, newRule);
+  requireMetric(world, environment, rule.metric);
+  requireFreeName(world, appEnvId, rule.name);
+  const alert: Alert = {
     alertId: world.id('alert'),
-    appEnvId: environment.appEnvId,
-    accountId: environment.accountId,
-    region: environment.region,
-    name,
-    description: optional(body, 'description', description),
-    metric: metricFor(world, environment, required(body, 'metric', choice(metricNames))),
-    operator: required(body, 'operator', operator),
-    threshold: required(body, 'threshold', number()),
-    duration: required(body, 'duration', duration),
-    aggregation: optional(body, 'aggregation', aggregation) ?? 'mean',
-    queryRange: optional(body, 'queryRange', queryRange) ?? '10m',
+    appEnvId,
+    accountId,
+    region,
+    aggregation: 'mean',
+    queryRange: '10m',
+    ...rule,
     contactPointIds,
     enabled: true,
     lastKnownState: 'Normal',
     liveState: 'Normal',
     createdAt: world.now,
-  } as const);
-  requireFreeName(world, environment.appEnvId, name);
+  };
   world.of(alerts).put(alert);
-  const { alertId: id, accountId, appEnvId } = alert;
-  world.record({ kind: 'alert.created', id, accountId, detail: { name, appEnvId, metric: alert.metric } });
-  for (const contactPointId of contactPointIds) usedIn(world, contactPointId, alert.region);
+  const detail = { name: alert.name, appEnvId, metric: alert.metric };
+  world.record({ kind: 'alert.created', id: alert.alertId, accountId, detail });
+  for (const contactPointId of contactPointIds) usedIn(world, contactPointId, region);
   keepEvaluating(world);
   return ok({ message: 'Alert created', alert: createdAlert(world, alert) });
 }
@@ -70,19 +72,11 @@ function patchAlert(call: AreaCall): AreaAnswer {
   const environment = environmentForAdmin(call, alert.appEnvId);
   const isSent = sent(body, 'contactPointIds');
   const contactPointIds = isSent ? pointsById(world, alert.accountId, body) : alert.contactPointIds;
-  const name = optional(body, 'name', alertName) ?? alert.name;
-  const metric = optional(body, 'metric', choice(metricNames));
+  const rule = readFields(body, ruleFields);
   const enabled = optional(body, 'enabled', flag) ?? alert.enabled;
-  const changed: Alert = present({
-    ...toggled(alert, enabled),
-    name,
-    ...readFields(body, { description }),
-    metric: metric === undefined ? alert.metric : metricFor(world, environment, metric),
-    ...readFields(body, { operator, threshold: number(), duration, aggregation, queryRange }),
-    contactPointIds,
-  });
-  const next = withNewCondition(alert, changed);
-  if (name !== alert.name) requireFreeName(world, alert.appEnvId, name);
+  if (rule.metric !== undefined) requireMetric(world, environment, rule.metric);
+  const next = withNewCondition(alert, { ...toggled(alert, enabled), ...rule, contactPointIds });
+  if (next.name !== alert.name) requireFreeName(world, alert.appEnvId, next.name);
   const fields = patchable.filter((field) => sent(body, field));
   if (fields.length > 0) {
     world.of(alerts).put(next);
@@ -92,22 +86,16 @@ function patchAlert(call: AreaCall): AreaAnswer {
   return patched(world, { message: 'Alert updated', alert: shownAlert(world, next) });
 }
 
-/** The fields of an alert that PATCH /alert can change. */
-const patchable =
-  'name description metric operator threshold duration aggregation queryRange contactPointIds enabled'.split(' ');
-
 function createdAlert(world: World, alert: Alert): object {
   const { alertId, name, enabled, lastKnownState } = alert;
   return { alertId, name, ...ruleOf(alert), enabled, lastKnownState, contactPoints: shownContactPoints(world, alert) };
 }
 
-/** Checks that an environment has a metric: databases have no ingress metrics, as no ingress leads to them. */
-function metricFor(world: World, environment: Environment, metric: MetricName): MetricName {
-  const app = appNamed(world, environmentNamed(world, environment.appEnvId).appId);
-  if (metric.startsWith('ingress_') && kindOf(app) === 'database') {
+/** Refuses a metric that an environment does not have: no ingress leads to databases. */
+function requireMetric(world: World, { appId }: Environment, metric: MetricName): void {
+  if (metric.startsWith('ingress_') && kindOf(appNamed(world, appId)) === 'database') {
     throw invalid('ingress metrics are unavailable for database environments');
   }
-  return metric;
 }
 
 /** Reads the contact points of an alert: the request names them either by contactPointIds or by contactPointNames. */
@@ -159,7 +147,7 @@ export const alertsArea: Area = {
   routes: [
     route('GET /app-env/alerts', ['svc:read'], listAlerts, ['appEnvId']),
     route('GET /alert', ['svc:read'], getAlert, ['alertId']),
-    route('POST /app-env/alert', ['svc:write:config'], postAlert, creationFields),
+    route('POST /app-env/alert', ['svc:write:config'], postAlert, creatable),
     route('PATCH /alert', ['svc:write:config'], patchAlert, ['alertId', ...patchable]),
     route('DELETE /alert', ['svc:write:config'], deleteAlert, ['alertId']),
     route('POST /alert/toggle', ['svc:write:config'], toggleAlert, ['alertId', 'enabled']),

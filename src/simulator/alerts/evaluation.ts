@@ -1,6 +1,6 @@
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
-import { type Alert, alerts, type AlertState, metricKey, metrics, observed } from './alert.ts';
+import { type Alert, alerts, type AlertState, durationMinutes, metricKey, metrics, observed } from './alert.ts';
 
 /** The state of the alert engine: the timer of its next evaluation. */
 interface Engine {
@@ -12,8 +12,6 @@ interface Engine {
 export const engine = collection<Engine>('alertEngine', (row) => row.engineId);
 
 const evaluationMs = 15_000;
-
-const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 30, '1h': 60 } as const;
 
 /** Schedules the next evaluation of all alerts, unless it is scheduled already. */
 export function keepEvaluating(world: World): void {

@@ -2,7 +2,7 @@
  * The control surface under /_sim. It answers only requests whose Host is a loopback address, because a web page could give its own name
  * the address 127.0.0.1. It never answers a page of another origin.
  */
-import { addressed, type AreaAnswer, carriesBody, type ControlRoute, ok } from '../area.ts';
+import { addressed, type AreaAnswer, carriesBody, control, type ControlRoute, ok } from '../area.ts';
 import { collectionNames, publicRoutes } from '../areas.ts';
 import type { Clockwork } from '../clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, type HttpRequest, queryOf, type Reply } from '../http/exchange.ts';
@@ -10,7 +10,7 @@ import type { Stream } from '../http/exchange.ts';
 import { type BodyFields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
 import { invalid, refusalFor, RequestRefusal, taken } from '../http/refusal.ts';
 import { Router } from '../http/router.ts';
-import { fill, shownForms } from '../page/forms/fill.ts';
+import { fill, forms } from '../page/forms/fill.ts';
 import { viewOf } from '../page/view.ts';
 import { effects } from '../public/faults.ts';
 import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
@@ -111,13 +111,13 @@ interface Parts {
 const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 
 /** Lists the routes that act on the simulator itself: world, clock, logs, readings. */
-export function ownRoutes(parts: Parts): readonly OwnRoute[] {
-  const routes: readonly OwnRoute[] = [
+export function ownRoutes(parts: Parts): readonly (ControlRoute | OwnRoute)[] {
+  const routes: readonly (ControlRoute | OwnRoute)[] = [
     own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
-    own('GET /', 'every route, fault effect and reading', () => ok(manual(parts, routes))),
+    own('GET /', 'every route, fault effect and reading', () => ok(manual([...routes, ...parts.controlRoutes]))),
     ...worldRoutes(parts),
     ...logRoutes(parts.clockwork),
-    ...readingRoutes(parts.clockwork),
+    ...readingRoutes,
     ...pageRoutes(parts.clockwork),
     own('GET /events', 'the ledger and the requests as they happen', () => parts.events),
   ];
@@ -202,41 +202,34 @@ function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown
   yield ']}';
 }
 
-function readingRoutes(clockwork: Clockwork): readonly OwnRoute[] {
-  const shown = () => ok(shownReadings(clockwork.store.readings));
-  return [
-    own('GET /readings', 'the readings as they are', shown),
-    own('PATCH /readings', 'changes readings: {NAME: VALUE}', ({ body }) => {
-      const readings = changeReadings(clockwork.store.readings, body);
-      if (typeof readings === 'string') throw invalid(readings);
-      clockwork.transact(undefined, (world) => world.of(settings).put({ key: 'readings', value: readings }));
-      return shown();
-    }),
-  ];
-}
+const readingRoutes: readonly ControlRoute[] = [
+  control('GET /readings', 'the readings as they are', ({ world }) => ok(shownReadings(world.readings))),
+  control('PATCH /readings', 'changes readings: {NAME: VALUE}', ({ world, body }) => {
+    const readings = changeReadings(world.readings, body);
+    if (typeof readings === 'string') throw invalid(readings);
+    world.of(settings).put({ key: 'readings', value: readings });
+    return ok(shownReadings(readings));
+  }),
+];
 
 /** Lists the routes that only the simulator's page uses. */
-function pageRoutes(clockwork: Clockwork): readonly OwnRoute[] {
+function pageRoutes(clockwork: Clockwork): readonly ControlRoute[] {
   return [
-    own(
+    control(
       'GET /view',
       'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
-      ({ query }) => ok(viewOf(clockwork, query)),
+      ({ world, query }) => ok(viewOf(clockwork, world, query)),
     ),
-    own('GET /forms', 'every request with its fields, as the page offers them', () => ok({ items: shownForms() })),
-    own(
+    control('GET /forms', 'every request with its fields, as the page offers them', () => ok({ items: forms })),
+    control(
       'POST /forms',
       'a request filled in from the world: {method, path, token?, given?: {FIELD: VALUE}}',
-      ({ body }) => {
-        const filled = clockwork.transact(undefined, (world) => fill(world, body, clockwork.requests.log.lastSeq));
-        return ok(filled.result);
-      },
+      ({ world, body }) => ok(fill(world, body, clockwork.requests.log.lastSeq)),
     ),
   ];
 }
 
-function manual(parts: Parts, own: readonly OwnRoute[]): unknown {
-  const routes = [...own, ...parts.controlRoutes];
+function manual(routes: readonly (ControlRoute | OwnRoute)[]): unknown {
   return {
     routes: routes.map(({ method, path, does }) => ({ method, path: `/_sim${path}`, does })),
     publicRoutes: publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),

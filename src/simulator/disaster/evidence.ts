@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { World } from '../store/store.ts';
 import type { Configuration, RecoveryPoint } from './model.ts';
 import { happened } from './operations.ts';
+import { applyNext } from './standby.ts';
 import { sourceNow } from './surroundings.ts';
 import { withoutToldReadiness } from './told-readiness.ts';
 
@@ -11,29 +12,30 @@ const KEPT = 1_000;
 
 const FULL_COPY_BYTES = 100_000_000;
 
-/** Takes a snapshot of the source as of `cutoffAt`; a warm standby queues it as a change to apply. */
+/** Takes a snapshot of the source as of `cutoffAt`; a warm standby queues it as a change, and applies it when it has no other work. */
 export function takeSnapshot(world: World, configuration: Configuration, cutoffAt = world.now): Configuration {
+  const { configurationId } = configuration;
   const sequence = configuration.pointsTaken + 1;
   const point: RecoveryPoint = {
-    pointId: hash(`${configuration.configurationId}/${sequence}/${cutoffAt}`),
+    pointId: hash(`${configurationId}/${sequence}/${cutoffAt}`),
     operationId: world.id('op'),
     sequence,
     cutoffAt,
     bytes: configuration.points.length === 0 ? FULL_COPY_BYTES : 1_000_000 + ((sequence * 7_919) % 4_000_000),
     sizing: (sourceNow(world, configuration) ?? configuration.source).sizing,
+    configurationId,
+    createdAt: cutoffAt,
   };
   const taken: Configuration = withoutToldReadiness({
     ...configuration,
     points: [...configuration.points, point].slice(-KEPT),
     pointsTaken: sequence,
   });
-  return happened(withChange(taken, point), { kind: 'point.created', detail: { pointId: point.pointId, cutoffAt } });
-}
-
-function withChange(configuration: Configuration, { pointId, bytes }: RecoveryPoint): Configuration {
+  const { pointId, bytes } = point;
   const { standby } = configuration;
-  if (standby === undefined) return configuration;
-  return { ...configuration, standby: { ...standby, backlog: [...standby.backlog, { pointId, bytes }] } };
+  const queued = standby && { ...standby, backlog: [...standby.backlog, { pointId, bytes }] };
+  const created = { kind: 'point.created', detail: { pointId, cutoffAt } };
+  return happened(applyNext({ ...taken, standby: queued }, world.now), created);
 }
 
 /** The newest recovery point of a cold protection; the newest one that the standby of a warm protection has applied. */
@@ -64,8 +66,7 @@ export function selectablePoints(configuration: Configuration): readonly Selecta
 
 /** Tells if the source had the same sizes when the point was taken as when its protection was last configured. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
-  const contract = configuration.source.sizing;
-  return contract !== undefined && JSON.stringify(contract) === JSON.stringify(point.sizing);
+  return JSON.stringify(configuration.source.sizing) === JSON.stringify(point.sizing);
 }
 
 /** Hashes a text to 64 characters. */

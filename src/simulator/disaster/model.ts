@@ -1,6 +1,6 @@
 // The state of disaster readiness as plain JSON. Times are milliseconds since 1970. Whatever can be derived is not stored: each
 // request computes what its client sees, such as readiness and hints.
-import type { Circumstances } from './calls/bodies.ts';
+import type { AskedSettings, Circumstances } from './calls/bodies.ts';
 import type { OperationKind, Phase } from './durations.ts';
 
 /** The names of the environment that a recovery creates, and of its app. */
@@ -17,22 +17,14 @@ export type Storage =
   | { readonly kind: 'credential'; readonly credentialId: string };
 
 /** The settings of a configuration with every default filled in. */
-export interface ConfigurationSettings {
-  readonly destinationRegion: string;
-  /** Cold: copies are restored on demand. Warm: a standby applies every change as it comes. */
-  readonly mode: 'cold' | 'warm';
+export interface ConfigurationSettings extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>> {
   readonly storage: Storage;
-  readonly snapshotIntervalMs: number;
-  readonly validationIntervalMs: number;
-  readonly rpoTargetMs: number;
-  readonly rtoTargetMs: number;
-  readonly sameRegionAcknowledged: boolean;
 }
 
 /** The sizes of a source when a point was taken; a recovery allocates the same. */
 interface Sizing {
   readonly replicas: number;
-  readonly zClouds?: number;
+  readonly zClouds: number;
   readonly cpu: number;
   readonly cpuRequest: number;
   readonly memoryMb: number;
@@ -48,7 +40,7 @@ export interface RetainedSource {
   readonly region: string;
   readonly dockerPreset: string;
   readonly isDatabase: boolean;
-  readonly sizing?: Sizing;
+  readonly sizing: Sizing;
 }
 
 /** A moment of the source to which it can be recovered. */
@@ -58,7 +50,9 @@ export interface RecoveryPoint {
   readonly sequence: number;
   readonly cutoffAt: number;
   readonly bytes: number;
-  readonly sizing?: Sizing | undefined;
+  readonly sizing: Sizing;
+  readonly configurationId: string;
+  readonly createdAt: number;
 }
 
 /** The recovery point and the target of an activation; neither is ever replaced by another. */

@@ -15,11 +15,14 @@ export function operationOf(configuration: Configuration, operationId: string | 
   return configuration.operations.find((operation) => operation.operationId === operationId);
 }
 
-/** Finds the operation that still has steps to do; a receiver that only applies changes has none. */
+/** Tells if an operation still has steps to do; a receiver that only applies changes has none. */
+export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
+  return endedAt === undefined && stepDueAt !== undefined;
+}
+
+/** Finds the operation that still has steps to do. */
 export function busyOperation(configuration: Configuration): Operation | undefined {
-  return configuration.operations.find(
-    (operation) => operation.endedAt === undefined && operation.stepDueAt !== undefined,
-  );
+  return configuration.operations.find(isBusy);
 }
 
 /** Finds the running activation; one that is being cleaned up after a discard still counts. */

@@ -5,9 +5,9 @@ import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, STEP_RETRY_MS } from './durations.ts';
 import { protectedPoint, takeSnapshot } from './evidence.ts';
 import { withEvidence } from './told-readiness.ts';
-import type { ActivationResult, Configuration, Operation } from './model.ts';
+import type { ActivationResult, Configuration, Operation, Standby } from './model.ts';
 import { countsFailedSteps, end, enter, happened, waitUntil, withOperation } from './operations.ts';
-import { applyNext, beforeFirstCopy, finishChange } from './standby.ts';
+import { beforeFirstCopy, finishChange } from './standby.ts';
 import { destinationUp, handoffPossible, nativeEngine, sourceReachable } from './surroundings.ts';
 
 /** Takes one step of an operation. */
@@ -70,20 +70,16 @@ function enrollmentStep(world: World, configuration: Configuration, operation: O
 /** Takes the first snapshot, starts the snapshot schedule, and gives a warm configuration its standby. */
 function startCopying(world: World, configuration: Configuration): Configuration {
   const { mode, snapshotIntervalMs } = configuration.settings;
-  const taken = takeSnapshot(world, configuration);
-  const scheduled = { ...taken, nextSnapshotAt: world.now + snapshotIntervalMs };
-  return mode === 'warm' ? withStandby(world, scheduled) : scheduled;
+  const standby = mode === 'warm' ? (configuration.standby ?? newStandby(world, configuration)) : undefined;
+  const taken = takeSnapshot(world, { ...configuration, standby });
+  return { ...taken, nextSnapshotAt: world.now + snapshotIntervalMs };
 }
 
-function withStandby(world: World, configuration: Configuration): Configuration {
+function newStandby(world: World, { target, source, told }: Configuration): Standby {
   const { now } = world;
-  if (configuration.standby !== undefined) return applyNext(configuration, now);
-  const { target, source, told, points } = configuration;
-  const backlog = points.slice(-1).map(({ pointId, bytes }) => ({ pointId, bytes }));
   const targetAppId = target?.createNewApp === true ? world.id('app') : source.appId;
   const ids = { targetAppEnvId: world.id('env'), targetAppId };
-  const standby = { ...ids, ...beforeFirstCopy(told, now), backlog, restartedUntil: now, heldBehind: false };
-  return applyNext({ ...configuration, standby }, now);
+  return { ...ids, ...beforeFirstCopy(told, now), backlog: [], restartedUntil: now, heldBehind: false };
 }
 
 /** Marks a protection as enrolled. In cold mode the enrollment ends; in warm mode the enrollment goes on as the receiver of changes. */
@@ -159,8 +155,6 @@ function activationStep(configuration: Configuration, operation: Operation, now:
   switch (operation.phase) {
     case 'queued':
       return enter(configuration, operation, configuration.settings.mode === 'cold' ? 'restoring' : 'promoting', now);
-    case 'restoring':
-      return enter(configuration, operation, 'promoting', now);
     case 'promoting':
       return enter(configuration, operation, 'starting', now);
     case 'promoted':
@@ -171,7 +165,8 @@ function activationStep(configuration: Configuration, operation: Operation, now:
     case 'handingOver':
       return promote(configuration, operation, now);
     default:
-      return configuration;
+      // The copy is restored; or the control surface has set a phase that is no phase of an activation.
+      return enter(configuration, operation, 'promoting', now);
   }
 }
 

@@ -32,7 +32,7 @@ export function protect(world: World, current: Configuration | undefined, reques
   const refusal = refusedNow(world, current, request) ?? brokenDuration(request.asked);
   if (refusal !== undefined) throw rejected(world, refusal);
   const settings = agreedSettings(world, request);
-  const agreed = { settings, ...agreedNames(world, current, settings, request.asked, source) };
+  const agreed = { settings, target: agreedNames(world, current, settings, request.asked, source) };
   const operationId = world.id('op');
   const configuration =
     current === undefined ? created(world, request.environment, agreed) : edited(world, current, agreed);
@@ -116,15 +116,14 @@ function agreedNames(
   { mode }: ConfigurationSettings,
   asked: AskedSettings,
   source: RetainedSource,
-): Pick<Agreed, 'target'> {
+): TargetNames | undefined {
   if (asked.target !== undefined) {
     const target = settleNames(asked.target, source);
     if (target === undefined) throw rejected(world, 'target needs envName, and appName where a new app is created');
-    return { target };
+    return target;
   }
   if (mode === 'warm') throw rejected(world, 'warm protection needs a target');
-  if (current?.target !== undefined) return { target: current.target };
-  if (!source.isDatabase) return {};
+  if (current?.target !== undefined || !source.isDatabase) return current?.target;
   throw rejected(world, 'a database restores into a new app: target.envName and target.appName are needed');
 }
 
@@ -132,7 +131,7 @@ function agreedNames(
  * Completes the names in a request: trims them, always makes a new app for a database, and drops an app name without a new app.
  * Returns undefined when a required name is missing.
  */
-export function settleNames(asked: AskedNames, source: Pick<RetainedSource, 'isDatabase'>): TargetNames | undefined {
+export function settleNames(asked: AskedNames, source: RetainedSource): TargetNames | undefined {
   const envName = asked.envName?.trim() ?? '';
   const appName = asked.appName?.trim() ?? '';
   const createNewApp = source.isDatabase || asked.createNewApp === true;
@@ -165,25 +164,20 @@ function created(world: World, { appEnvId, accountId }: Environment, agreed: Agr
 function edited(world: World, current: Configuration, agreed: Agreed): Configuration {
   const { standby } = current;
   const keeps = keepsCopies(current, agreed.settings);
-  const isSuperseded = ({ endedAt }: { readonly endedAt?: number | undefined }) => endedAt === undefined;
-  const operations = current.operations.map((operation) =>
-    isSuperseded(operation)
-      ? ({ ...operation, phase: 'failed', outcome: 'superseded', endedAt: world.now } as const)
-      : operation,
-  );
-  const checks = current.operations.filter((operation) => isSuperseded(operation) && operation.kind === 'validation');
+  const running = current.operations.filter(({ endedAt }) => endedAt === undefined);
+  const superseded = { phase: 'failed', outcome: 'superseded', endedAt: world.now } as const;
+  const checks = running.filter(({ kind }) => kind === 'validation');
   const configuration: Configuration = {
     ...withoutToldReadiness(current),
-    ...(keeps ? {} : NO_COPIES),
+    ...(keeps ? { nextValidationAt: rescheduled(world, current, agreed) } : NO_COPIES),
     receiverOperationId: undefined,
     standby: keeps && standby ? renamed(world, standby, current, agreed) : undefined,
-    target: undefined,
     ...agreed,
     generation: current.generation + 1,
-    operations,
+    operations: current.operations.map((each) => (running.includes(each) ? { ...each, ...superseded } : each)),
   };
   return happened(
-    rescheduled(configuration, current, world.now),
+    configuration,
     { kind: 'configuration.edited' },
     ...checks.map((): Happening => ({ kind: 'validation.superseded', retainsDisk: true })),
     ...(standby === undefined || keeps ? [] : [{ kind: 'standby.retired', retainsDisk: true } as const]),
@@ -210,10 +204,9 @@ function renamed(world: World, standby: Standby, before: Configuration, { target
   return { ...standby, targetAppId: target.createNewApp ? world.id('app') : before.source.appId };
 }
 
-function rescheduled(configuration: Configuration, before: Configuration, now: number): Configuration {
-  const { validationIntervalMs } = configuration.settings;
-  if (configuration.nextValidationAt === undefined || validationIntervalMs === before.settings.validationIntervalMs) {
-    return configuration;
-  }
-  return { ...configuration, nextValidationAt: now + validationIntervalMs };
+/** The time of the next check: a new interval starts anew, once the schedule has begun. */
+function rescheduled(world: World, { nextValidationAt, settings }: Configuration, agreed: Agreed): number | undefined {
+  const { validationIntervalMs } = agreed.settings;
+  const isSame = nextValidationAt === undefined || validationIntervalMs === settings.validationIntervalMs;
+  return isSame ? nextValidationAt : world.now + validationIntervalMs;
 }

@@ -1,7 +1,8 @@
 // Computes the readiness of a protection whenever a request asks for it. Unknown, expired or failed evidence is never ready.
 import { HOUR } from './durations.ts';
-import type { Configuration, RecoveryPoint } from './model.ts';
+import type { Configuration, RecoveryPoint, Standby } from './model.ts';
 import { protectedPoint } from './evidence.ts';
+import { isBusy } from './operations.ts';
 import { isExcuse } from './told-readiness.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 
@@ -11,95 +12,55 @@ const EXCUSE_MS = 12 * HOUR;
 /** After how many validation intervals the result of a check expires. */
 const VALIDATION_EXPIRES_AFTER_INTERVALS = 2;
 
-/** The readiness of a protection: its state, and the reason where it is not ready. */
-export interface Readiness {
+/** Computes the readiness of a configuration at a time: its state, and the reason where it is not ready. */
+export function readinessAt(configuration: Configuration, now: number) {
+  const { told, standby } = configuration;
+  const point = protectedPoint(configuration);
+  const { state, reason } = verdict(configuration, point, now);
+  const warnings = told.readiness?.warnings ?? warningsOf(standby);
+  const recoveryPointAgeMs = point && now - point.cutoffAt;
+  return { state, reason, warnings, cutoffAt: point?.cutoffAt, recoveryPointAgeMs };
+}
+
+interface Verdict {
   readonly state: string;
   readonly reason?: string | undefined;
-  readonly warnings: readonly string[];
-  readonly cutoffAt?: number;
-  readonly recoveryPointAgeMs?: number;
 }
 
-/** Computes the readiness of a configuration at a time. */
-export function readinessAt(configuration: Configuration, now: number): Readiness {
-  const point = protectedPoint(configuration);
-  const age = point === undefined ? {} : { cutoffAt: point.cutoffAt, recoveryPointAgeMs: now - point.cutoffAt };
-  const warnings = configuration.told.readiness?.warnings ?? warningsOf(configuration);
-  return { ...verdict(configuration, point, now), warnings, ...age };
-}
-
-type Verdict = Pick<Readiness, 'state' | 'reason'>;
-
+/** Decides on the readiness: of the conditions that hold, the first one counts. */
 function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict {
+  const { told, operations, enrolled, lastCheck, settings, standby, rollover } = configuration;
+  const enrollment = operations.findLast(({ kind }) => kind === 'enrollment');
+  const isPointOlderThan = (ms: number) => point === undefined || now - point.cutoffAt > ms;
+  const isLate = isPointOlderThan(settings.rpoTargetMs);
+  const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
+  /** Replaces a reason that excuses a missed RPO target by the missed target, once the point is too old for an excuse. */
+  const excused = (said: Verdict) =>
+    point !== undefined && isExcuse(said) && isPointOlderThan(settings.rpoTargetMs + EXCUSE_MS)
+      ? needsAttention('rpoExceeded')
+      : said;
+
   if (configuration.fencedAt !== undefined) return needsAttention('resetPending');
-  const told = configuration.told.readiness;
-  if (told !== undefined) return outlastsExcuse(configuration, { state: told.state, reason: told.reason }, point, now);
-  return (
-    fromEnrollment(configuration) ??
-    fromLastCheck(configuration) ??
-    fromStandby(configuration, point, now) ??
-    fromAge(configuration, point, now) ??
-    fromValidationAge(configuration, now) ?? {
-      state: 'ready',
-    }
-  );
+  if (told.readiness !== undefined) return excused(told.readiness);
+  if (enrollment?.outcome === 'failed') return { state: 'failed', reason: 'enrollmentFailed' };
+  if (!enrolled || (enrollment && isBusy(enrollment))) return { state: 'preparing' };
+  if (lastCheck?.result === 'fail') return { state: 'failed', reason: 'validationFailed' };
+  if (lastCheck?.result === 'cleanupUnverifiable') return needsAttention('cleanupUnverifiable');
+  if (settings.mode === 'warm' && standby === undefined) return needsAttention('standbyActivated');
+  if (standby !== undefined && fallenBehind(standby)) {
+    const isStuck = isLate && makesNoProgress(configuration, now);
+    return isStuck ? needsAttention('rpoExceeded') : excused(needsAttention('catchingUp'));
+  }
+  if (isLate) return excused(needsAttention(rollover === undefined ? 'rpoExceeded' : 'chainRollover'));
+  const expiresAt = checkedAt + VALIDATION_EXPIRES_AFTER_INTERVALS * settings.validationIntervalMs;
+  return now > expiresAt ? needsAttention('validationExpired') : { state: 'ready' };
 }
 
 function needsAttention(reason: string): Verdict {
   return { state: 'needsAttention', reason };
 }
 
-function fromEnrollment(configuration: Configuration): Verdict | undefined {
-  const latest = configuration.operations.findLast(({ kind }) => kind === 'enrollment');
-  if (latest?.outcome === 'failed') return { state: 'failed', reason: 'enrollmentFailed' };
-  const preparing = latest !== undefined && latest.endedAt === undefined && latest.stepDueAt !== undefined;
-  return preparing || !configuration.enrolled ? { state: 'preparing' } : undefined;
-}
-
-function fromLastCheck({ lastCheck }: Configuration): Verdict | undefined {
-  if (lastCheck?.result === 'fail') return { state: 'failed', reason: 'validationFailed' };
-  if (lastCheck?.result === 'cleanupUnverifiable') return needsAttention('cleanupUnverifiable');
-  return undefined;
-}
-
-function fromStandby(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict | undefined {
-  const { settings, standby } = configuration;
-  if (settings.mode === 'cold') return undefined;
-  if (standby === undefined) return needsAttention('standbyActivated');
-  if (!fallenBehind(standby)) return undefined;
-  const late = isOlderThan(point, settings.rpoTargetMs, now);
-  if (late && makesNoProgress(configuration, now)) return needsAttention('rpoExceeded');
-  return outlastsExcuse(configuration, needsAttention('catchingUp'), point, now);
-}
-
-function fromAge(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict | undefined {
-  if (!isOlderThan(point, configuration.settings.rpoTargetMs, now)) return undefined;
-  const excused = configuration.rollover === undefined ? 'rpoExceeded' : 'chainRollover';
-  return outlastsExcuse(configuration, needsAttention(excused), point, now);
-}
-
-function fromValidationAge({ lastCheck, settings }: Configuration, now: number): Verdict | undefined {
-  const at = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
-  const expired = now - at > VALIDATION_EXPIRES_AFTER_INTERVALS * settings.validationIntervalMs;
-  return expired ? needsAttention('validationExpired') : undefined;
-}
-
-/** Replaces a reason that excuses a missed RPO target by the missed target itself, once the point is too old for an excuse. */
-function outlastsExcuse(
-  configuration: Configuration,
-  said: Verdict,
-  point: RecoveryPoint | undefined,
-  now: number,
-): Verdict {
-  if (point === undefined || !isExcuse(said.state, said.reason)) return said;
-  return isOlderThan(point, configuration.settings.rpoTargetMs + EXCUSE_MS, now) ? needsAttention('rpoExceeded') : said;
-}
-
-function isOlderThan(point: RecoveryPoint | undefined, ageMs: number, now: number): boolean {
-  return point === undefined || now - point.cutoffAt > ageMs;
-}
-
-function warningsOf({ standby }: Configuration): readonly string[] {
+function warningsOf(standby: Standby | undefined): readonly string[] {
   if (standby?.shape === 'seedBoost') return ['seedBoost'];
   return standby?.shape === 'sustained' ? ['sustainedStandby'] : [];
 }

@@ -12,12 +12,6 @@ export interface StoredConfiguration extends Omit<Configuration, 'points' | 'hap
   readonly timer?: { readonly timerId: string; readonly at: number } | undefined;
 }
 
-/** The row of a recovery point. */
-export interface StoredPoint extends RecoveryPoint {
-  readonly configurationId: string;
-  readonly createdAt: number;
-}
-
 /** All protections, indexed by account and by source environment. */
 export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
   indexes: { account: (row) => row.accountId, source: (row) => row.sourceAppEnvId },
@@ -25,7 +19,7 @@ export const configurations = collection<StoredConfiguration>('configurations', 
 });
 
 /** All recovery points, indexed by configuration. */
-export const recoveryPoints = collection<StoredPoint>('recoveryPoints', (row) => row.pointId, {
+export const recoveryPoints = collection<RecoveryPoint>('recoveryPoints', (row) => row.pointId, {
   indexes: { configuration: (row) => row.configurationId },
   order: (row) => row.sequence,
   remembered: true,
@@ -60,12 +54,12 @@ export function protectionOf(world: World, sourceAppEnvId: string): Configuratio
 }
 
 /** Puts a configuration together from its rows; the points must be in the order of their sequence. */
-export function assembled(row: StoredConfiguration, points: readonly StoredPoint[]): Configuration {
+export function assembled(row: StoredConfiguration, points: readonly RecoveryPoint[]): Configuration {
   const { timer: _timer, ...configuration } = row;
   return { ...configuration, points };
 }
 
-function pointsOf(world: World, configurationId: string): readonly StoredPoint[] {
+function pointsOf(world: World, configurationId: string): readonly RecoveryPoint[] {
   return world.of(recoveryPoints).where('configuration', configurationId);
 }
 
@@ -73,7 +67,7 @@ function pointsOf(world: World, configurationId: string): readonly StoredPoint[]
 export function keep(world: World, configuration: Configuration, requestId?: string): void {
   const { points, happenings = [], ...row } = configuration;
   const before = pointsOf(world, row.configurationId);
-  if (points !== before) keepPoints(world, before, configuration);
+  if (points !== before) keepPoints(world, before, points);
   world.of(configurations).put({ ...row, timer: wokenAt(world, configuration) });
   for (const happening of happenings) note(world, configuration, happening, requestId);
 }
@@ -89,12 +83,12 @@ export function wipe(world: World, configuration: Configuration, last: Happening
 }
 
 /** Writes the changes of the recovery points: removes rows of the oldest points, and adds rows of the newest. */
-function keepPoints(world: World, before: readonly RecoveryPoint[], { configurationId, points }: Configuration): void {
+function keepPoints(world: World, before: readonly RecoveryPoint[], points: Configuration['points']): void {
   const rows = world.of(recoveryPoints);
   const oldest = points[0]?.sequence ?? Infinity;
   for (const { pointId, sequence } of before) if (sequence < oldest) rows.remove(pointId);
   const newest = points.findLastIndex(({ pointId }) => rows.has(pointId));
-  for (const point of points.slice(newest + 1)) rows.put({ ...point, configurationId, createdAt: point.cutoffAt });
+  for (const point of points.slice(newest + 1)) rows.put(point);
 }
 
 function wokenAt(world: World, configuration: Configuration): StoredConfiguration['timer'] {

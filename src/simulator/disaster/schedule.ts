@@ -7,7 +7,7 @@ import { standsStill } from './told-readiness.ts';
 import type { Configuration } from './model.ts';
 import { begin, busyOperation, happened, operationOf, runningActivation } from './operations.ts';
 import { step } from './progress.ts';
-import { applyNext, finishChange, postponeChange } from './standby.ts';
+import { finishChange, postponeChange } from './standby.ts';
 import { destinationUp, sourceReachable } from './surroundings.ts';
 
 /** How long a full copy takes that replaces a broken chain of snapshots. */
@@ -71,23 +71,18 @@ function scheduledSnapshot(world: World, configuration: Configuration): Configur
   if (now - lastCutoff >= 2 * settings.snapshotIntervalMs) {
     return { ...scheduled, rollover: { startedAt: now, doneAt: now + ROLLOVER_MS } };
   }
-  return snapshot(world, scheduled, now);
+  return takeSnapshot(world, scheduled);
 }
 
 function canCopy(world: World, configuration: Configuration): boolean {
   return sourceReachable(world, configuration) && destinationUp(world, configuration);
 }
 
-/** Takes a snapshot as of `cutoffAt`, and lets a standby without other work begin to apply it. */
-export function snapshot(world: World, configuration: Configuration, cutoffAt: number): Configuration {
-  return applyNext(takeSnapshot(world, configuration, cutoffAt), world.now);
-}
-
 function finishRollover(world: World, configuration: Configuration): Configuration {
   const { rollover } = configuration;
   const finished = { ...configuration, rollover: undefined };
   if (rollover === undefined || !canCopy(world, configuration)) return finished;
-  return snapshot(world, finished, rollover.startedAt);
+  return takeSnapshot(world, finished, rollover.startedAt);
 }
 
 function scheduledCheck(world: World, configuration: Configuration): Configuration {

@@ -1,8 +1,8 @@
 // Reads what disaster readiness needs from other areas: environments as sources, and regions as destinations. Also creates the
 // recovered environment.
 import { type App, apps, createApp } from '../apps/app.ts';
-import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
 import { isDatabase } from '../apps/presets.ts';
+import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
 import { present } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
 import type { World } from '../store/store.ts';
@@ -20,11 +20,12 @@ export function environmentIn(world: World, accountId: string, appEnvId: string)
 
 /** The facts about an environment that its protection keeps. */
 export function sourceOf(world: World, environment: Environment): RetainedSource {
-  const { appId, name, region } = environment;
+  const { appId, name: environmentName, region } = environment;
+  // A list of the past may show an environment whose app is deleted by now.
   const app: Partial<App> = world.of(apps).get(appId) ?? {};
   const { dockerPreset = 'CUSTOM', name: appName = '' } = app;
   const sizing = sizingOf(environment);
-  return { appId, appName, environmentName: name, region, dockerPreset, isDatabase: isDatabase(dockerPreset), sizing };
+  return { appId, appName, environmentName, region, dockerPreset, isDatabase: isDatabase(dockerPreset), sizing };
 }
 
 /** The current facts about the source of a configuration; undefined when the source is deleted. */
@@ -33,7 +34,7 @@ export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configura
   return environment && sourceOf(world, environment);
 }
 
-function sizingOf({ resources, volumes }: Environment): NonNullable<RetainedSource['sizing']> {
+function sizingOf({ resources, volumes }: Environment): RetainedSource['sizing'] {
   const { containers, zClouds, cpu, memory } = resources;
   return {
     replicas: containers,
@@ -142,7 +143,7 @@ export function bringToLife(world: World, configuration: Configuration, pinned: 
     name: target.envName,
     region: settings.destinationRegion,
     status: nativeEngine(source) === undefined ? 'stopped' : 'running',
-    volumes: from?.volumes ?? source.sizing?.volumeCapacities.length ?? 1,
+    volumes: from?.volumes ?? source.sizing.volumeCapacities.length,
     ...(from && { resources: from.resources }),
   });
 }

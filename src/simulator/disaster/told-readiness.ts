@@ -2,13 +2,13 @@
 import type { Configuration } from './model.ts';
 
 /** Tells if the reason excuses a missed RPO target for a while: a full copy is under way, or the standby is catching up. */
-export function isExcuse(state: string, reason: string | undefined): boolean {
+export function isExcuse({ state, reason }: { readonly state: string; readonly reason?: string | undefined }): boolean {
   return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
 }
 
 /** Tells if scheduled snapshots are paused: the readiness set by hand says that a full copy or a catching-up standby delays them. */
 export function standsStill({ told: { readiness } }: Configuration): boolean {
-  return readiness !== undefined && isExcuse(readiness.state, readiness.reason);
+  return readiness !== undefined && isExcuse(readiness);
 }
 
 /** Removes a readiness set by hand, so that it is computed again. */

@@ -1,5 +1,4 @@
 import { type App, appNamed, kindOf } from '../apps/app.ts';
-import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { addContent, contents, type DeployedContent, type Environment, environments } from './environment.ts';
 import type { Versioned } from './environment.ts';
@@ -76,13 +75,6 @@ type Settles = (typeof settlesTo)[DeploymentKind];
 
 /** Status words that the interface does not document; a client must cope with them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
-
-/** Refuses a deployment while another one runs, when the readings say so. */
-export function requireIdle(world: World, environment: Environment): void {
-  if (world.readings['deploy.whileUpdating'] === 'reject' && environment.deployment !== undefined) {
-    throw rejected(world, 'the environment is being updated');
-  }
-}
 
 /** Begins a deployment, and writes to the ledger which action caused it and which version it runs. */
 export function begin(

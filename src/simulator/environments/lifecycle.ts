@@ -6,7 +6,7 @@ import { type BodyFields, flag, optional, required, text } from '../http/fields.
 import { invalid, notFound } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { addBuild, addImage, begin, isBuiltFromGit, requireIdle, statusWord } from './deployment.ts';
+import { addBuild, addImage, begin, type DeploymentKind, isBuiltFromGit, statusWord } from './deployment.ts';
 import { type DeployedContent, contents, type Environment } from './environment.ts';
 import { environmentCalled, environmentFor, withCurrent } from './environment.ts';
 import { withEnvVars, withFunctionConfig, withStartup } from './settings.ts';
@@ -35,14 +35,11 @@ export function deployImage(call: AreaCall): AreaAnswer {
   const saved = withFunctionConfig(withEnvVars(withStartup(environment, app, body), body), app, body);
   if (!app.useImage && kindOf(app) !== 'function')
     throw rejected(world, 'the app does not use images: set useImage true');
-  requireIdle(world, environment);
   const { environment: next, content } = addImage(world, saved, image);
-  const done = begin(world, next, 'newVersion', 'deploy-image', content);
-  const where = world.readings['deployImage.contentId'];
-  return accepted(world, done, 'Image deployment started', {
-    top: where === 'top' ? { contentId: content.contentId } : {},
-    appEnv: where === 'appEnv' ? { contentId: content.contentId } : {},
-  });
+  const { contentId } = content;
+  const places = { top: { top: { contentId } }, appEnv: { appEnv: { contentId } }, absent: {} };
+  const shown = places[world.readings['deployImage.contentId']];
+  return begun(world, next, ['newVersion', 'deploy-image', content], 'Image deployment started', shown);
 }
 
 /** Builds a new version from git and deploys it: POST /app-env/build. */
@@ -54,9 +51,8 @@ export function build(call: AreaCall): AreaAnswer {
   const forced = optional(body, 'forceNewBuild', flag) ?? false;
   const saved = withStartup(environment, app, body);
   if (!isBuiltFromGit(app, environment)) throw rejected(world, 'the app is not built from a git branch');
-  requireIdle(world, environment);
   const built = addBuild(world, saved, app, forced, from);
-  return accepted(world, begin(world, built.environment, 'newVersion', 'build', built.content), 'Build started');
+  return begun(world, built.environment, ['newVersion', 'build', built.content], 'Build started');
 }
 
 /** Deploys the current version again, or another existing one: POST /app-env/redeploy. */
@@ -66,9 +62,7 @@ export function redeploy(call: AreaCall): AreaAnswer {
   const contentId = optional(body, 'contentId', text()) ?? environment.currentContentId;
   if (contentId === undefined) throw rejected(world, 'the environment was never deployed');
   const content = contentOf(world, environment, contentId);
-  requireIdle(world, environment);
-  const done = begin(world, withCurrent(environment, content), 'restart', 'redeploy', content);
-  return accepted(world, done, 'Redeployment started');
+  return begun(world, withCurrent(environment, content), ['restart', 'redeploy', content], 'Redeployment started');
 }
 
 /** Deploys the previous version, or an earlier one that the request names: POST /app-env/rollback. */
@@ -82,34 +76,36 @@ export function rollback(call: AreaCall): AreaAnswer {
   const previous = target?.contentId ?? environment.deployments.at(-2);
   if (previous === undefined) throw rejected(world, 'there is no previous deployment');
   if (previous === currentContentId) throw rejected(world, 'this is the currently deployed version');
-  requireIdle(world, environment);
   const [from, to] = [contentOf(world, environment, currentContentId), contentOf(world, environment, previous)];
-  const done = begin(world, withCurrent(environment, to), 'restart', 'rollback', to);
   const rollbackInfo = { fromVersion: from.version, toVersion: to.version, contentId: to.contentId };
-  return accepted(world, done, 'Rollback started', { top: { rollbackInfo } });
+  const shown = { top: { rollbackInfo } };
+  return begun(world, withCurrent(environment, to), ['restart', 'rollback', to], 'Rollback started', shown);
 }
 
 /** Stops an environment: POST /app-env/stop. */
 export function stop(call: AreaCall): AreaAnswer {
-  const environment = environmentMeant(call);
-  requireIdle(call.world, environment);
-  return accepted(call.world, begin(call.world, environment, 'stop', 'stop'), 'Environment is stopping');
+  return begun(call.world, environmentMeant(call), ['stop', 'stop'], 'Environment is stopping');
 }
 
 /** Starts an environment that has been deployed before: POST /app-env/start. */
 export function start(call: AreaCall): AreaAnswer {
   const environment = environmentMeant(call);
   if (!environment.deployed) throw rejected(call.world, 'the environment must have been deployed at least once');
-  requireIdle(call.world, environment);
-  return accepted(call.world, begin(call.world, environment, 'start', 'start'), 'Environment is starting');
+  return begun(call.world, environment, ['start', 'start'], 'Environment is starting');
 }
 
-function accepted(
+/** Begins a deployment and answers with its beginning; refuses it while another one runs, when the readings say so. */
+function begun(
   world: World,
-  { appEnvId, name, status }: Environment,
+  environment: Environment,
+  what: readonly [kind: DeploymentKind, action: string, content?: DeployedContent],
   message: string,
   more: { readonly top?: object; readonly appEnv?: object } = {},
 ): AreaAnswer {
+  if (world.readings['deploy.whileUpdating'] === 'reject' && environment.deployment !== undefined) {
+    throw rejected(world, 'the environment is being updated');
+  }
+  const { appEnvId, name, status } = begin(world, environment, ...what);
   const appEnv = { appEnvId, name, status: statusWord(world, status, 'lifecycle'), ...more.appEnv };
   return ok({ success: true, message, appEnv, ...more.top });
 }

@@ -148,49 +148,29 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
+/** A string of valid JSON, which is a key if there is a colon behind it, a bracket, or a number. */
+const token = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}[\]]|-?\d[\d.eE+-]*/g;
+
 /** Refuses what JSON.parse accepts although it is a mistake, such as a repeated key. */
 function inspect(text: string): void {
-  /** The objects and lists that are open at this place of the text: the keys so far of an object, undefined for a list. */
-  const open: (Set<string> | undefined)[] = [];
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at];
-    if (char === '{' || char === '[') {
-      open.push(char === '{' ? new Set() : undefined);
+  /** The keys so far of each object, and an empty set of each list, that is open at this place of the text. */
+  const open: Set<string>[] = [];
+  for (const [found, quoted, colon] of text.matchAll(token)) {
+    if (found === '{' || found === '[') {
+      open.push(new Set());
       if (open.length > deepest) throw invalid(`the body is nested more than ${deepest} deep`);
-    } else if (char === '}' || char === ']') {
+    } else if (found === '}' || found === ']') {
       open.pop();
-    } else if (char === '"') {
-      const end = endOfString(text, at);
-      if (isKey(text, end)) noteKey(open.at(-1), text.slice(at, end));
-      at = end - 1;
-    } else if (char === '-' || (char !== undefined && char >= '0' && char <= '9')) {
-      at = endOfNumber(text, at) - 1;
+    } else if (quoted === undefined) {
+      if (!Number.isFinite(Number(found))) throw invalid('the body has a number that is too large');
+    } else if (colon !== undefined) {
+      noteKey(open.at(-1), String(JSON.parse(quoted)));
     }
   }
 }
 
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at + 1;
-}
-
-function isKey(text: string, end: number): boolean {
-  let at = end;
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at += 1;
-  return text[at] === ':';
-}
-
-function noteKey(keys: Set<string> | undefined, quoted: string): void {
-  const key = quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
+function noteKey(keys: Set<string> | undefined, key: string): void {
   if (key === '__proto__') throw invalid('__proto__ is not a field');
   if (keys?.has(key)) throw invalid(`the body has the field ${JSON.stringify(key)} twice`);
   keys?.add(key);
-}
-
-function endOfNumber(text: string, start: number): number {
-  let at = start + 1;
-  while (/[0-9eE.+-]/.test(text[at] ?? '')) at += 1;
-  if (!Number.isFinite(Number(text.slice(start, at)))) throw invalid('the body has a number that is too large');
-  return at;
 }

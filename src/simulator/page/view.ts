@@ -10,7 +10,7 @@ import { assembled, configurations, recoveryPoints, type StoredConfiguration } f
 import { caughtUp } from '../disaster/standby.ts';
 import { contents, type Environment, environments } from '../environments/environment.ts';
 import { type BodyFields, optional, queryNumber, text } from '../http/fields.ts';
-import { faults, nameOf } from '../public/faults.ts';
+import { faults, effectName } from '../public/faults.ts';
 import { defaultReadings, type Readings, shownReadings } from '../readings.ts';
 import type { Collection } from '../store/collection.ts';
 import type { ChangedRow } from '../store/recent.ts';
@@ -23,12 +23,7 @@ const longestWatch = 8000;
  * Reads the world for the page. `epoch` and `after` say what the page already has. `watch` names the configurations that the page shows:
  * they are always sent, because their readiness changes as time passes.
  */
-export function viewOf(clockwork: Clockwork, query: BodyFields): object {
-  // Read inside a transaction, because only a transaction moves the time of the world to now.
-  return clockwork.transact(undefined, (world) => view(clockwork, world, query)).result;
-}
-
-function view({ store, mode, requests }: Clockwork, world: World, query: BodyFields): object {
+export function viewOf({ store, mode, requests }: Clockwork, world: World, query: BodyFields): object {
   const after = optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }));
   const epoch = optional(query, 'epoch', text());
   const watch = optional(query, 'watch', text({ min: 0, max: longestWatch }))?.split(',', mostWatched) ?? [];
@@ -133,7 +128,7 @@ const shownCollections = [
   shown(faults, ({ match: { bodyContains, ...match }, effect }) => ({
     ...match,
     readsBody: bodyContains !== undefined,
-    effect: nameOf(effect),
+    effect: effectName(effect),
     status: effect.status ?? effect.commitThen?.status,
   })),
 ];

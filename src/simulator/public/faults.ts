@@ -104,9 +104,9 @@ export function takeFault(world: World, request: Matched): FaultEffect | undefin
 }
 
 /** Names an effect for the request log. */
-export function nameOf(effect: FaultEffect): string {
+export function effectName(effect: FaultEffect): string {
   const own = Object.keys(table).find((name) => Object.hasOwn(effect, name)) ?? 'unknown';
-  return effect.then === undefined ? own : `${own}, ${nameOf(effect.then)}`;
+  return effect.then === undefined ? own : `${own}, ${effectName(effect.then)}`;
 }
 
 function matches(match: Fault['match'], request: Matched): boolean {

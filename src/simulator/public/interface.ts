@@ -8,7 +8,7 @@ import { type AreaAnswer, type AreaCall, type Caller, carriesBody, type Route } 
 import type { Clockwork } from '../clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest, queryOf } from '../http/exchange.ts';
 import type { Reply, Stream } from '../http/exchange.ts';
-import { type FaultEffect, faults, nameOf, takeFault } from './faults.ts';
+import { type FaultEffect, faults, effectName, takeFault } from './faults.ts';
 import { RateLimit } from './rate.ts';
 import { invalid, refusalFor, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
@@ -82,7 +82,7 @@ export class PublicInterface {
       status: reply.kind === 'answered' ? reply.status : 0,
       durationMs: Math.max(0, Math.round(wallNow() - arrived)),
       committed: handled.committed,
-      ...(taken && { fault: nameOf(taken) }),
+      ...(taken && { fault: effectName(taken) }),
       ...(unknownFields.length > 0 && { unknownFields }),
     });
     await clockwork.durable();

@@ -1,48 +1,43 @@
 import { adminOf, memberOf } from '../accounts/access.ts';
-import { accounts, type MembershipRecord, type Region } from '../accounts/records.ts';
+import { accounts, type Region } from '../accounts/records.ts';
 import { appNamed, apps, createApp, requireFreeAppName } from '../apps/app.ts';
 import { type Area, type AreaAnswer, type AreaCall, ok, route } from '../area.ts';
 import { addImage, deploy } from '../environments/deployment.ts';
 import { createEnvironment, environmentNamed, environments, regionNamed } from '../environments/environment.ts';
-import { type BodyFields, optional, required, text } from '../http/fields.ts';
+import { optional, required, text } from '../http/fields.ts';
 import { found, notFound, RequestRefusal } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { agentRepository, catalog, type Component, differingInput, type Inputs } from './installation.ts';
-import type { Installation } from './installation.ts';
+import { agentRepository, catalog, type Component, type Inputs, type Installation } from './installation.ts';
 import { installations, type Installed, newInputs, requireProviderKey, sentInputs } from './installation.ts';
 import type { Solution } from './installation.ts';
 
 /** Serves POST /solutions: installs a solution, completes an installation that failed, or changes the image of a complete one. */
 function postSolution(call: AreaCall): AreaAnswer {
   const { world, body } = call;
-  const owner = adminOf(call, required(body, 'accountId', text()));
-  const { accountId, membershipId } = owner;
+  const { accountId, membershipId } = adminOf(call, required(body, 'accountId', text()));
   const solution = solutionNamed(required(body, 'solutionSlug', text()));
   const region = regionNamed(world, required(body, 'region', text()));
   const installationId = optional(body, 'installationId', text());
-  const before = installationId === undefined ? undefined : installationNamed(world, accountId, installationId);
+  const known = installationId === undefined ? undefined : installationNamed(world, accountId, installationId);
   requireProviderKey(world, accountId, body);
   const appName = required(body, 'appName', text({ max: 200 }));
   const given = sentInputs(solution, body);
-  const inputs = before?.inputs ?? newInputs(solution, given);
+  const inputs = known?.inputs ?? newInputs(solution, given);
   requireAvailable(world, solution, accountId, region);
-  if (before === undefined) {
-    return install(call, solution, {
-      installationId: world.id('inst'),
-      accountId,
-      solutionSlug: solution.solutionSlug,
-      appName,
-      region: region.name,
-      inputs,
-      ownerMembershipId: membershipId,
-      components: [],
-      createdAt: world.now,
-    });
-  }
-  requireSame(world, before, { ...owner, body, given });
-  const alive = before.components.filter(({ appEnvId }) => world.of(environments).has(appEnvId));
+  const asked = { solutionSlug: solution.solutionSlug, appName, region: region.name };
+  const before = known ?? {
+    installationId: world.id('inst'),
+    accountId,
+    ...asked,
+    inputs,
+    ownerMembershipId: membershipId,
+    components: [],
+    createdAt: world.now,
+  };
+  requireSame(world, before, { ...asked, ...given }, membershipId);
   requireNotBeingDeleted(world, before);
+  const alive = before.components.filter(({ appEnvId }) => world.of(environments).has(appEnvId));
   const { agentImage } = given;
   if (alive.length < solution.components.length) {
     const image = agentImage === undefined ? {} : { agentImage };
@@ -76,13 +71,15 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
 function requireSame(
   world: World,
   before: Installation,
-  now: MembershipRecord & { readonly body: BodyFields; readonly given: Partial<Inputs> },
+  asked: Partial<Installation & Inputs>,
+  membershipId: string,
 ): void {
-  const names = ['solutionSlug', 'appName', 'region'] as const;
-  const other = names.find((name) => now.body[name] !== before[name]) ?? differingInput(before.inputs, now.given);
+  const { agentImage: _mayDiffer, ...fixed } = asked;
+  const saved = { ...before, ...before.inputs };
+  const other = (Object.keys(fixed) as (keyof typeof fixed)[]).find((name) => fixed[name] !== saved[name]);
   if (other !== undefined) throw rejected(world, `the installation was made with another ${other}`);
   const isPersonal = before.inputs.agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION';
-  if (isPersonal && before.ownerMembershipId !== now.membershipId) {
+  if (isPersonal && before.ownerMembershipId !== membershipId) {
     throw rejected(world, 'only the owner of a personal installation can go on with it');
   }
 }

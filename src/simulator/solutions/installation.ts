@@ -1,6 +1,6 @@
 import { credentials } from '../accounts/records.ts';
 import { type BodyFields, choice, inside, object, optional, type ReadFields, readFields } from '../http/fields.ts';
-import { type Reads, required, sent, text } from '../http/fields.ts';
+import { type Reads, required, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
@@ -97,12 +97,6 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
   const credential = world.of(credentials).get(llmProviderKeyId);
   if (credential?.accountId !== accountId) throw notFound('llmProviderKeyId: credential not found');
   if (credential.kind !== 'llm') throw invalid('llmProviderKeyId must name a key of a model provider');
-}
-
-/** Finds the first input that differs from that of the installation; the image may differ. */
-export function differingInput(saved: Inputs, given: Partial<Inputs>): string | undefined {
-  const names = ['agentAuthenticationMode', 'llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'] as const;
-  return names.find((name) => sent(given as BodyFields, name) && given[name] !== saved[name]);
 }
 
 /** The inputs of an installation. */

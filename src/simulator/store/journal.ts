@@ -1,6 +1,6 @@
 /**
  * Keeps the state on disk. The first line of the file is the whole state; each further line is a commit or a request. All lines have
- * checksums. No answer goes out before the commits that it depends on are on disk; other request lines follow within a second. The first
+ * checksums. No answer goes out before the commits that it depends on are on disk; all other lines follow within a second. The first
  * line changes only when a rename replaces the whole file. If the process dies while it writes the last line, nothing was answered from
  * that line, so it is dropped. Any other damage is refused.
  */
@@ -20,38 +20,27 @@ export interface Kept {
   readonly lines: readonly (SavedStep | RequestLine)[];
 }
 
-/** Says that the state file is damaged; the file is not changed. */
-class Unreadable extends Error {
-  override readonly name = 'Unreadable';
-}
-
-/** Reads a state file; undefined when there is none yet. */
+/** Reads a state file; undefined when there is none yet. Throws when the file is damaged, and does not change it. */
 export function readState(path: string): Kept | undefined {
-  const bytes = contentOf(path);
-  if (bytes === undefined || bytes.length === 0) return undefined;
-  const texts: string[] = [];
-  let start = 0;
-  for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
-    texts.push(bytes.toString('utf8', start, end));
-    start = end + 1;
-  }
-  const [head, ...rest] = texts;
-  if (head === undefined) throw new Unreadable('it does not begin with a world');
+  const text = contentOf(path);
+  if (text === undefined || text === '') return undefined;
+  const [head, ...rest] = text.split('\n').slice(0, -1);
+  if (head === undefined) throw new Error('it does not begin with a world');
   const lines = rest.map((line, i) => parse(line, i + 2) as SavedStep | RequestLine);
   return { state: parse(head, 1), lines };
 }
 
-function contentOf(path: string): Buffer | undefined {
+function contentOf(path: string): string | undefined {
   try {
-    return fs.readFileSync(path);
+    return fs.readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Unreadable((error as Error).message, { cause: error });
+    throw error;
   }
 }
 
 /** Writes a value as one line of JSON whose last field is a checksum of the rest. */
-export function lineOf(value: object): string {
+function lineOf(value: object): string {
   const json = JSON.stringify(value);
   const head = json.slice(0, -1);
   return `${head},"checksum":"${checksum(head)}"}\n`;
@@ -65,13 +54,11 @@ function checksum(text: string): string {
 
 function parse(line: string, number: number): unknown {
   const head = line.slice(0, -tailLength);
-  if (line.slice(-tailLength) !== `,"checksum":"${checksum(head)}"}`) throw new Unreadable(`line ${number} is damaged`);
+  if (line.slice(-tailLength) !== `,"checksum":"${checksum(head)}"}`) throw new Error(`line ${number} is damaged`);
   return JSON.parse(`${head}}`);
 }
 
 const smallestGrowth = 16 * 1024 * 1024;
-const longestBuffer = 4 * 1024 * 1024;
-const longestLazy = 64 * 1024;
 const lazyMs = 1000;
 
 /** Writes the state file. */
@@ -79,7 +66,6 @@ export class Journal {
   readonly #path: string;
   #fd = -1;
   #buffer: string[] = [];
-  #buffered = 0;
   /** True while the buffer holds a commit: answers wait for commits, but not for the lines of requests. */
   #holdsCommit = false;
   #lazyTimer: NodeJS.Timeout | undefined;
@@ -111,21 +97,16 @@ export class Journal {
     this.#emptied();
     this.#grown = 0;
     this.#base = line.length;
-    if (before >= 0) void this.#settled().then(() => fs.closeSync(before));
+    if (before >= 0) void Promise.allSettled([this.#running]).then(() => fs.closeSync(before));
   }
 
-  /** Adds a commit, which is on disk once `flushed()` resolves. */
-  append(step: SavedStep): void {
-    this.#add(step);
-    this.#holdsCommit = true;
-    if (this.#buffered > longestBuffer && this.#running === undefined) this.#flushNow();
-  }
-
-  /** Adds the line of a request, which is on disk with the next commit or a second later. */
-  appendLazily(line: RequestLine): void {
-    this.#add(line);
-    if (this.#buffered > longestLazy) this.#flushBehind();
-    else this.#lazyTimer ??= setTimeout(() => this.#flushBehind(), lazyMs).unref();
+  /** Adds a line, which is on disk a second later; a commit also once `flushed()` resolves. */
+  append(line: SavedStep | RequestLine): void {
+    const text = lineOf(line);
+    this.#buffer.push(text);
+    this.#grown += text.length;
+    if ('rows' in line) this.#holdsCommit = true;
+    this.#lazyTimer ??= setTimeout(() => this.#flushBehind(), lazyMs).unref();
   }
 
   /** Resolves when every commit is on disk; undefined when that is so already. */
@@ -141,16 +122,8 @@ export class Journal {
     fs.closeSync(this.#fd);
   }
 
-  #add(line: SavedStep | RequestLine): void {
-    const text = lineOf(line);
-    this.#buffer.push(text);
-    this.#buffered += text.length;
-    this.#grown += text.length;
-  }
-
   #emptied(): void {
     this.#buffer = [];
-    this.#buffered = 0;
     this.#holdsCommit = false;
     clearTimeout(this.#lazyTimer);
     this.#lazyTimer = undefined;
@@ -161,16 +134,11 @@ export class Journal {
     this.#flush().catch(() => undefined);
   }
 
-  async #settled(): Promise<void> {
-    const running = this.#running;
-    if (running !== undefined) await running.catch(() => undefined);
-  }
-
   async #flush(): Promise<void> {
     // Wait for a write that is running, and then for the one that writes the lines added meanwhile.
-    if (this.#running !== undefined) await this.#running;
+    await this.#running;
     if (this.#buffer.length > 0) this.#running ??= this.#write().finally(() => (this.#running = undefined));
-    if (this.#running !== undefined) await this.#running;
+    await this.#running;
   }
 
   async #write(): Promise<void> {
@@ -185,20 +153,11 @@ export class Journal {
       throw this.#failure;
     }
   }
-
-  #flushNow(): void {
-    fs.writeFileSync(this.#fd, this.#buffer.join(''));
-    fs.fdatasyncSync(this.#fd);
-    this.#emptied();
-  }
 }
 
 /** Flushes a directory to disk, so that a rename in it survives a power cut. */
 function syncDirectory(path: string): void {
   const fd = fs.openSync(path, 'r');
-  try {
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
+  fs.fsyncSync(fd);
+  fs.closeSync(fd);
 }

@@ -38,9 +38,7 @@ export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
   readonly #counts = new Map<string, Count>();
   #seq = 0;
-  /** Called with every request, to write it to disk. */
-  onKept: (request: LoggedRequest) => void = () => undefined;
-  /** Called with every request, to send it to the page. */
+  /** Called with every request, but not with those that a restart reads from disk. */
   onRequest: (request: LoggedRequest) => void = () => undefined;
 
   /** Takes the number of the next request. */
@@ -56,11 +54,10 @@ export class RequestLog {
 
   add(request: LoggedRequest): void {
     this.replay(request);
-    this.onKept(request);
     this.onRequest(request);
   }
 
-  /** Adds a request to the log and the counts, but neither writes it to disk nor sends it to the page. */
+  /** Adds a request from disk. */
   replay(request: LoggedRequest): void {
     this.log.push(request);
     this.#seq = Math.max(this.#seq, request.seq);

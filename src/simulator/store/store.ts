@@ -47,8 +47,6 @@ export class Store {
   readonly recent = new RecentChanges();
   /** Called with every commit, before its request is answered. */
   onStep: (step: SavedStep) => void = () => undefined;
-  /** Called with every line of the ledger. */
-  onLedger: (commit: Commit) => void = () => undefined;
 
   constructor(collections: readonly AnyCollection[]) {
     this.#collections = collections as unknown as readonly Collection<object>[];
@@ -211,7 +209,6 @@ export class Store {
       rows: changes.map(({ collection, id, after }) => [collection.name, id, after ?? null]),
       ledger,
     });
-    for (const commit of ledger) this.onLedger(commit);
     return true;
   }
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { preflight } from '../../../src/cli/operator/preflight.ts';
 import { KubeError } from '../../../src/engine/ports.ts';
 import type { ServerVersion } from '../../../src/kube/client/client.ts';
-import { MemoryCluster } from '../../support/memory-cluster.ts';
-import { MemoryKube } from '../../support/memory-kube.ts';
+import { MemoryCluster } from '../../support/memory/memory-cluster.ts';
+import { MemoryKube } from '../../support/memory/memory-kube.ts';
 import { VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
 
 const plans = {

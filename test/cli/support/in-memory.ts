@@ -1,6 +1,6 @@
 import type { OpenCluster } from '../../../src/cli/cluster/open.ts';
 import { namespace, type InProcess } from '../../support/in-process.ts';
-import { MemoryKube } from '../../support/memory-kube.ts';
+import { MemoryKube } from '../../support/memory/memory-kube.ts';
 
 /** The cluster of a world, as a command for people sees it, and the connection that it uses. */
 export function clusterOf(world: InProcess): OpenCluster & { readonly api: MemoryKube } {

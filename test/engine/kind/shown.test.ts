@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shownInstead } from '../../../src/engine/kind/planner/compare.ts';
+import { observedText } from '../../../src/engine/kind/planner/compare.ts';
 import { Secret } from '../../../src/base/json.ts';
 
 describe('what the service shows instead of what is wanted', () => {
@@ -21,6 +21,6 @@ describe('what the service shows instead of what is wanted', () => {
     { observed: undefined, wanted: 'a', text: '(unset)', because: 'it shows nothing' },
     { observed: new Secret('x'), wanted: new Secret('y'), text: '(redacted)', because: 'it is a secret' },
   ])('is told as $text since $because', ({ observed, wanted, text }) => {
-    expect(shownInstead(observed, wanted, false)).toBe(text);
+    expect(observedText(observed, wanted, false)).toBe(text);
   });
 });

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../src/engine/ports.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import { eventResource } from '../../../src/kube/events.ts';
 import { InProcess, type InProcessOptions } from '../../support/in-process.ts';
-import { flawsOf } from '../../support/status-checker.ts';
+import { flawsOf } from '../../support/memory/status-checker.ts';
 
 /** A world with a Ready account. */
 export async function aWorld(options: InProcessOptions = {}): Promise<InProcess> {

@@ -1,6 +1,6 @@
 import { poll } from '../../../src/sandbox/deadline.ts';
 import { eventually, waiting } from './kubernetes.ts';
-import type { Tenant } from './tenant.ts';
+import type { Tenant } from './stages/tenant.ts';
 
 /** A recovery point, exactly as the status of a protection lists it. */
 interface Point {

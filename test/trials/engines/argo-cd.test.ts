@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { argoOf } from '../../deploy/statuses.ts';
+import { argoOf } from '../../deploy/support/statuses.ts';
 import { connect, eventually, sharedKubernetes } from '../../scenarios/support/kubernetes.ts';
-import { aStage } from '../../scenarios/support/stage.ts';
-import { Team, type Manifest } from '../../scenarios/support/team.ts';
+import { aStage } from '../../scenarios/support/stages/stage.ts';
+import { Team, type Manifest } from '../../scenarios/support/stages/team.ts';
 import { ArgoCd, inWords, isDone, type Shipped } from './argo-cd.ts';
 import { everyState, forEach, putInState } from './every-state.ts';
 import { gitFolder, type GitFolder } from './git-folder.ts';

@@ -1,7 +1,7 @@
 import { identities } from '../../../src/kinds/identities.ts';
-import { rows, type Row } from '../../deploy/statuses.ts';
+import { rows, type Row } from '../../deploy/support/statuses.ts';
 import type { Api } from '../../scenarios/support/kubernetes.ts';
-import type { Manifest, Team } from '../../scenarios/support/team.ts';
+import type { Manifest, Team } from '../../scenarios/support/stages/team.ts';
 
 /** An object, and the state that it is put in. */
 export interface State {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { connect, eventually, sharedKubernetes } from '../../scenarios/support/kubernetes.ts';
-import { aStage } from '../../scenarios/support/stage.ts';
-import { Team, type Manifest } from '../../scenarios/support/team.ts';
+import { aStage } from '../../scenarios/support/stages/stage.ts';
+import { Team, type Manifest } from '../../scenarios/support/stages/team.ts';
 import { everyState, forEach, putInState } from './every-state.ts';
 import { Flux, readyOf } from './flux.ts';
 import { accountOf, alertTo, contactPoint } from './wanted.ts';

@@ -8,7 +8,7 @@ import process from 'node:process';
 import type { TestProject } from 'vitest/node';
 import { surroundings } from '../../../src/config.ts';
 import { progressOn, type Progress } from '../../../src/sandbox/binaries/progress.ts';
-import { NotRun } from '../../deploy/report.ts';
+import { NotRun } from '../../deploy/support/report.ts';
 import { builtFrom } from '../../deploy/tools.ts';
 
 /** A folder with programs, or why there is none. */

@@ -1,4 +1,4 @@
-import type { Manifest, Team } from '../../scenarios/support/team.ts';
+import type { Manifest, Team } from '../../scenarios/support/stages/team.ts';
 
 const apiVersion = 'apphosting.dev/v1alpha1';
 

@@ -3,7 +3,7 @@
  *
  * The operator's key makes these fingerprints, and the marks by which the objects that we created are recognised.
  */
-import { definedIn, sameJson, type Json, canonicalJson, Secret } from '../../../base/json.ts';
+import { canonicalJson, definedIn, type Json, revealed, sameJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Fields, ObjectPlan } from './plan.ts';
 import type { Drift, Memory, Call } from '../contract/step.ts';
@@ -49,17 +49,8 @@ export function isSameName(a: string, b: string): boolean {
   return a === b || a.normalize('NFC').trim() === b.normalize('NFC').trim();
 }
 
-function revealed(value: Json | undefined): unknown {
-  if (value instanceof Secret) return value.reveal();
-  if (Array.isArray(value)) return value.map((item: Json) => revealed(item));
-  if (value !== null && typeof value === 'object') {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, revealed(item)]));
-  }
-  return value;
-}
-
 /** A value as status may show it: short, and never a secret. */
-export function shown(value: Json | undefined, secret: boolean): string {
+export function statusText(value: Json | undefined, secret: boolean): string {
   if (value === undefined) return '(unset)';
   if (secret || value instanceof Secret) return '(redacted)';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -67,9 +58,9 @@ export function shown(value: Json | undefined, secret: boolean): string {
 }
 
 /** What the service shows of a drifted field, as text for status. Unknown URLs are hidden: they may contain a signature. */
-export function shownInstead(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
-  const asked = shown(wanted, secret);
-  return shown(observed, secret)
+export function observedText(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
+  const asked = statusText(wanted, secret);
+  return statusText(observed, secret)
     .replaceAll(/\b[a-z][a-z0-9+.-]*:\/\/\S+/giu, (address) => (asked.includes(address) ? address : '[url]'))
     .replaceAll(/\p{C}+/gu, ' ');
 }
@@ -97,7 +88,7 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
       const seen = withoutSecrets(pass, observed[field]);
-      drift.push({ field, desired: shown(wanted, secret), observed: shownInstead(seen, wanted, secret) });
+      drift.push({ field, desired: statusText(wanted, secret), observed: observedText(seen, wanted, secret) });
     }
     const how = rememberedAs(plan, pass, field);
     if (how === undefined) continue;
@@ -131,12 +122,12 @@ export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' 
   if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
   const known = late?.print ?? recorded?.prints[field];
   if (known === print) return 'sent';
-  if (known === undefined || isInDoubt(known) || keyOf(known) === keyOf(print)) return 'unsent';
+  if (known === undefined || isInDoubt(known) || keyIdOf(known) === keyIdOf(print)) return 'unsent';
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
 }
 
 /** The id of the key that made a fingerprint. */
-export function keyOf(print: string): string {
+export function keyIdOf(print: string): string {
   return print.split(':', 1)[0] ?? '';
 }
 
@@ -292,20 +283,6 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
     .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
 }
 
-/** The fingerprints to keep: those of wanted and of left-over fields. `sent` are the fields of the answered call. */
-function printsOf(
-  plan: ObjectPlan,
-  pass: Pass,
-  difference: Difference,
-  sent: readonly string[],
-): Readonly<Record<string, string>> {
-  const known = pass.memory.applied?.prints ?? {};
-  const leftover = leftoverOf(plan, pass).flatMap((field) =>
-    known[field] === undefined ? [] : [[field, known[field]]],
-  );
-  return { ...Object.fromEntries(leftover), ...afterAnswer(pass, difference, sent) };
-}
-
 /** The fingerprints of wanted values. One that an older call may still overwrite also has the time until when. */
 function afterAnswer(
   pass: Pass,
@@ -332,23 +309,23 @@ export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call,
   return {
     meanwhile: {
       ...(fields.length > 0 && {
-        applied: begun(applied, fields, { prints: printed(pass, now), wallMs: pass.wallMs, horizonMs: pass.horizonMs }),
+        applied: begun(applied, fields, { ...pass, prints: printsOf(pass, now) }),
       }),
       ...(facts !== undefined && { facts }),
     },
   };
 }
 
-function printed(pass: Pass, values: Fields): Readonly<Record<string, string>> {
-  const rows = Object.entries(values).flatMap(([field, value]) =>
-    value === undefined ? [] : [[field, pass.print(value)]],
-  );
-  return Object.fromEntries(rows) as Readonly<Record<string, string>>;
+/** The fingerprints of these values. */
+export function printsOf(pass: Pass, values: Fields): Prints {
+  return Object.fromEntries(Object.entries(definedIn(values)).map(([field, value]) => [field, pass.print(value)]));
 }
 
 /** The fingerprints to remember when the whole spec was applied; `sent` are the fields of the call that was answered. */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
-  return { generation: pass.subject.generation, prints: printsOf(plan, pass, difference, sent) };
+  // Keep the fingerprints of left-over fields as well.
+  const leftover = only(pass.memory.applied?.prints ?? {}, leftoverOf(plan, pass));
+  return { generation: pass.subject.generation, prints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
 }
 
 /** The fingerprints to remember when only these fields were applied so far. */
@@ -378,11 +355,9 @@ export function asFound(plan: ObjectPlan, pass: Pass, { differing }: Pick<Differ
   const isReported = plan.lifecycle(pass.spec).drift === 'Report';
   const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
   const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
-  const rows = Object.entries(definedIn(plan.desired(pass))).filter(([field]) => {
-    return isHidden(field) ? isAlike : isReported;
-  });
-  if (!isReported && rows.length === 0) return undefined;
-  return { generation: -1, prints: Object.fromEntries(rows.map(([field, value]) => [field, pass.print(value)])) };
+  const rows = Object.entries(plan.desired(pass)).filter(([field]) => (isHidden(field) ? isAlike : isReported));
+  const prints = printsOf(pass, Object.fromEntries(rows));
+  return isReported || Object.keys(prints).length > 0 ? { generation: -1, prints } : undefined;
 }
 
 // ---- the operator's key ----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
  * open create per name and collection.
  */
 import { definedIn } from '../../../base/json.ts';
-import { isSameName, rememberedAs, begun, keyOf, sameField } from './compare.ts';
+import { isSameName, rememberedAs, begun, keyIdOf, printsOf, sameField } from './compare.ts';
 import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
 import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
 import { type Fields, type ObjectPlan } from './plan.ts';
@@ -89,7 +89,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   const stated = definedIn(fields);
   const shownFields = Object.entries(stated).filter(([field]) => plan.hidden?.(field, pass) !== true);
   const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
-  const prints = Object.fromEntries(remembered.map(([field, value]) => [field, pass.print(value)]));
+  const prints = printsOf(pass, Object.fromEntries(remembered));
   const wanted = plan.desired(pass);
   // Fields that creation does not take are sent later, so the generation is not fully applied yet.
   const isWhole = plan.afterCreation?.every((field) => wanted[field] === undefined) ?? true;
@@ -255,7 +255,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
     snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
   // If the operator's key was lost since the call, its mark is unknown. Then name and time decide, as for kinds without marks.
-  const byMark = plan.markerOf !== undefined && keyOf(entry.digest) === keyOf(pass.print(null));
+  const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );

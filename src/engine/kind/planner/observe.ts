@@ -5,7 +5,7 @@
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
-import type { Read } from '../../ports.ts';
+import { type Read, shortPauseMs } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
@@ -33,16 +33,19 @@ export function takingOver(
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
 }
 
-/** Waits or reads until two reads, far enough apart, have both missed an object; undefined once they have. */
+/**
+ * Waits or reads until two reads, far enough apart, have both missed an object; undefined once they have. `note` is the name of
+ * the note that says since when, for a resource that may miss several objects.
+ */
 export function missedTwice(
   pass: Pass<unknown, unknown>,
-  look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number },
+  look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number; readonly note?: string },
   said: { readonly reason: Reason; readonly message: string },
 ): Extract<Step<never>, { is: 'read' | 'wait' }> | undefined {
-  const { read, begunAt, apartMs } = look;
-  const { missedAt } = pass.notes;
+  const { read, begunAt, apartMs, note = 'missedAt' } = look;
+  const missedAt = pass.notes[note];
   if (missedAt === undefined) {
-    return { is: 'wait', ...said, retryInMs: apartMs, note: { ...pass.notes, missedAt: begunAt } };
+    return { is: 'wait', ...said, retryInMs: apartMs, note: { ...pass.notes, [note]: begunAt } };
   }
   if (begunAt - missedAt >= apartMs) return undefined;
   const dueIn = missedAt + apartMs - pass.monotonicMs;
@@ -58,9 +61,15 @@ export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGo
 /** Reads one object by id. The object counts as gone only after two such reads, one poll interval apart. */
 export function lookTwice<Item>(
   pass: Pass,
-  about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
+  about: {
+    readonly noun: string;
+    readonly single: Read<Item>;
+    readonly id: string;
+    readonly since: number;
+    readonly note?: string;
+  },
 ): { readonly is: 'there'; readonly item: Item } | Exclude<Look, { is: 'seen' }> {
-  const { noun, single, id, since } = about;
+  const { noun, single, id, since, note = 'missedAt' } = about;
   const direct = pass.view.one(single, id);
   if (direct === undefined || direct.snapshot.begunAt < since) {
     return { is: 'unclear', step: { ...readOf(pass, single, since), note: pass.notes } };
@@ -70,7 +79,7 @@ export function lookTwice<Item>(
   const message = `${noun} ${id} is not found in the service; looking once more before it counts as gone`;
   const step = missedTwice(
     pass,
-    { read: single, begunAt, apartMs: pass.account.pollMs },
+    { read: single, begunAt, apartMs: pass.account.pollMs, note },
     { reason: 'ObjectMissing', message },
   );
   return step === undefined ? { is: 'gone' } : { is: 'unclear', step };
@@ -90,9 +99,6 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
   return seen.item === undefined ? { is: 'release' } : undefined;
 }
 
-/** Status mentions a pause only if more than this is left, or if the object has waited this long already. */
-const shortPauseMs = 10_000;
-
 /** Asks for a read that begins at or after `since`, or for any without it. After a failed read, waits and says why. */
 export function readOf(
   pass: Pass<unknown, unknown>,
@@ -111,6 +117,7 @@ export function readOf(
       return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
     case 'throttled': {
       const pause = longPause(pass);
+      // Say nothing of a short pause, unless the object has waited that long already.
       if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
       return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
     }

@@ -30,19 +30,8 @@ import type { Notes, Showing, Step, Verdict, CreateIntent } from '../contract/st
 export function planObject<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
-): Step<Facts> {
-  return nextStep(plan, pass) as Step<Facts>;
-}
-
-/** What status shows of an object with plain create, update and delete. */
-export function showObject<Spec, Facts, Item>(
-  plan: ObjectPlan<Spec, Facts, Item>,
-  pass: Pass<Spec, Facts>,
-): Showing<Facts> {
-  return shownOf(plan, pass) as Showing<Facts>;
-}
-
-function nextStep(plan: ObjectPlan, pass: Pass): Step {
+): Step<Facts>;
+export function planObject(plan: ObjectPlan, pass: Pass): Step {
   if (pass.subject.deleting) return planRemoval(plan, pass);
   const unresolved = resolveFirst(plan, pass);
   if (unresolved !== undefined) return unresolved;
@@ -57,7 +46,12 @@ function nextStep(plan: ObjectPlan, pass: Pass): Step {
   return claimedByOlder(pass, id, `${plan.noun} ${id}`) ?? keepMatched(plan, pass, id);
 }
 
-function shownOf(plan: ObjectPlan, pass: Pass): Showing {
+/** What status shows of an object with plain create, update and delete. */
+export function showObject<Spec, Facts, Item>(
+  plan: ObjectPlan<Spec, Facts, Item>,
+  pass: Pass<Spec, Facts>,
+): Showing<Facts>;
+export function showObject(plan: ObjectPlan, pass: Pass): Showing {
   const { id } = pass.memory;
   const found = id === undefined ? undefined : look(plan, pass, id);
   const leftover = leftoverOf(plan, pass);

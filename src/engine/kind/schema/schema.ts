@@ -195,8 +195,8 @@ export function valueOrSource() {
     value: text('The value itself; everyone who may read this resource can read it.', { max: 16_384 }).optional(),
     valueFrom: exactlyOne(
       fields('Where the value comes from; set exactly one of secretKeyRef and configMapKeyRef.', {
-        secretKeyRef: keyOf('Secret').optional(),
-        configMapKeyRef: keyOf('ConfigMap').optional(),
+        secretKeyRef: keyRef('Secret').optional(),
+        configMapKeyRef: keyRef('ConfigMap').optional(),
       }),
       ['secretKeyRef', 'configMapKeyRef'],
     ).optional(),
@@ -214,11 +214,11 @@ export function givenText(description: string) {
 /** A text that only a Secret may hold. */
 export function secretText(description: string) {
   return fields(description, {
-    valueFrom: fields('Where the value comes from.', { secretKeyRef: keyOf('Secret') }),
+    valueFrom: fields('Where the value comes from.', { secretKeyRef: keyRef('Secret') }),
   });
 }
 
-function keyOf(kind: string) {
+function keyRef(kind: string) {
   return fields(`A key of a ${kind}.`, {
     name: text(`The name of the ${kind}, in the same namespace.`, { min: 1, max: 253, pattern: objectName }),
     key: text(`The key in the ${kind}.`, { min: 1, max: 253, pattern: '^[-._a-zA-Z0-9]+$' }),

@@ -11,6 +11,7 @@ export type AskedNames = ReadFields<typeof names>;
 
 const settings = {
   destinationRegion: text(),
+  /** Cold: copies are restored on demand. Warm: a standby applies every change as it comes. */
   mode: choice(['cold', 'warm']),
   storageCredentialId: orNull(text()),
   snapshotIntervalMs: number(),

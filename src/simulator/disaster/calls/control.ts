@@ -3,15 +3,13 @@ import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
 import { number, onlyFields, optional } from '../../http/fields.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
-import { selectablePoints } from '../evidence.ts';
-import { withoutToldReadiness } from '../told-readiness.ts';
+import { selectablePoints, takeSnapshot } from '../evidence.ts';
 import type { Phase } from '../durations.ts';
 import type { Configuration, DisclosedRecord, Operation, Standby } from '../model.ts';
 import { busyOperation, end, enter, happened } from '../operations.ts';
 import { beginCheckCleanup, completeCheck, completeEnrollment, promote, returnToProtection } from '../progress.ts';
 import { step } from '../progress.ts';
-import { clearDisks, configurationOf, disksOf, keep } from '../rows.ts';
-import { snapshot } from '../schedule.ts';
+import { clearDisks, configurationOf, keep } from '../rows.ts';
 import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../standby.ts';
 import { type Circumstances, circumstances } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
@@ -30,10 +28,11 @@ export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer 
   if (validationCleanup === null) configuration = verifyCleanup(configuration, world.now);
   if (phase !== undefined) configuration = moveTo(world, configuration, busyIn(configuration), phase);
   if (nextPhase === true) configuration = stepNow(world, configuration, busyIn(configuration));
-  configuration = tellReadiness(configuration, telling.readiness);
+  const readiness = kept(telling.readiness, configuration.told.readiness);
+  configuration = { ...configuration, told: { ...configuration.told, readiness } };
   keep(world, configuration);
   if (telling.pendingCleanup === null) clearDisks(world, sourceAppEnvId, 'all');
-  return ok(configurationItem(configuration, disksOf(world, sourceAppEnvId), world));
+  return ok(configurationItem(world, configuration));
 }
 
 /** Takes snapshots now; their times are a millisecond apart, so that no two are equal. */
@@ -41,10 +40,10 @@ export function takeSnapshots({ world, id, body }: ControlCall): AreaAnswer {
   let configuration = configurationNamed(world, id);
   onlyFields(body, '', ['count']);
   const count = optional(body, 'count', number({ min: 1, max: 1_000, whole: true })) ?? 1;
-  for (let ago = count - 1; ago >= 0; ago -= 1) configuration = snapshot(world, configuration, world.now - ago);
+  for (let ago = count - 1; ago >= 0; ago -= 1) configuration = takeSnapshot(world, configuration, world.now - ago);
   keep(world, configuration);
   const points = selectablePoints(configuration).slice(-count);
-  return ok({ items: points.map((point) => pointItem(configuration, point, world)) });
+  return ok({ items: points.map((point) => pointItem(world, configuration, point)) });
 }
 
 function configurationNamed(world: World, id: string): Configuration {
@@ -80,12 +79,6 @@ const NOTHING_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCou
 /** Returns the new value, or the earlier one if there is no new value; null removes the earlier one. */
 function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
   return said === undefined ? before : (said ?? undefined);
-}
-
-function tellReadiness(configuration: Configuration, said: Circumstances['readiness']): Configuration {
-  if (said === undefined) return configuration;
-  const computed = withoutToldReadiness(configuration);
-  return said === null ? computed : { ...computed, told: { ...computed.told, readiness: said } };
 }
 
 function tellStandby(configuration: Configuration, telling: Circumstances, now: number): Configuration {

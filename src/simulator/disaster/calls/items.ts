@@ -6,23 +6,16 @@ import type { World } from '../../store/store.ts';
 import { warmHints } from '../rules.ts';
 import { hash, keepsContract, type SelectablePoint } from '../evidence.ts';
 import type { Phase } from '../durations.ts';
-import type { CleanupRecord, Configuration, Operation, ReceiptRecord, RetainedDisk } from '../model.ts';
+import type { CleanupRecord, Configuration, Operation, ReceiptRecord } from '../model.ts';
 import { countsFailedSteps, operationOf } from '../operations.ts';
 import { defaultSettings } from '../protection.ts';
 import { readinessAt } from '../readiness.ts';
+import { disksOf } from '../rows.ts';
 import { caughtUp } from '../standby.ts';
 import { eligibleDestinations, sourceOf, targetOf, unsupportedReasons } from '../surroundings.ts';
 
-/** A JSON object in an answer. */
-export type Item = Readonly<Record<string, unknown>>;
-
 /** Shows an environment that may be protected, with its protection and the target environment, if they exist. */
-export function sourceItem(
-  environment: Environment,
-  configuration: Configuration | undefined,
-  disks: readonly RetainedDisk[],
-  world: World,
-): Item {
+export function sourceItem(world: World, environment: Environment, configuration: Configuration | undefined) {
   const reasons = unsupportedReasons(world, environment);
   const destinations = eligibleDestinations(world, environment);
   const { appId, appName, environmentName, region } = sourceOf(world, environment);
@@ -42,56 +35,57 @@ export function sourceItem(
     suggestedSettings: defaultSettings(destinations),
     configurationId: configuration?.configurationId,
     target: configuration && targetOf(world, configuration),
-    pendingCleanup: pendingCleanup(configuration, disks, world),
+    pendingCleanup: pendingCleanup(world, environment.appEnvId, configuration),
   };
 }
 
 /** Shows a protection with its current readiness. */
-export function configurationItem(configuration: Configuration, disks: readonly RetainedDisk[], world: World): Item {
-  const { settings, target, told, nextSnapshotAt, nextValidationAt } = configuration;
+export function configurationItem(world: World, configuration: Configuration) {
+  const { configurationId, sourceAppEnvId, generation, settings, target, told } = configuration;
+  const { operations, nextSnapshotAt, nextValidationAt } = configuration;
+  const active = operationOf(configuration, configuration.activeOperationId);
   return {
-    configurationId: configuration.configurationId,
-    sourceAppEnvId: configuration.sourceAppEnvId,
-    generation: configuration.generation,
+    configurationId,
+    sourceAppEnvId,
+    generation,
     settings: settingsOf(configuration),
-    readiness: readinessOf(configuration, world),
-    ...activeOf(configuration, world),
-    activities: configuration.operations.map((operation) => activity(operation, world)),
+    readiness: readinessOf(world, configuration),
+    activeOperationId: active?.operationId,
+    activeOperation: active && activeOperation(world, active, told.validationCleanup),
+    activities: operations.map((operation) => activity(world, operation)),
     standby: standbyOf(configuration),
     warmDestination: settings.mode === 'warm' ? target : undefined,
     plannedDestination: settings.mode === 'cold' ? target : undefined,
     ...warmHints(configuration),
     activationUnavailableReason: told.engineUnavailableReason,
-    activationResult: resultOf(configuration, world),
-    canRequestDiscard: discardAccepted(configuration),
-    pendingCleanup: pendingCleanup(configuration, disks, world),
+    activationResult: resultOf(world, configuration),
+    canRequestDiscard: active?.discardedAt === undefined ? undefined : true,
+    pendingCleanup: pendingCleanup(world, sourceAppEnvId, configuration),
     validationScheduleEstablished: nextValidationAt !== undefined,
     nextSnapshotAt: date(world, nextSnapshotAt),
     nextValidationAt: date(world, nextValidationAt),
   };
 }
 
-function settingsOf({ settings, target }: Configuration): Item {
+function settingsOf({ settings, target }: Configuration) {
   const { storage, ...plain } = settings;
   const storageCredentialId = storage.kind === 'credential' ? storage.credentialId : null;
   return { ...plain, ...(storage.kind !== 'inherited' && { storageCredentialId }), target };
 }
 
-function readinessOf(configuration: Configuration, world: World): Item {
-  const { state, reason, warnings, cutoffAt, recoveryPointAgeMs } = readinessAt(configuration, world.now);
-  const word = state === 'ready' ? world.readings['dr.readinessWord'] : state;
-  return { state: word, reason, warnings, cutoffAt: date(world, cutoffAt), recoveryPointAgeMs };
+function readinessOf(world: World, configuration: Configuration) {
+  const readiness = readinessAt(configuration, world.now);
+  const state = readiness.state === 'ready' ? world.readings['dr.readinessWord'] : readiness.state;
+  return { ...readiness, state, cutoffAt: date(world, readiness.cutoffAt) };
 }
 
-function activeOf(configuration: Configuration, world: World): Item {
-  const active = operationOf(configuration, configuration.activeOperationId);
-  if (active === undefined) return { activeOperationId: undefined, activeOperation: undefined };
-  const { operationId, kind, phase, failedSteps, pinned } = active;
-  const cleanup = configuration.told.validationCleanup ?? active.validationCleanup;
-  const activeOperation = {
+function activeOperation(world: World, operation: Operation, toldCleanup: Operation['validationCleanup']) {
+  const { operationId, kind, phase, failedSteps, pinned } = operation;
+  const cleanup = toldCleanup ?? operation.validationCleanup;
+  return {
     operationId,
     kind,
-    phase: phaseWord(phase, world),
+    phase: phaseWord(world, phase),
     failedSteps: countsFailedSteps(phase) ? failedSteps : 0,
     cutoffAt: date(world, pinned?.cutoffAt),
     validationCleanup: cleanup && {
@@ -100,15 +94,14 @@ function activeOf(configuration: Configuration, world: World): Item {
       retentionPending: cleanup.retentionPending,
     },
   };
-  return { activeOperationId: operationId, activeOperation };
 }
 
-function activity(operation: Operation, world: World): Item {
+function activity(world: World, operation: Operation) {
   const { operationId, kind, phase, outcome, startedAt, endedAt, pinned } = operation;
   return {
     operationId,
     kind,
-    phase: phaseWord(phase, world),
+    phase: phaseWord(world, phase),
     outcome,
     startedAt: date(world, startedAt),
     endedAt: date(world, endedAt),
@@ -116,47 +109,31 @@ function activity(operation: Operation, world: World): Item {
   };
 }
 
-function standbyOf({ standby }: Configuration): Item | undefined {
+function standbyOf({ standby }: Configuration) {
   if (standby === undefined) return undefined;
   const { shape, reason, lastApplySeconds, lastApplyBytes } = standby;
   return { shape, reason, caughtUp: caughtUp(standby), lastApplySeconds, lastApplyBytes };
 }
 
-function resultOf({ activationResult }: Configuration, world: World): Item | undefined {
+function resultOf(world: World, { activationResult }: Configuration) {
   if (activationResult === undefined) return undefined;
   const { cutoffAt, completedAt, ...result } = activationResult;
   return { ...result, cutoffAt: date(world, cutoffAt), completedAt: date(world, completedAt) };
 }
 
-function discardAccepted(configuration: Configuration): true | undefined {
-  const active = operationOf(configuration, configuration.activeOperationId);
-  return active?.discardedAt === undefined ? undefined : true;
-}
-
-function pendingCleanup(
-  configuration: Configuration | undefined,
-  disks: readonly RetainedDisk[],
-  world: World,
-): Item | undefined {
-  const told = configuration?.told.pendingCleanup;
-  const counts = told ?? countsOf(disks.filter(({ retentionUntil }) => retentionUntil > world.now));
-  if (counts === undefined) return undefined;
-  const { earliestRetentionUntil, ...rest } = counts;
-  return { ...rest, earliestRetentionUntil: date(world, earliestRetentionUntil) };
-}
-
-function countsOf(retained: readonly RetainedDisk[]): CleanupRecord | undefined {
-  if (retained.length === 0) return undefined;
-  return {
-    pendingCount: retained.length,
-    retainedDiskCount: retained.length,
-    retryingCount: 0,
-    earliestRetentionUntil: Math.min(...retained.map(({ retentionUntil }) => retentionUntil)),
-  };
+/** Counts what the provider has to clean up, unless the control surface says it: the disks whose retention is not over. */
+function pendingCleanup(world: World, sourceAppEnvId: string, configuration: Configuration | undefined) {
+  const ends = disksOf(world, sourceAppEnvId).map(({ retentionUntil }) => retentionUntil);
+  const kept = ends.filter((at) => at > world.now);
+  const pendingCount = kept.length;
+  const counts = { pendingCount, retainedDiskCount: pendingCount, retryingCount: 0 };
+  const counted = pendingCount > 0 ? { ...counts, earliestRetentionUntil: Math.min(...kept) } : undefined;
+  const shown: CleanupRecord | undefined = configuration?.told.pendingCleanup ?? counted;
+  return shown && { ...shown, earliestRetentionUntil: date(world, shown.earliestRetentionUntil) };
 }
 
 /** Shows a recovery point from which an activation may start. */
-export function pointItem(configuration: Configuration, point: SelectablePoint, world: World): Item {
+export function pointItem(world: World, configuration: Configuration, point: SelectablePoint) {
   return {
     selectedOperationId: point.selectedOperationId,
     pointId: point.pointId,
@@ -167,10 +144,10 @@ export function pointItem(configuration: Configuration, point: SelectablePoint, 
 }
 
 /** Shows the receipt of a request for an operation. */
-export function receiptItem(receipt: ReceiptRecord, world: World): Item {
-  return { ...receipt, phase: phaseWord(receipt.phase, world) };
+export function receiptItem(world: World, receipt: ReceiptRecord) {
+  return { ...receipt, phase: phaseWord(world, receipt.phase) };
 }
 
-function phaseWord(phase: Phase, { readings }: World): string {
+function phaseWord({ readings }: World, phase: Phase): string {
   return readings['dr.phases'] === 'opaque' ? `stage-${hash(phase).slice(0, 8)}` : phase;
 }

@@ -7,29 +7,16 @@ import { onlyFields, required, text } from '../../http/fields.ts';
 import { found, invalid, notFound, RequestRefusal } from '../../http/refusal.ts';
 import { date, rejected } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import {
-  acceptActivation,
-  acceptDiscard,
-  type ActivationRequest,
-  pointFor,
-  refusedAtAll,
-  refusedDiscard,
-  refusedValidation,
-} from '../rules.ts';
-import type { CallRecord, Configuration, ReceiptRecord } from '../model.ts';
+import { acceptActivation, acceptDiscard, type ActivationRequest, pointFor } from '../rules.ts';
+import { refusedAtAll, refusedDiscard, refusedValidation } from '../rules.ts';
+import type { CallRecord, Configuration, RetainedSource } from '../model.ts';
 import { operationOf } from '../operations.ts';
 import { protect, settleNames } from '../protection.ts';
 import { callId, configurationOf, journaledCalls, keep, protectionOf } from '../rows.ts';
 import { beginCheck } from '../schedule.ts';
 import { environmentIn } from '../surroundings.ts';
-import {
-  activateBody,
-  type AskedSettings,
-  configureBody,
-  type ConfigureItem,
-  discardBody,
-  validateBody,
-} from './bodies.ts';
+import { activateBody, type AskedNames, type AskedSettings, configureBody, type ConfigureItem } from './bodies.ts';
+import { discardBody, validateBody } from './bodies.ts';
 import { receiptItem } from './items.ts';
 
 /** Queues the preparation of up to 100 protections; an item that breaks a rule is refused alone, and the others are accepted. */
@@ -40,7 +27,7 @@ export function configure(call: AreaCall): AreaAnswer {
   const results = items.map((item) => {
     const { sourceAppEnvId } = item;
     try {
-      return { sourceAppEnvId, success: true, ...receiptItem(configureOne(world, accountId, common, item), world) };
+      return { sourceAppEnvId, success: true, ...configureOne(world, accountId, common, item) };
     } catch (error) {
       if (error instanceof RequestRefusal) return { sourceAppEnvId, success: false, error: error.message };
       throw error;
@@ -54,9 +41,9 @@ function configureOne(
   accountId: string,
   common: AskedSettings,
   { sourceAppEnvId, requestId, expectedGeneration, ...own }: ConfigureItem,
-): ReceiptRecord {
+) {
   const asked = { ...common, ...own };
-  const payload = JSON.stringify([sourceAppEnvId, expectedGeneration, effective(asked)]);
+  const payload = [sourceAppEnvId, expectedGeneration, effective(asked)];
   return once(world, { accountId, requestId, call: 'configure', payload }, () => {
     const environment = found(environmentIn(world, accountId, sourceAppEnvId), 'environment not found');
     return protect(world, protectionOf(world, sourceAppEnvId), { environment, expectedGeneration, asked });
@@ -74,56 +61,56 @@ function effective(asked: AskedSettings): readonly unknown[] {
 export function validate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
+  const { accountId, configurationId } = configuration;
   const { expectedGeneration, requestId } = validateBody(call.body, '');
-  const receipt = journaled(world, 'validate', configuration, requestId, [expectedGeneration], () => {
+  const payload = [configurationId, expectedGeneration];
+  const receipt = once(world, { accountId, requestId, call: 'validate', payload }, () => {
     refuse(world, refusedValidation(configuration, expectedGeneration));
     return beginCheck(world, configuration, 'validation.accepted');
   });
-  return ok(receiptItem(receipt, world));
+  return ok(receipt);
 }
 
 /** Accepts a request to make a recovered environment live. */
 export function activate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
-  const { requestId, ...body } = activateBody(call.body, '');
-  const request = activationRequest(world, configuration, body);
-  const payload = Object.entries({ ...request, cutoffAt: date(world, request.cutoffAt) });
-  const receipt = journaled(world, 'activate', configuration, requestId, [payload], () =>
+  const { accountId, configurationId, source } = configuration;
+  const { requestId, target, writerSafetyAcknowledged = false, ...body } = activateBody(call.body, '');
+  const request = { ...body, ...settledTarget(world, source, target), writerSafetyAcknowledged };
+  const payload = [configurationId, Object.entries({ ...request, cutoffAt: date(world, request.cutoffAt) })];
+  const receipt = once(world, { accountId, requestId, call: 'activate', payload }, () =>
     acceptActivation(world, configuration, pointFor(world, configuration, request), request.target),
   );
-  const receipts = { full: receiptItem(receipt, world), idOnly: { operationId: receipt.operationId }, opaque: {} };
+  const receipts = { full: receipt, idOnly: { operationId: receipt.operationId }, opaque: {} };
   return ok(receipts[world.readings['activate.receipt']]);
 }
 
-function activationRequest(
+function settledTarget(
   world: World,
-  { source }: Configuration,
-  body: Omit<ReturnType<typeof activateBody>, 'requestId'>,
-): ActivationRequest {
-  const { expectedGeneration, selectedOperationId, pointId, cutoffAt, writerSafetyAcknowledged = false } = body;
-  const asked = body.target ?? undefined;
-  if (asked === undefined) throw rejected(world, 'an activation needs a target');
+  source: RetainedSource,
+  asked: AskedNames | null | undefined,
+): Pick<ActivationRequest, 'target' | 'unusedAppName'> {
+  if (asked === undefined || asked === null) throw rejected(world, 'an activation needs a target');
   const target = settleNames(asked, source);
   if (target === undefined) throw invalid('target needs envName, and appName where a new app is created');
   const appName = asked.appName?.trim() ?? '';
-  const unused = target.createNewApp || appName === '' ? {} : { unusedAppName: appName };
-  return { expectedGeneration, selectedOperationId, pointId, cutoffAt, target, ...unused, writerSafetyAcknowledged };
+  return target.createNewApp || appName === '' ? { target } : { target, unusedAppName: appName };
 }
 
 /** Accepts a request to discard an activation before it is live. */
 export function discardActivation(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
+  const { accountId, configurationId } = configuration;
   const { requestId, operationId, expectedGeneration } = discardBody(call.body);
-  const discards = () => {
+  const payload = [configurationId, expectedGeneration, operationId];
+  const discard = () => {
     const operation = found(operationOf(configuration, operationId), 'operation not found');
     refuse(world, refusedAtAll(configuration, expectedGeneration) ?? refusedDiscard(world, configuration, operation));
     return acceptDiscard(configuration, operation, world.now);
   };
-  const asked = [expectedGeneration, operationId];
-  const receipt = journaled(world, 'discard', configuration, requestId, asked, discards, operationId);
-  return ok(receiptItem(receipt, world));
+  return ok(once(world, { accountId, requestId, call: 'discard', payload }, discard, operationId));
 }
 
 function refuse(world: World, reason: string | undefined): void {
@@ -146,39 +133,27 @@ function named(call: AreaCall): Configuration {
   return configuration;
 }
 
-function journaled(
-  world: World,
-  call: CallRecord['call'],
-  { accountId, configurationId }: Configuration,
-  requestId: string,
-  asked: readonly unknown[],
-  carryOut: () => Configuration,
-  operationId?: string,
-): ReceiptRecord {
-  const payload = JSON.stringify([configurationId, ...asked]);
-  return once(world, { accountId, requestId, call, payload }, carryOut, operationId);
-}
-
 /**
  * Returns the receipt that was committed under this requestId. If there is none, carries out the request and commits a receipt. The
  * receipt is about the operation that the request names, or else about the newest one.
  */
 function once(
   world: World,
-  reference: Omit<CallRecord, 'receipt'>,
+  request: Pick<CallRecord, 'accountId' | 'requestId' | 'call'> & { readonly payload: readonly unknown[] },
   carryOut: () => Configuration,
   operationNamed?: string,
-): ReceiptRecord {
-  const { accountId, requestId, call, payload } = reference;
+): ReturnType<typeof receiptItem> {
+  const { accountId, requestId, call } = request;
+  const payload = JSON.stringify(request.payload);
   const before = world.of(journaledCalls).get(callId(accountId, requestId));
-  if (before?.call === call && before.payload === payload) return before.receipt;
+  if (before?.call === call && before.payload === payload) return receiptItem(world, before.receipt);
   if (before !== undefined) throw rejected(world, 'this requestId was used for another request');
   const configuration = carryOut();
   keep(world, configuration, requestId);
   const { configurationId, generation, operations } = configuration;
   const operationId = operationNamed ?? operations.at(-1)?.operationId ?? '';
   const phase = operationOf(configuration, operationId)?.phase ?? 'queued';
-  const receipt: ReceiptRecord = { configurationId, operationId, generation, phase };
-  world.of(journaledCalls).put({ ...reference, receipt });
-  return receipt;
+  const receipt = { configurationId, operationId, generation, phase };
+  world.of(journaledCalls).put({ accountId, requestId, call, payload, receipt });
+  return receiptItem(world, receipt);
 }

@@ -2,17 +2,16 @@
 // item are shown.
 import { maySee, memberOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
-import { onlyFields, optional, queryNumber, required, text } from '../../http/fields.ts';
+import { onlyFields, optional, queryNumber, type Reads, required, text } from '../../http/fields.ts';
 import { environments } from '../../environments/environment.ts';
 import { forbidden, invalid, notFound } from '../../http/refusal.ts';
 import type { MembershipRecord } from '../../accounts/records.ts';
-import type { Readings } from '../../readings.ts';
 import { listed, nextCursor } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import { configurationItem, type Item, pointItem, sourceItem } from './items.ts';
+import { configurationItem, pointItem, sourceItem } from './items.ts';
 import type { Configuration } from '../model.ts';
 import { hash, type SelectablePoint, selectablePoints } from '../evidence.ts';
-import { assembled, configurations, disksOf, recoveryPoints, type StoredConfiguration } from '../rows.ts';
+import { assembled, configurations, recoveryPoints, type StoredConfiguration } from '../rows.ts';
 
 const DEFAULT_LIMIT = 50;
 
@@ -26,23 +25,17 @@ export function sources(call: AreaCall): AreaAnswer {
   const protections = new Map(rowsShown(call, membership).map((row) => [row.sourceAppEnvId, row]));
   const items = page.things.map((row) => {
     const protection = protections.get(row.appEnvId);
-    return sourceItem(row, protection && withPoints(call, protection), disksOf(world, row.appEnvId), world);
+    return disclosedSource(world, sourceItem(world, row, protection && withPoints(call, protection)));
   });
-  const minimal = world.readings['dr.disclosed'] === 'minimal';
-  return ok({ items: minimal ? items.map(minimalSource) : items, ...nextCursor(world, page.next) });
+  return ok({ items, ...nextCursor(world, page.next) });
 }
 
 /** Lists the protections of an account with their current readiness. */
 export function protections(call: AreaCall): AreaAnswer {
   const { world } = call;
-  const membership = asked(call);
-  const page = pageOf(call, rowsShown(call, membership), (row) =>
-    placeInList(world, row.createdAt, row.configurationId),
-  );
-  const items = page.things.map((row) => {
-    const whole = configurationItem(withPoints(call, row), disksOf(world, row.sourceAppEnvId), world);
-    return disclosed(whole, world.readings);
-  });
+  const rows = rowsShown(call, asked(call));
+  const page = pageOf(call, rows, (row) => placeInList(world, row.createdAt, row.configurationId));
+  const items = page.things.map((row) => disclosed(world, configurationItem(world, withPoints(call, row))));
   return ok({ items, ...nextCursor(world, page.next) });
 }
 
@@ -56,7 +49,7 @@ export function points(call: AreaCall): AreaAnswer {
     throw forbidden('you have no access to this environment');
   }
   const page = pageOf(call, selectablePoints(configuration), (point) => placeOfPoint(world, point));
-  const items = page.things.map((point) => pointItem(configuration, point, world));
+  const items = page.things.map((point) => pointItem(world, configuration, point));
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
 
@@ -66,27 +59,42 @@ function asked(call: AreaCall): MembershipRecord {
 }
 
 /** Returns the page that follows a cursor, and the cursor of the next page if there is one. */
-function pageOf<Thing>(call: AreaCall, things: readonly Thing[], placeOf: (thing: Thing) => PagePlace) {
+function pageOf<Thing>(call: AreaCall, things: readonly Thing[], placeOf: (thing: Thing) => string) {
   onlyFields(call.query, 'query', ['accountId', 'configurationId', 'after', 'limit']);
   const limit = optional(call.query, 'limit', queryNumber({ min: 1, max: 100 })) ?? DEFAULT_LIMIT;
-  const cursor = optional(call.query, 'after', text());
-  const after = cursor === undefined ? undefined : placeIn(cursor);
+  const after = optional(call.query, 'after', cursor) ?? '';
   const ordered = things
     .map((thing) => ({ thing, place: placeOf(thing) }))
-    .filter(({ place }) => after === undefined || compare(place, after) > 0)
-    .toSorted((one, other) => compare(one.place, other.place));
+    .filter(({ place }) => place > after)
+    .toSorted((one, other) => (one.place < other.place ? -1 : 1));
   const page = ordered.slice(0, limit);
-  const last = page.at(-1);
-  const more = ordered.length > page.length && last !== undefined;
-  return { things: page.map(({ thing }) => thing), next: more ? cursorOf(last.place) : undefined };
+  const last = ordered.length > page.length ? page.at(-1) : undefined;
+  return { things: page.map(({ thing }) => thing), next: last && Buffer.from(last.place).toString('base64url') };
 }
 
-function placeInList(world: World, createdAt: number, id: string): PagePlace {
-  return world.readings['lists.order'] === 'created' ? [createdAt, id] : shuffledPlace(id);
+/** Reads a cursor: the place of the last item that was shown, so it survives changes of the list. */
+const cursor: Reads<string> = (value, name) => {
+  const place = Buffer.from(text()(value, name), 'base64url').toString();
+  if (!/^\d{16} ./.test(place)) throw invalid(`${name} is not a cursor of this list`);
+  return place;
+};
+
+/** Makes the place of an item in the order of a list: by number, then by text. */
+function placeAt(number: number, text: string): string {
+  return `${String(number).padStart(16, '0')} ${text}`;
 }
 
-function placeOfPoint(world: World, { sequence, pointId }: SelectablePoint): PagePlace {
-  return world.readings['points.order'] === 'chronological' ? [sequence, pointId] : shuffledPlace(pointId);
+/** Makes a place that stays the same from request to request and says nothing about the time of creation. */
+function shuffledPlace(id: string): string {
+  return placeAt(0, hash(id));
+}
+
+function placeInList(world: World, createdAt: number, id: string): string {
+  return world.readings['lists.order'] === 'created' ? placeAt(createdAt, id) : shuffledPlace(id);
+}
+
+function placeOfPoint(world: World, { sequence, pointId }: SelectablePoint): string {
+  return world.readings['points.order'] === 'chronological' ? placeAt(sequence, pointId) : shuffledPlace(pointId);
 }
 
 function rowsShown(call: AreaCall, membership: MembershipRecord): readonly StoredConfiguration[] {
@@ -107,34 +115,6 @@ function shownOf(call: AreaCall, accountId: string, configurationId: string): Co
   return withPoints(call, rows.find((each) => each.configurationId === configurationId) ?? current);
 }
 
-/** The place of an item in the order of a list: by number, then by text. A cursor is such a place, so it survives changes of the list. */
-type PagePlace = readonly [number, string];
-
-/** Makes a place that stays the same from request to request and says nothing about the time of creation. */
-function shuffledPlace(id: string): PagePlace {
-  return [0, hash(id)];
-}
-
-function compare([number, text]: PagePlace, [otherNumber, otherText]: PagePlace): number {
-  if (number !== otherNumber) return number - otherNumber;
-  if (text === otherText) return 0;
-  return text < otherText ? -1 : 1;
-}
-
-function cursorOf(place: PagePlace): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
-}
-
-function placeIn(cursor: string): PagePlace {
-  try {
-    const [number, text, ...more] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof number === 'number' && typeof text === 'string' && more.length === 0) return [number, text];
-  } catch {
-    // A text that does not decode to a JSON list is no cursor.
-  }
-  throw invalid('after is not a cursor of this list');
-}
-
 const SOURCE = (
   'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations ' +
   'suggestedSettings'
@@ -150,47 +130,32 @@ const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
 /** The only fields of an operation that the interface names. */
 const NAMED = ['cutoffAt', 'validationCleanup'];
 
-/** Removes the fields of a configuration that the readings do not disclose. */
-function disclosed(configuration: Item, readings: Readings): Item {
-  const shown = readings['dr.disclosed'] === 'minimal' ? minimalConfiguration(configuration) : configuration;
-  switch (readings['dr.operations']) {
-    case 'full':
-      return shown;
-    case 'withoutIds':
-      return withOperations(shown, (operation) => ({ ...operation, operationId: undefined }));
-    case 'asNamed':
-      return withOperations(shown, (operation) => only(NAMED, operation));
-  }
+/** Removes the optional fields of a source when the readings say so. */
+function disclosedSource(world: World, source: ReturnType<typeof sourceItem>): object {
+  if (world.readings['dr.disclosed'] === 'all') return source;
+  return only(SOURCE, { ...source, volumes: source.volumes.map((volume) => only(VOLUME, volume)) });
 }
 
-function withOperations(configuration: Item, show: (operation: object) => Item): Item {
-  const { activeOperation, activities } = configuration as { activeOperation?: object; activities: readonly object[] };
+/** Removes the fields of a configuration that the readings do not disclose. */
+function disclosed({ readings }: World, configuration: ReturnType<typeof configurationItem>): object {
+  const { activeOperation, activities, readiness } = configuration;
+  const ways = {
+    full: (operation: object) => operation,
+    withoutIds: (operation: object) => ({ ...operation, operationId: undefined }),
+    asNamed: (operation: object) => only(NAMED, operation),
+  };
+  const shown = ways[readings['dr.operations']];
+  if (readings['dr.disclosed'] === 'minimal') {
+    const minimal = activities.map((operation) => shown(only(ACTIVITY, operation)));
+    return only(CONFIGURATION, { ...configuration, readiness: only(READINESS, readiness), activities: minimal });
+  }
   return {
     ...configuration,
-    ...(activeOperation && { activeOperation: show(activeOperation) }),
-    activities: activities.map(show),
+    activeOperation: activeOperation && shown(activeOperation),
+    activities: activities.map(shown),
   };
 }
 
-/** Removes the optional fields of a source. */
-function minimalSource(source: Item): Item {
-  return { ...only(SOURCE, source), volumes: eachOnly(VOLUME, source['volumes']) };
-}
-
-/** Removes the optional fields of a configuration. */
-function minimalConfiguration(configuration: Item): Item {
-  return {
-    ...only(CONFIGURATION, configuration),
-    readiness: only(READINESS, configuration['readiness']),
-    activities: eachOnly(ACTIVITY, configuration['activities']),
-  };
-}
-
-function only(names: readonly string[], value: unknown): Item {
-  if (typeof value !== 'object' || value === null) return {};
-  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
-}
-
-function eachOnly(names: readonly string[], values: unknown): readonly Item[] {
-  return Array.isArray(values) ? values.map((value) => only(names, value)) : [];
+function only(names: readonly string[], item: object): object {
+  return Object.fromEntries(Object.entries(item).filter(([name]) => names.includes(name)));
 }

@@ -1,10 +1,10 @@
+import { carriesBody } from '../../area.ts';
 import { type BodyFields, object, optional, required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { alertForms, appForms, environmentForms } from './service.ts';
 import { controlForms } from './control.ts';
-import { type Field, type Form, type FormChoice, type FormPlace, type FormValues, type Pick, nameOf } from './form.ts';
-import { placeOf } from './form.ts';
+import { type Form, type FormChoice, type FormPlace, type FormValues, placeOf } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
 /** Lists the forms of all requests that the page can send. */
@@ -16,27 +16,23 @@ export const forms: readonly Form[] = [
   ...controlForms,
 ];
 
-/** Lists the forms as JSON for the page. */
-export function shownForms(): readonly unknown[] {
-  return forms.map(({ method, path, area, does, fields }) => ({ method, path, area, does, fields }));
-}
-
 /** A request whose fields are filled in with rows of the world. */
 export interface Filled {
   /** The path with the id filled in, but without the query. */
   readonly path: string;
+  readonly id?: unknown;
   readonly query: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly choices: Readonly<Record<string, readonly FormChoice[]>>;
   /** The collections in which a required field found no row to name. */
-  readonly lacks: readonly Pick[];
+  readonly lacks: readonly string[];
 }
 
 /** Fills in a request. The page asks with `{method, path, token?, given?}`, where `given` has the values that its user chose. */
 export function fill(world: World, body: BodyFields, lastRequest: number): Filled {
-  const name = nameOf({ method: required(body, 'method', text()), path: required(body, 'path', text()) });
-  const form = forms.find((each) => nameOf(each) === name);
-  if (form === undefined) throw notFound(`the page has no form for ${name}`);
+  const [method, path] = [required(body, 'method', text()), required(body, 'path', text())];
+  const form = forms.find((each) => each.method === method && each.path === path);
+  if (form === undefined) throw notFound(`the page has no form for ${method} ${path}`);
   const given = optional(body, 'given', object) ?? {};
   const at = placeOf(world, { token: optional(body, 'token', text()), given, lastRequest });
   const values = { ...idsOf(form, at), ...form.fill(at), ...asChosen(form, given) };
@@ -57,29 +53,23 @@ function asChosen({ fields }: Form, given: FormValues): FormValues {
   return Object.fromEntries(fields.filter(({ name }) => name in given).map(({ name }) => [name, given[name]]));
 }
 
-function lacking({ fields }: Form, values: FormValues): readonly Pick[] {
+function lacking({ fields }: Form, values: FormValues): readonly string[] {
   const empty = fields.filter(
     ({ name, isRequired, pick }) => isRequired && pick !== undefined && values[name] === undefined,
   );
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** Tells in which part of a request a field is sent. */
-function partOf({ method, path }: Form, { name }: Field): 'path' | 'query' | 'body' {
-  if (name === 'id' && path.includes(':id')) return 'path';
-  return method === 'POST' || method === 'PATCH' ? 'body' : 'query';
-}
-
+/** Puts each value where the request sends it: the id in the path, all others in the query or in the body. */
 function composed(form: Form, values: FormValues): Omit<Filled, 'choices' | 'lacks'> {
-  const at = (part: string) =>
-    form.fields.filter((field) => partOf(form, field) === part && values[field.name] !== undefined);
-  const query = Object.fromEntries(at('query').map(({ name }) => [name, String(values[name])]));
   const id = values['id'];
   const path = form.path.replace(':id', typeof id === 'string' ? encodeURIComponent(id) : ':id');
-  if (form.method === 'GET' || form.method === 'DELETE') return { path, query };
-  let body: unknown = {};
-  for (const { name } of at('body')) body = withValue(body, name.split('/'), values[name]);
-  return { path, query, body };
+  const names = form.fields.map(({ name }) => name).filter((name) => name !== 'id' && values[name] !== undefined);
+  if (!carriesBody(form.method)) {
+    return { path, id, query: Object.fromEntries(names.map((name) => [name, String(values[name])])) };
+  }
+  const body = names.reduce<unknown>((into, name) => withValue(into, name.split('/'), values[name]), {});
+  return { path, id, query: {}, body };
 }
 
 /** Copies a value and sets another one inside it, at a path through its objects and lists. */

@@ -1,13 +1,10 @@
-import { accounts, credentials, everyScope, memberships, regions, tokens } from '../../accounts/records.ts';
-import { alerts, durations, metricNames, queryRanges } from '../../alerts/alert.ts';
-import { apps } from '../../apps/app.ts';
+import { everyScope, memberships, tokens } from '../../accounts/records.ts';
+import { durations, metricNames, queryRanges } from '../../alerts/alert.ts';
 import { creatablePresets, knownPresets } from '../../apps/presets.ts';
-import type { Method } from '../../area.ts';
-import { contactPoints, contactPointTypes } from '../../contact-points/contact-point.ts';
+import { addressed, type Method } from '../../area.ts';
+import { collections } from '../../areas.ts';
+import { contactPointTypes } from '../../contact-points/contact-point.ts';
 import { PHASES } from '../../disaster/durations.ts';
-import { configurations } from '../../disaster/rows.ts';
-import { environments } from '../../environments/environment.ts';
-import { faults } from '../../public/faults.ts';
 import { catalog } from '../../solutions/installation.ts';
 import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
@@ -20,8 +17,8 @@ export interface Field {
   readonly isRequired: boolean;
   /** The only words that the field may have. */
   readonly words?: readonly string[];
-  /** The collection of which the field names a row. */
-  readonly pick?: Pick;
+  /** The name of the collection of which the field names a row. */
+  readonly pick?: string;
   /** The fields on which the value depends: it is filled in again when one of them changes. */
   readonly follows?: readonly string[];
 }
@@ -75,7 +72,7 @@ function fieldsOf(list: string): readonly Field[] {
       name,
       kind: kinds[kind as keyof typeof kinds],
       isRequired: must !== undefined,
-      ...(pick === undefined ? {} : { pick: pick as Pick }),
+      ...(pick === undefined ? {} : { pick }),
       ...(words === undefined ? {} : { words: wordLists[words] ?? words.split('|') }),
       ...(follows === undefined ? {} : { follows: follows.split('+') }),
     };
@@ -83,38 +80,19 @@ function fieldsOf(list: string): readonly Field[] {
   });
 }
 
-/** The name of a form: `METHOD /path`. */
-export function nameOf({ method, path }: { readonly method: string; readonly path: string }): string {
-  return `${method} ${path}`;
-}
-
 type About = readonly [does: string, fields?: string, fill?: Form['fill'], choices?: Form['choices']];
 
 /** Makes the forms of an area from their names, explanations, fields, and functions that fill in fields other than ids. */
 export function formsOf(area: string, forms: Readonly<Record<string, About>>): readonly Form[] {
-  return Object.entries(forms).map(([name, [does, fields = '', fill = () => ({}), choices = () => ({})]]) => {
-    const [method = '', path = ''] = name.split(' ');
-    return { method: method as Method, path, area, does, fields: fieldsOf(fields), fill, choices };
-  });
+  return Object.entries(forms).map(([name, [does, fields = '', fill = () => ({}), choices = () => ({})]]) => ({
+    ...addressed(name),
+    area,
+    does,
+    fields: fieldsOf(fields),
+    fill,
+    choices,
+  }));
 }
-
-/** The collections of which a field may name a row. */
-const picks = {
-  accounts,
-  alerts,
-  apps,
-  configurations,
-  contactPoints,
-  credentials,
-  environments,
-  faults,
-  memberships,
-  regions,
-  tokens,
-};
-
-/** The name of a collection of which a field may name a row. */
-export type Pick = keyof typeof picks;
 
 /** The values of a form by the names of its fields; undefined ones are not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
@@ -158,8 +136,8 @@ export function placeOf(world: World, { token, given, lastRequest }: Asked) {
       return all.find(suits) ?? all[0];
     },
     /** Finds the id for a field: the chosen one, else that of the first or of the newest row of the account. */
-    idOf: (name: string, pick: Pick, isNewest: boolean) => {
-      const collection = picks[pick] as unknown as Collection<object>;
+    idOf: (name: string, pick: string, isNewest: boolean) => {
+      const collection = collections.find((each) => each.name === pick) as unknown as Collection<object>;
       const row = rows(collection).at(isNewest ? -1 : 0);
       return chosen(name) ?? (name === 'accountId' ? accountId : row && collection.id(row));
     },

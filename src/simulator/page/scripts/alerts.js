@@ -1,11 +1,11 @@
 // Shows alerts, with their state now and during the last half hour, and contact points.
 import { alertActions, pointActions } from './actions.js';
-import { button, byId, chip, el, menuButton, mono, on, svg, tag } from './base/elements.js';
+import { button, byId, chip, el, mono, on, rowNode, svg, tag } from './base/elements.js';
 import { openRequest } from './request/try.js';
 import { drawOn, linesAbout, now, rowsOf, tables } from './base/state.js';
 import { act } from './base/sync.js';
-import { rowOf, windowedList } from './base/windowed.js';
-import { chipFor, count, span, stateOf, timeOf } from './base/words.js';
+import { windowedList } from './base/windowed.js';
+import { chipFor, count, listed, span, stateOf, timeOf } from './base/words.js';
 
 let showAlerts;
 let showPoints;
@@ -32,16 +32,12 @@ function drawAlerts() {
     ...sums.map(([state, { length }]) => chip(...stateOf[state], `${length.toLocaleString('en')} ${state}`)),
   );
   const none = 'No alerts. Make a contact point and an alert; then set its metric on the bench.';
-  showAlerts(
-    all.map((alert) => ({ key: alert.id, show: () => alertRow(alert) })),
-    none,
-  );
-}
-
-function alertRow(alert) {
-  const env = tables.environments.get(alert.appEnvId)?.cliEnvName ?? alert.appEnvId;
-  const [value, strip] = [observed(alert), stripOf(alert)];
-  return { sig: JSON.stringify([alert, env, value, strip]), make: () => alertNode(alert, env, value, strip) };
+  const rows = all.map((alert) => ({
+    key: alert.id,
+    from: () => [alert, tables.environments.get(alert.appEnvId)?.cliEnvName, observed(alert), stripOf(alert)],
+    make: alertNode,
+  }));
+  showAlerts(rows, none);
 }
 
 /** Computes the value that an alert compares with its threshold. */
@@ -102,28 +98,22 @@ function stripNode({ pieces, since, told }) {
 }
 
 function alertNode(alert, env, value, strip) {
+  const { appEnvId, knownState, state } = alert;
   const condition = `${alert.metric} ${alert.operator === 'gt' ? '>' : '<'} ${alert.threshold}`;
   const about = { class: 'quiet inline', title: 'Set its metric', 'aria-label': `Set the metric of ${alert.name}` };
-  const told = [
+  const told = listed(
     ` for ${alert.duration}, now ${value}`,
-    alert.knownState !== alert.state && `clients are told ${alert.knownState}`,
-    !alert.enabled && `was ${alert.state}`,
-  ];
-  return el(
-    'li.row.alert',
-    el('span', chipFor(stateOf, stateNow(alert))),
-    el(
-      'div.any',
-      el('div.line', el('b.any', alert.name), el('span.muted.any', env)),
-      el(
-        'div.small.any',
-        button(el('code', condition), 'metric', () => pointAtMetric(alert), about),
-        told.filter(Boolean).join(', '),
-      ),
-    ),
-    stripNode(strip),
-    menuButton(alert.name, () => alertActions(alert)),
+    knownState !== state && `clients are told ${knownState}`,
+    !alert.enabled && `was ${state}`,
   );
+  const name = el('div.line', el('b.any', alert.name), el('span.muted.any', env ?? appEnvId));
+  const setMetric = button(el('code', condition), 'metric', () => pointAtMetric(alert), about);
+  const parts = [
+    el('span', chipFor(stateOf, stateNow(alert))),
+    el('div.any', name, el('div.small.any', setMetric, told)),
+    stripNode(strip),
+  ];
+  return rowNode('alert', alert.name, () => alertActions(alert), ...parts);
 }
 
 function pointAtMetric({ appEnvId, metric }) {
@@ -138,22 +128,18 @@ function drawPoints() {
     rowsOf('alerts').flatMap(({ contactPointIds }) => contactPointIds),
     (id) => id,
   );
-  const rows = rowsOf('contactPoints').map((point) =>
-    rowOf(point.id, [point, uses.get(point.id)?.length ?? 0], pointNode),
-  );
+  const rows = rowsOf('contactPoints').map((point) => ({
+    key: point.id,
+    from: () => [point, uses.get(point.id)?.length ?? 0],
+    make: pointNode,
+  }));
   byId('n-points').textContent = rows.length.toLocaleString('en');
   showPoints(rows, 'No contact points.');
 }
 
 function pointNode(point, uses) {
   const where = point.regions.length === 0 ? 'deployed nowhere yet' : `deployed in ${point.regions.join(', ')}`;
-  return el(
-    'li.row.point',
-    el(
-      'div',
-      el('div.line', el('b.any', point.name), tag(point.type), mono(point.id)),
-      el('div.muted.small', `${count(uses, 'alert')}; ${where}`),
-    ),
-    menuButton(point.name, () => pointActions(point)),
-  );
+  const name = el('div.line', el('b.any', point.name), tag(point.type), mono(point.id));
+  const about = el('div', name, el('div.muted.small', `${count(uses, 'alert')}; ${where}`));
+  return rowNode('point', point.name, () => pointActions(point), about);
 }

@@ -1,5 +1,5 @@
 // Draws the column on the right, in which a user sets clock, metrics, regions, readings and faults.
-import { button, byId, chip, el, menuButton, on, onSubmit, patchList, say } from './base/elements.js';
+import { button, byId, chip, el, menuButton, on, onSubmit, option, options, patchList } from './base/elements.js';
 import { openRequest } from './request/try.js';
 import { drawOn, now, rowsOf, view } from './base/state.js';
 import { act } from './base/sync.js';
@@ -12,7 +12,7 @@ export function prepareBench({ effects, readings, publicRoutes }, metrics) {
   byId('advances').append(...Object.entries(advances).map(([text, ms]) => button(`+${text}`, text, () => advance(ms))));
   onSubmit('clock-form', () => advance(Math.round(byId('advance-n').value * byId('advance-unit').value)));
   prepareFaults(effects, publicRoutes);
-  byId('m-metric').append(...metrics.map((name) => el('option', name)));
+  byId('m-metric').append(...options(metrics));
   onSubmit('metric-form', setMetric);
   on('m-kind', 'input', () => (byId('m-value').disabled = byId('m-kind').value !== 'number'));
   prepareReadings(readings);
@@ -46,7 +46,7 @@ function setMetric() {
 
 function drawEnvironmentIds() {
   const envs = rowsOf('environments').slice(0, 300);
-  byId('env-ids').replaceChildren(...envs.map(({ id, cliEnvName }) => el('option', { value: id }, cliEnvName)));
+  byId('env-ids').replaceChildren(...envs.map(({ id, cliEnvName }) => option(id, cliEnvName)));
   const field = byId('m-env');
   if (field.value === '' && document.activeElement !== field) field.value = envs[0]?.id ?? '';
 }
@@ -58,28 +58,20 @@ function regionNode({ id, up, supports }) {
   const missing = Object.entries({ functions: 'Functions', sandbox: 'sandbox', disasterReadiness: 'recovery' })
     .filter(([name]) => !supports[name])
     .map(([, text]) => text);
-  return el(
-    'li.item',
-    el(
-      'div',
-      el('div.line', el('span.any', id), up ? chip('ok', 'dot', 'up') : chip('bad', 'cross', 'down')),
-      missing.length > 0 && el('div.muted.small', `no ${missing.join(', ')}`),
-    ),
-    el(
-      'span.line',
-      button(verb, 'toggle', toggle, { 'aria-label': `${verb} ${id}` }),
-      menuButton(id, () => [['What it supports…', () => openRequest('PATCH /_sim/regions/:id', { id })]]),
-    ),
-  );
+  const state = el('div.line', el('span.any', id), up ? chip('ok', 'dot', 'up') : chip('bad', 'cross', 'down'));
+  const lacks = missing.length > 0 && el('div.muted.small', `no ${missing.join(', ')}`);
+  const change = button(verb, 'toggle', toggle, { 'aria-label': `${verb} ${id}` });
+  const more = () => [['What it supports…', () => openRequest('PATCH /_sim/regions/:id', { id })]];
+  return el('li.item', el('div', state, lacks), el('span.line', change, menuButton(id, more)));
 }
 
 function prepareReadings(readings) {
-  byId('r-name').append(...readings.map(({ name }) => el('option', name)));
+  byId('r-name').append(...options(readings.map(({ name }) => name)));
   const showReading = () => {
     const { does, values } = readings.find(({ name }) => name === byId('r-name').value);
     const words = values.filter((value) => value !== 'N');
     byId('r-does').textContent = `${does}: ${values.join(', ')}`;
-    byId('r-values').replaceChildren(...words.map((value) => el('option', { value })));
+    byId('r-values').replaceChildren(...options(words));
     byId('r-value').value = '';
   };
   on('r-name', 'input', showReading);
@@ -110,26 +102,14 @@ const valueOf = {
 };
 
 function prepareFaults(effects, publicRoutes) {
-  const option = ({ name }) => el('option', name);
-  byId('f-effect').append(...effects.map(option));
-  byId('f-then').append(
-    el('option', { value: '' }, 'handle the request'),
-    ...effects.filter(({ name }) => name !== 'delayMs').map(option),
-  );
-  const paths = new Set(publicRoutes.map(({ path }) => path));
-  byId('paths').append(...Array.from(paths, (value) => el('option', { value })));
+  const names = effects.map(({ name }) => name);
+  byId('f-effect').append(...options(names));
+  byId('f-then').append(option('', 'handle the request'), ...options(names.filter((name) => name !== 'delayMs')));
+  byId('paths').append(...options([...new Set(publicRoutes.map(({ path }) => path))]));
   const does = Object.fromEntries(effects.map(({ name, does }) => [name, does]));
   on('fault-form', 'input', ({ target }) => showEffect(target.id, does));
-  onSubmit('fault-form', injectFault);
+  onSubmit('fault-form', () => act(`A fault waits: ${byId('f-effect').value}`, 'POST', '/faults', faultFrom));
   showEffect('f-effect', does);
-}
-
-async function injectFault() {
-  try {
-    await act(`A fault waits: ${byId('f-effect').value}`, 'POST', '/faults', faultFrom());
-  } catch (error) {
-    say(`Not done: ${error.message}`);
-  }
 }
 
 function effectFrom(name, value) {
@@ -160,19 +140,18 @@ function matchFrom() {
   };
 }
 
-function faultFrom() {
-  const name = byId('f-effect').value;
+function wholeEffect() {
+  const [name, then] = [byId('f-effect').value, byId('f-then').value];
   const effect = effectFrom(name, byId('f-value').value);
-  const body = name === 'status' || name === 'commitThen' ? jsonIn('f-body', 'the body') : undefined;
-  if (body !== undefined) (name === 'status' ? effect : effect.commitThen).body = body;
-  const headers = name === 'status' ? jsonIn('f-headers', 'headers') : undefined;
-  if (headers !== undefined) effect.headers = headers;
-  if (name === 'delayMs' && byId('f-then').value !== '') {
-    // oxlint-disable-next-line unicorn/no-thenable -- the name is fixed, and the value is never a function
-    effect.then = effectFrom(byId('f-then').value, byId('f-then-value').value);
-  }
-  return { match: matchFrom(), effect };
+  const body = () => jsonIn('f-body', 'the body');
+  if (name === 'status') return { ...effect, body: body(), headers: jsonIn('f-headers', 'headers') };
+  if (name === 'commitThen') return { commitThen: { ...effect.commitThen, body: body() } };
+  if (name !== 'delayMs' || then === '') return effect;
+  // oxlint-disable-next-line unicorn/no-thenable -- the name is fixed, and the value is never a function
+  return { ...effect, then: effectFrom(then, byId('f-then-value').value) };
 }
+
+const faultFrom = () => ({ match: matchFrom(), effect: wholeEffect() });
 
 function showEffect(changed, does) {
   const name = byId('f-effect').value;
@@ -205,17 +184,12 @@ function drawFaults() {
 }
 
 function faultNode(fault) {
-  const after = fault.skip > 0 ? ` after ${fault.skip}` : '';
+  const { effect, status, method = 'any', path = '*', skip } = fault;
+  const after = skip > 0 ? ` after ${skip}` : '';
+  const times = `${after}, ${count(fault.count, 'time')}${fault.readsBody ? ', by its body' : ''}`;
+  const strikes = chip('warn', 'bolt', `${effect}${status ? ` ${status}` : ''}`);
+  const about = el('span.any.small', strikes, ' ', el('code', `${method} ${path}`), el('span.muted', times));
   const remove = () => act('The fault is gone', 'DELETE', `/faults/${encodeURIComponent(fault.id)}`);
-  return el(
-    'li.item',
-    el(
-      'span.any.small',
-      chip('warn', 'bolt', `${fault.effect}${fault.status ? ` ${fault.status}` : ''}`),
-      ' ',
-      el('code', `${fault.method ?? 'any'} ${fault.path ?? '*'}`),
-      el('span.muted', `${after}, ${count(fault.count, 'time')}${fault.readsBody ? ', by its body' : ''}`),
-    ),
-    button('Remove', 'remove', remove, { class: 'quiet', 'aria-label': `Remove fault ${fault.effect}` }),
-  );
+  const named = { class: 'quiet', 'aria-label': `Remove fault ${effect}` };
+  return el('li.item', about, button('Remove', 'remove', remove, named));
 }

@@ -1,8 +1,8 @@
 // Draws the ledger and the request log, newest lines first.
 import { byId, chip, el, mono, on, tag } from './base/elements.js';
 import { drawOn, logs, tables } from './base/state.js';
-import { rowOf, windowedList } from './base/windowed.js';
-import { dayAndTime } from './base/words.js';
+import { windowedList } from './base/windowed.js';
+import { dayAndTime, listed } from './base/words.js';
 
 let showRequests;
 let showLedger;
@@ -20,7 +20,7 @@ function drawLogs() {
   const { requests, ledger } = logs;
   byId('n-requests').textContent = requests.last.toLocaleString('en');
   byId('n-ledger').textContent = ledger.last.toLocaleString('en');
-  const rows = (items, make) => items.toReversed().map((item) => rowOf(String(item.seq), [item], make));
+  const rows = (items, make) => items.toReversed().map((item) => ({ key: String(item.seq), from: () => [item], make }));
   const none = only ? 'No request has met a fault.' : 'Nobody has asked for anything yet.';
   showRequests(rows(only ? requests.items.filter(({ fault }) => fault) : requests.items, requestNode), none);
   showLedger(rows(ledger.items, ledgerNode), 'Nothing has been committed yet.');
@@ -34,17 +34,15 @@ export function statusChip(status) {
 
 function requestNode({ at, method, path, query, status, durationMs, committed, fault, unknownFields = [] }) {
   const asked = Object.keys(query).length === 0 ? '' : `?${new URLSearchParams(query)}`;
+  const struck = fault && chip('warn', 'bolt', `fault: ${fault}`);
+  const unknown = unknownFields.length > 0 && tag(`unknown: ${unknownFields.join(', ')}`);
   return el(
     'li',
     { class: `req${fault ? ' fault' : ''} fresh` },
     el('time.mono.muted', { datetime: at }, at.slice(11, 19)),
     el('span.mono', method),
     el('span.mono.any.path', path, el('span.muted', asked)),
-    el(
-      'span.struck',
-      fault && chip('warn', 'bolt', `fault: ${fault}`),
-      unknownFields.length > 0 && tag(`unknown: ${unknownFields.join(', ')}`),
-    ),
+    el('span.struck', struck, unknown),
     el('span.num', statusChip(status)),
     el('span.did', committed && tag('committed')),
     el('span.muted.num.ms', `${Math.round(durationMs)} ms`),
@@ -68,18 +66,16 @@ function causeOf({ requestSeq, token, membershipId, control }) {
 
 export function ledgerNode(line) {
   const { at, kind, id, accountId, detail } = line;
-  const facts = Object.entries(detail).map(([name, value]) => `${name} ${factOf(name, value)}`);
-  return el(
-    'li.led.fresh',
-    el('time.mono.muted', { datetime: at }, at.slice(11, 19)),
-    el(
-      'div.any',
-      el('b', kind),
-      ' ',
-      mono(id),
-      ' ',
-      el('span.cause.muted', `${causeOf(line)} in ${accountId}`),
-      facts.length > 0 && el('div.small.muted.any', facts.join(', ')),
-    ),
+  const facts = listed(...Object.entries(detail).map(([name, value]) => `${name} ${factOf(name, value)}`));
+  const cause = el('span.cause.muted', `${causeOf(line)} in ${accountId}`);
+  const about = el(
+    'div.any',
+    el('b', kind),
+    ' ',
+    mono(id),
+    ' ',
+    cause,
+    facts !== '' && el('div.small.muted.any', facts),
   );
+  return el('li.led.fresh', el('time.mono.muted', { datetime: at }, at.slice(11, 19)), about);
 }

@@ -1,11 +1,11 @@
 // Shows each protection with its readiness, a timeline of the last day, and the phases of its operations.
 import { protectionActions } from './actions.js';
-import { button, byId, chip, el, icon, menuButton, mono, on, tag } from './base/elements.js';
+import { button, byId, chip, el, icon, menuButton, mono, on, options, tag } from './base/elements.js';
 import { openRequest } from './request/try.js';
 import { drawOn, linesAbout, now, rowsOf, tables } from './base/state.js';
 import { act } from './base/sync.js';
 import { windowedList } from './base/windowed.js';
-import { chipFor, count, dayAndTime, readinessOf, span, timeOf } from './base/words.js';
+import { chipFor, count, dayAndTime, listed, readinessOf, span, timeOf } from './base/words.js';
 
 let showProtections;
 
@@ -19,16 +19,13 @@ function drawRecovery() {
   const isBusy = ({ busy }) => Number(busy !== undefined);
   const all = rowsOf('configurations').sort((a, b) => isBusy(b) - isBusy(a) || a.createdAt - b.createdAt);
   byId('n-recovery').textContent = all.length.toLocaleString('en');
-  const rows = all.map((row) => ({ key: row.id, show: () => protectionRow(row) }));
+  const rows = all.map((row) => ({
+    key: row.id,
+    from: () => [row, Math.round(now() / 1000)],
+    make: protectionNode,
+    update: (node, changed) => node.show(changed),
+  }));
   showProtections(rows, 'No protections. Make one; its snapshots, checks and activations appear here.');
-}
-
-function protectionRow(row) {
-  return {
-    sig: JSON.stringify([row, Math.round(now() / 1000)]),
-    make: () => protectionNode(row),
-    update: (node) => node.show(row),
-  };
 }
 
 const tellings = {
@@ -57,38 +54,30 @@ function protectionNode(first) {
   const name = `${first.appName} ${first.envName}`;
   const path = `/configurations/${encodeURIComponent(row.id)}`;
   const tell = (done, body) => act(done, 'PATCH', path, body);
-  const more = el(
-    'select',
-    { 'aria-label': `Tell ${first.envName} more`, 'data-act': 'more' },
-    ...Object.keys(tellings).map((text) => el('option', text)),
-  );
-  const holding = button('', 'hold', () =>
-    tell(row.hold ? 'Progress goes on' : 'Progress is held', { hold: !row.hold }),
-  );
-  const next = button('Next phase', 'next', () => tell(stepped(row), { nextPhase: true }));
   const [head, lanes, operations] = [el('div'), el('div.lanes'), el('div')];
-  const article = el(
-    'article.protection.part',
-    { 'aria-label': `Protection of ${name}`, 'data-key': first.id },
-    el(
-      'div.top',
-      head,
-      menuButton(`the protection of ${name}`, () => protectionActions(row)),
-    ),
-    lanes,
-    operations,
-    el(
-      'div.drive',
-      { role: 'group', 'aria-label': `Drive the protection of ${first.envName}` },
-      next,
-      button('Fail a step', 'fail', () => tell('One more step will fail', { failSteps: row.failSteps + 1 })),
-      holding,
-      button('Snapshot', 'snapshot', () => act('A snapshot was taken', 'POST', `${path}/points`, {})),
-      more,
-      button('Tell', 'tell', () => tell(`Told: ${more.value}`, tellings[more.value])),
-    ),
+  const menu = menuButton(`the protection of ${name}`, () => protectionActions(row));
+
+  const next = button('Next phase', 'next', () => tell(stepped(row), { nextPhase: true }));
+  const fail = button('Fail a step', 'fail', () => tell('One more step will fail', { failSteps: row.failSteps + 1 }));
+  const toggleHold = () => tell(row.hold ? 'Progress goes on' : 'Progress is held', { hold: !row.hold });
+  const holding = button('', 'hold', toggleHold);
+  const takeSnapshot = () => act('A snapshot was taken', 'POST', `${path}/points`, {});
+  const about = { 'aria-label': `Tell ${first.envName} more`, 'data-act': 'more' };
+  const more = el('select', about, ...options(Object.keys(tellings)));
+  const drive = el(
+    'div.drive',
+    { role: 'group', 'aria-label': `Drive the protection of ${first.envName}` },
+    next,
+    fail,
+    holding,
+    button('Snapshot', 'snapshot', takeSnapshot),
+    more,
+    button('Tell', 'tell', () => tell(`Told: ${more.value}`, tellings[more.value])),
   );
-  const node = el('li', article);
+
+  const named = { 'aria-label': `Protection of ${name}`, 'data-key': first.id };
+  const parts = [el('div.top', head, menu), lanes, operations, drive];
+  const node = el('li', el('article.protection.part', named, ...parts));
   node.show = (changed) => {
     row = changed;
     head.replaceChildren(...headOf(row));
@@ -125,22 +114,20 @@ function headOf(row) {
     ...standbyOf(row.standby),
     mono(row.id),
   ];
-  return [el('div.line', ...parts), el('div.small.muted.any', factsOf(row).join(', '))];
+  return [el('div.line', ...parts), el('div.small.muted.any', factsOf(row))];
 }
 
 function standbyOf(standby) {
   if (!standby) return [];
   const words = `standby ${standby.shape}${standby.reason ? ` (${standby.reason})` : ''}`;
   const waiting = standby.firstCopyDone ? `${count(standby.waiting, 'change')} waiting` : 'first copy';
-  return [
-    chip(standby.caughtUp ? 'ok' : 'warn', standby.caughtUp ? 'check' : 'half', words),
-    el('span.small.muted', waiting),
-  ];
+  const state = standby.caughtUp ? chip('ok', 'check', words) : chip('warn', 'half', words);
+  return [state, el('span.small.muted', waiting)];
 }
 
 function factsOf(row) {
   const { recoveryPointAgeMs: age } = row.readiness;
-  const facts = [
+  return listed(
     `generation ${row.generation}`,
     `snapshot every ${span(row.snapshotIntervalMs)}`,
     `check every ${span(row.validationIntervalMs)}`,
@@ -149,8 +136,7 @@ function factsOf(row) {
     row.failSteps > 0 && `next ${count(row.failSteps, 'step')} will fail`,
     row.nextValidation && `next check: ${row.nextValidation}`,
     row.recovered && `recovered as ${row.recovered}`,
-  ];
-  return facts.filter(Boolean);
+  );
 }
 
 const plans = {
@@ -189,10 +175,9 @@ function placed(node, { from, width }, at) {
 
 function ticks(scale, items) {
   const recent = items.filter(({ at }) => at >= scale.from);
-  return recent.map(({ at, shape = '' }) => {
-    const title = [shape, timeOf(at)].filter(Boolean).join(', ');
-    return placed(el('i', { class: shape, title }), scale, at);
-  });
+  return recent.map(({ at, shape = '' }) =>
+    placed(el('i', { class: shape, title: listed(shape, timeOf(at)) }), scale, at),
+  );
 }
 
 function spans(scale, row, kind) {
@@ -226,43 +211,35 @@ function operationsOf(row) {
 function operationNode(row, op) {
   const isOver = op.endedAt !== undefined;
   const isReceiver = !isOver && op.operationId !== row.busy;
-  const seen = phasesOf(op, isReceiver);
-  const planned = plans[op.kind].filter(
-    (phase) => phase !== 'restoring' || (op.kind === 'enrollment') === (row.mode === 'warm'),
-  );
-  const rest = isOver || isReceiver ? [] : planned.slice(planned.indexOf(op.phase) + 1);
-  const steps = seen.map(({ phase, at }, n) =>
-    stepNode(op, phase, at, { isLast: n === seen.length - 1, isOver, isReceiver }),
-  );
-  if (isReceiver) steps.push(el('li.good', icon('check'), 'receives changes'));
-  if (op.failedSteps > 0) steps.push(el('li.bad', icon('alert'), count(op.failedSteps, 'failed step')));
-  return el(
-    'div.op',
-    el('span.what.muted.any', `${operationNames[op.kind]}${op.target ? ` to ${op.target}` : ''}`),
-    el(
-      'ol.steps',
-      { 'aria-label': `Phases of the ${op.kind}` },
-      ...steps,
-      ...rest.map((phase) => el('li', icon('ring'), phase)),
-    ),
-  );
+  const passed = [{ phase: 'queued', at: op.startedAt }, ...linesAbout(op.operationId, '.phase')];
+  if (!isReceiver && passed.at(-1).phase !== op.phase) passed.push({ phase: op.phase, at: op.endedAt });
+  const last = passed.pop();
+  const steps = [
+    ...passed.map(({ phase, at }) => stepNode({ class: 'done' }, 'check', phase, at)),
+    lastStep(op, last, isOver, isReceiver),
+    isReceiver && el('li.good', icon('check'), 'receives changes'),
+    op.failedSteps > 0 && el('li.bad', icon('alert'), count(op.failedSteps, 'failed step')),
+    ...(isOver || isReceiver ? [] : phasesLeft(row, op).map((phase) => el('li', icon('ring'), phase))),
+  ];
+  const name = `${operationNames[op.kind]}${op.target ? ` to ${op.target}` : ''}`;
+  const list = el('ol.steps', { 'aria-label': `Phases of the ${op.kind}` }, ...steps);
+  return el('div.op', el('span.what.muted.any', name), list);
 }
 
-function phasesOf(op, isReceiver) {
-  const seen = [{ phase: 'queued', at: op.startedAt }, ...linesAbout(op.operationId, '.phase')];
-  if (!isReceiver && seen.at(-1).phase !== op.phase) seen.push({ phase: op.phase, at: op.endedAt });
-  return seen;
+function phasesLeft({ mode }, { kind, phase: now }) {
+  const restores = (kind === 'enrollment') === (mode === 'warm');
+  const planned = plans[kind].filter((phase) => phase !== 'restoring' || restores);
+  return planned.slice(planned.indexOf(now) + 1);
 }
 
-function stepNode(op, phase, at, { isLast, isOver, isReceiver }) {
-  const bad = isLast && (op.outcome === undefined ? op.failedSteps > 0 : op.outcome !== 'succeeded');
-  const kind = bad ? 'bad' : !isLast || isReceiver ? 'done' : isOver ? 'good' : 'now';
-  const words = isLast && isOver && op.outcome !== op.phase ? `${phase}, ${op.outcome}` : phase;
-  return el(
-    'li',
-    { class: kind, ...(isLast && !isOver ? { 'aria-current': 'step' } : {}) },
-    icon(bad ? 'cross' : kind === 'now' ? 'half' : 'check'),
-    words,
-    at && el('time', timeOf(at)),
-  );
+function lastStep({ outcome, failedSteps }, { phase, at }, isOver, isReceiver) {
+  const words = isOver && outcome !== phase ? `${phase}, ${outcome}` : phase;
+  const current = isOver ? {} : { 'aria-current': 'step' };
+  const isBad = outcome === undefined ? failedSteps > 0 : outcome !== 'succeeded';
+  if (isBad) return stepNode({ class: 'bad', ...current }, 'cross', words, at);
+  if (isReceiver) return stepNode({ class: 'done', ...current }, 'check', words, at);
+  if (isOver) return stepNode({ class: 'good' }, 'check', words, at);
+  return stepNode({ class: 'now', ...current }, 'half', words, at);
 }
+
+const stepNode = (props, glyph, words, at) => el('li', props, icon(glyph), words, at && el('time', timeOf(at)));

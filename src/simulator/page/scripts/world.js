@@ -1,10 +1,10 @@
 // Shows accounts with their tokens, apps and environments in one long list.
-import { byId, chip, el, menuButton, mono, on, tag } from './base/elements.js';
+import { byId, chip, el, mono, on, rowNode, tag } from './base/elements.js';
 import { accountActions, appActions, environmentActions, tokenActions } from './actions.js';
 import { openRequest } from './request/try.js';
 import { drawOn, groups, rowsOf, tables } from './base/state.js';
-import { rowOf, windowedList } from './base/windowed.js';
-import { chipFor, count, readinessOf, statusOf } from './base/words.js';
+import { windowedList } from './base/windowed.js';
+import { chipFor, count, listed, readinessOf, statusOf } from './base/words.js';
 
 let showRows;
 let typing;
@@ -34,25 +34,29 @@ function drawWorld() {
 
   const environmentRow = (env) => {
     const firing = (alertsOf.get(env.id) ?? []).filter(({ state, enabled }) => enabled && state === 'Firing').length;
-    return rowOf(`env ${env.id}`, [env, firing, guardOf(protections.get(env.id))], environmentNode);
+    const from = () => [env, firing, guardOf(protections.get(env.id))];
+    return { key: `env ${env.id}`, from, make: environmentNode };
   };
   const appRows = (app) => {
     const appHit = hits(app.name, app.id, app.preset);
     const own = environmentsOf.get(app.id) ?? [];
     const shown = own.filter((env) => appHit || hits(env.name, env.id, env.cliEnvName, env.region, env.status));
     if (!appHit && shown.length === 0) return [];
-    return [rowOf(`app ${app.id}`, [app, own.length], appNode), ...shown.map(environmentRow)];
+    const row = { key: `app ${app.id}`, from: () => [app, own.length], make: appNode };
+    return [row, ...shown.map(environmentRow)];
   };
+  const memberRow = (member, account) => ({
+    key: `member ${member.id}`,
+    from: () => [member, tokens.get(member.token), account],
+    make: memberNode,
+  });
   const accountRows = (account) => {
     const own = appsOf.get(account.id) ?? [];
     const accountHit = hits(account.name, account.id);
     const members = (membersOf.get(account.id) ?? []).filter(({ token, id }) => accountHit || hits(token, id));
-    const rows = [
-      ...members.map((each) => rowOf(`member ${each.id}`, [each, tokens.get(each.token), account], memberNode)),
-      ...own.flatMap(appRows),
-    ];
+    const rows = [...members.map((member) => memberRow(member, account)), ...own.flatMap(appRows)];
     if (rows.length === 0 && !accountHit) return [];
-    return [rowOf(`account ${account.id}`, [account, own.length], accountNode), ...rows];
+    return [{ key: `account ${account.id}`, from: () => [account, own.length], make: accountNode }, ...rows];
   };
   const none = wanted === '' ? 'No accounts. Make one with “New account”.' : `Nothing matches “${wanted}”.`;
   showRows(rowsOf('accounts').flatMap(accountRows), none);
@@ -67,75 +71,63 @@ function guardOf(protection) {
 }
 
 function accountNode(account, appCount) {
-  return el(
-    'li.row.account',
-    el(
-      'div.line',
-      el('h3.any', account.name),
-      mono(account.id),
-      el('span.muted.small', count(appCount, 'app')),
-      account.memberEnvAccess && tag('member access on'),
-      account.sandboxEntitlement && tag('sandbox'),
-    ),
-    menuButton(account.name, () => accountActions(account)),
+  const about = el(
+    'div.line',
+    el('h3.any', account.name),
+    mono(account.id),
+    el('span.muted.small', count(appCount, 'app')),
+    account.memberEnvAccess && tag('member access on'),
+    account.sandboxEntitlement && tag('sandbox'),
   );
+  return rowNode('account', account.name, () => accountActions(account), about);
 }
 
 const permissionNames = { manageMembers: 'Manage Members', secretsAccess: 'Secrets Access' };
 
 function memberNode(member, token, account) {
+  const { role, permissions, allowedAppEnvIds } = member;
   const few = token && token.scopes.length < 4;
-  const rights = [member.role, ...member.permissions.map((name) => permissionNames[name] ?? name)].join(', ');
-  return el(
-    'li.row.member',
-    el('span.mono.any', { title: `membership ${member.id}` }, shortened(member.token)),
-    el(
-      'span.muted.small.any',
-      rights,
-      token?.kind === 'environment' && ', environment token',
-      few && `, ${token.scopes.length === 0 ? 'no scope' : `${token.scopes.join(', ')} only`}`,
-      member.allowedAppEnvIds.length > 0 &&
-        `, restricted to ${count(member.allowedAppEnvIds.length, 'environment')}${account.memberEnvAccess ? '' : ' (off)'}`,
-    ),
-    menuButton(member.token, () => tokenActions(member)),
+  const restricted = `restricted to ${count(allowedAppEnvIds.length, 'environment')}`;
+  const rights = listed(
+    role,
+    ...permissions.map((name) => permissionNames[name] ?? name),
+    token?.kind === 'environment' && 'environment token',
+    few && (token.scopes.length === 0 ? 'no scope' : `${token.scopes.join(', ')} only`),
+    allowedAppEnvIds.length > 0 && (account.memberEnvAccess ? restricted : `${restricted} (off)`),
   );
+  const name = el('span.mono.any', { title: `membership ${member.id}` }, shortened(member.token));
+  return rowNode('member', member.token, () => tokenActions(member), name, el('span.muted.small.any', rights));
 }
 
 const shortened = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
 function appNode(app, environmentCount) {
-  return el(
-    'li.row.app',
-    el(
-      'div.line',
-      el('h4.any', app.name),
-      tag(app.preset),
-      mono(app.id),
-      environmentCount === 0 && el('span.muted.small', 'no environments'),
-      app.deletionStarted && chip('warn', 'half', 'being deleted'),
-      app.sandboxTermination !== 'done' && tag(`sandbox termination ${app.sandboxTermination}`),
-    ),
-    menuButton(app.name, () => appActions(app)),
+  const about = el(
+    'div.line',
+    el('h4.any', app.name),
+    tag(app.preset),
+    mono(app.id),
+    environmentCount === 0 && el('span.muted.small', 'no environments'),
+    app.deletionStarted && chip('warn', 'half', 'being deleted'),
+    app.sandboxTermination !== 'done' && tag(`sandbox termination ${app.sandboxTermination}`),
   );
+  return rowNode('app', app.name, () => appActions(app), about);
 }
 
 function environmentNode(env, firing, guard) {
-  return el(
-    'li.row.env',
-    chipFor(statusOf, env.status),
-    el(
-      'div.line',
-      el('span.any', env.name),
-      mono(env.cliEnvName),
-      el('span.muted.small', `${env.region}${env.deployed ? '' : ', never deployed'}`),
-      env.pendingChanges.length > 0 && chip('info', 'half', `${env.pendingChanges.length} pending`),
-      env.preventDestroy && tag('protected from deletion'),
-      firing > 0 && chip('bad', 'alert', `${firing} firing`),
-      guard?.phase && activationChip(guard),
-      guard && protectionChip(guard.state),
-    ),
-    menuButton(`${env.name} ${env.cliEnvName}`, () => environmentActions(env)),
+  const about = el(
+    'div.line',
+    el('span.any', env.name),
+    mono(env.cliEnvName),
+    el('span.muted.small', `${env.region}${env.deployed ? '' : ', never deployed'}`),
+    env.pendingChanges.length > 0 && chip('info', 'half', `${env.pendingChanges.length} pending`),
+    env.preventDestroy && tag('protected from deletion'),
+    firing > 0 && chip('bad', 'alert', `${firing} firing`),
+    guard?.phase && activationChip(guard),
+    guard && protectionChip(guard.state),
   );
+  const status = chipFor(statusOf, env.status);
+  return rowNode('env', `${env.name} ${env.cliEnvName}`, () => environmentActions(env), status, about);
 }
 
 function activationChip({ phase, failedSteps }) {

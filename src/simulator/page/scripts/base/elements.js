@@ -34,34 +34,35 @@ export const icon = (name) => svg('svg', { class: 'i', 'aria-hidden': 'true' }, 
 export const chip = (tone, glyph, ...words) => el('span', { class: `chip ${tone}` }, icon(glyph), ...words);
 export const tag = (text) => el('span.tag', text);
 export const mono = (text) => el('span.mono.any.muted', text);
+export const option = (value, text = value) => el('option', { value }, text);
+export const options = (values) => values.map((value) => option(value));
+
 export function button(text, act, run, more = {}) {
   const node = el('button', { type: 'button', 'data-act': act, ...more }, text);
   node.addEventListener('click', (event) => void run(event));
   return node;
 }
 
-/** Updates the children of a container to match `rows`; children whose rows have not changed stay and keep the focus. */
+/**
+ * Updates the children of a container to match rows of `{key, from, make, update?}`. A child stays while the values in `from` are the
+ * same, and keeps the focus. When they change, `update` changes the child, or without it `make` makes a new one from them.
+ */
 export function patch(container, rows) {
   const focused = container.contains(document.activeElement) ? document.activeElement : undefined;
   const place = focused && placeOf(focused);
   const before = new Map([...container.children].map((node) => [node.dataset.key, node]));
-  let at = container.firstElementChild;
-  for (const row of rows) {
-    let node = before.get(row.key);
-    before.delete(row.key);
-    if (node === undefined || (node.sig !== row.sig && !row.update)) {
-      const fresh = row.make();
-      fresh.dataset.key = row.key;
-      if (node === at) at = at?.nextElementSibling ?? null;
-      node?.remove();
-      node = fresh;
-    }
-    if (node.sig !== row.sig) row.update?.(node);
-    node.sig = row.sig;
-    if (node === at) at = at.nextElementSibling;
-    else container.insertBefore(node, at);
+  const nodes = rows.map(({ key, from, make, update }) => {
+    const [old, sig] = [before.get(key), JSON.stringify(from)];
+    if (old?.sig === sig) return old;
+    const node = update && old ? old : make(...from);
+    update?.(node, ...from);
+    node.dataset.key = key;
+    return Object.assign(node, { sig });
+  });
+  for (const node of before.values()) if (!nodes.includes(node)) node.remove();
+  for (const [n, node] of nodes.entries()) {
+    if (container.children[n] !== node) container.insertBefore(node, container.children[n] ?? null);
   }
-  for (const node of before.values()) node.remove();
   if (place?.act !== undefined && document.activeElement !== focused) focusAt(container, place);
 }
 
@@ -75,8 +76,8 @@ function focusAt(container, { key, act }) {
 
 /** Updates a short list of items with ids; an empty list shows the text `none`. */
 export function patchList(id, items, make, none) {
-  const rows = items.map((item) => ({ key: item.id, sig: JSON.stringify(item), make: () => make(item) }));
-  const nothing = { key: '-', sig: '', make: () => el('li.muted.small', none) };
+  const rows = items.map((item) => ({ key: item.id, from: [item], make }));
+  const nothing = { key: '-', from: [none], make: (text) => el('li.muted.small', text) };
   patch(byId(id), rows.length > 0 ? rows : [nothing]);
 }
 
@@ -101,6 +102,9 @@ export function menuButton(about, items) {
   const more = { class: 'quiet more', 'aria-haspopup': 'menu', 'aria-label': title, title };
   return button(icon('dots'), 'menu', open, more);
 }
+
+/** Makes a row of a list, with a menu of actions at its end. */
+export const rowNode = (kind, about, items, ...parts) => el(`li.row.${kind}`, ...parts, menuButton(about, items));
 
 function openMenu(from, title, items) {
   const menu = byId('menu');

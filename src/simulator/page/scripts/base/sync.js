@@ -12,10 +12,13 @@ export async function ask(method, path, body) {
   throw Object.assign(new Error(value.error ?? `it answered ${answer.status}`), { first: value.first });
 }
 
-/** Sends a control request, reads the world again and shows a message; `done` is the text, or a function that makes it afterwards. */
+/**
+ * Sends a control request, reads the world again and shows a message. `done` is the text, or a function that makes it afterwards; `body` may
+ * be a function, too, whose error is shown.
+ */
 export async function act(done, method, path, body) {
   try {
-    await ask(method, path, body);
+    await ask(method, path, typeof body === 'function' ? body() : body);
     if (typeof done === 'string') say(done);
     await sync();
     if (typeof done === 'function') say(done());

@@ -4,9 +4,9 @@ import { byId, el, patch } from './elements.js';
 const margin = 400;
 
 /**
- * Draws a list inside a box that scrolls. Each row is `{key, show}`; `show` returns `{sig, make, update?}` and is called only for rows
- * near the visible part. `guess` is the height of a row that was not drawn yet. Returns a function that sets the rows, and the text for
- * an empty list.
+ * Draws a list inside a box that scrolls. Each row is `{key, from, make, update?}` as in `patch`; but `from` is a function, which is called
+ * only for rows near the visible part. `guess` is the height of a row that was not drawn yet. Returns a function that sets the rows, and
+ * the text for an empty list.
  */
 export function windowedList(id, guess) {
   const box = byId(id);
@@ -18,7 +18,7 @@ export function windowedList(id, guess) {
 
   const gap = (key, height) => ({
     key,
-    sig: String(height),
+    from: [height],
     make: () => el('li.gap', { 'aria-hidden': 'true' }),
     update: (node) => (node.style.height = `${height}px`),
   });
@@ -34,7 +34,7 @@ export function windowedList(id, guess) {
     const hadFocus = list.contains(document.activeElement);
     patch(list, [
       ...(first > 0 ? [gap('^', ends[first])] : []),
-      ...rows.slice(first, last).map(({ key, show }) => ({ key, ...show() })),
+      ...rows.slice(first, last).map((row) => ({ ...row, from: row.from() })),
       ...(last < rows.length ? [gap('v', ends.at(-1) - ends[last])] : []),
     ]);
     if (hadFocus && document.activeElement === document.body) box.focus({ preventScroll: true });
@@ -78,13 +78,7 @@ export function windowedList(id, guess) {
   }).observe(box);
 
   return (next, none) => {
-    rows = next.length > 0 ? next : [rowOf('-', [none], (text) => el('li.empty', text))];
+    rows = next.length > 0 ? next : [{ key: '-', from: () => [none], make: (text) => el('li.empty', text) }];
     drawUntilSteady();
   };
 }
-
-/** Describes a row that `make` builds from the values in `from`, and builds again when they change. */
-export const rowOf = (key, from, make) => ({
-  key,
-  show: () => ({ sig: JSON.stringify(from), make: () => make(...from) }),
-});

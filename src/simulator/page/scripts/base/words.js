@@ -14,6 +14,9 @@ export function span(ms) {
   return `${Math.floor(s / 86400)} d${s % 86400 < 3600 ? '' : ` ${Math.floor((s % 86400) / 3600)} h`}`;
 }
 
+/** Lists facts in one line of text; those that are false or undefined are left out. */
+export const listed = (...facts) => facts.filter(Boolean).join(', ');
+
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 
 export const statusOf = { running: ['ok', 'dot'], stopped: ['', 'square'], updating: ['info', 'half'] };

@@ -1,5 +1,5 @@
 // Sends a request as a client would, and shows the answer, the new lines of the ledger and the changes of the world.
-import { byId, chip, el, say } from '../base/elements.js';
+import { byId, chip, el, mono, say } from '../base/elements.js';
 import { ledgerNode, statusChip } from '../logs.js';
 import { called, logs, tables } from '../base/state.js';
 import { sync } from '../base/sync.js';
@@ -66,23 +66,25 @@ function showAnswer(request, answer, before) {
   const others = new Set(elsewhere.map(({ id }) => id));
   const changes = changesSince(before.world).filter(({ id }) => !others.has(id));
   const status = answer.status || logged?.status || 0;
+  const about = el(
+    'p.line',
+    statusChip(status),
+    el('code.any', `${request.method} ${request.url.replace(/^\/api\/public\/v1|\?.*$/g, '')}`),
+    el('span.muted.num', `${answer.ms} ms`),
+    logged && el('span.muted', `request ${logged.seq}`),
+    logged?.fault && chip('warn', 'bolt', `fault: ${logged.fault}`),
+    answer.retryAfter && el('span.muted', `retry-after ${answer.retryAfter}`),
+  );
+  const body = answer.what ? el('p', answer.what) : bodyNode(answer.body);
+  const committed = lines.slice(-20).map(ledgerNode);
+  const changed = changes.slice(0, 40).map(changeNode);
   byId('t-answer').replaceChildren(
-    el(
-      'p.line',
-      statusChip(status),
-      el('code.any', `${request.method} ${request.url.replace(/^\/api\/public\/v1|\?.*$/g, '')}`),
-      el('span.muted.num', `${answer.ms} ms`),
-      logged && el('span.muted', `request ${logged.seq}`),
-      logged?.fault && chip('warn', 'bolt', `fault: ${logged.fault}`),
-      answer.retryAfter && el('span.muted', `retry-after ${answer.retryAfter}`),
-    ),
-    answer.what ? el('p', answer.what) : bodyNode(answer.body),
+    about,
+    body,
     el('h3', 'In the ledger'),
-    lines.length > 0 ? el('ol.lines', ...lines.slice(-20).map(ledgerNode)) : el('p.muted', 'Nothing was committed.'),
+    lines.length > 0 ? el('ol.lines', ...committed) : el('p.muted', 'Nothing was committed.'),
     el('h3', 'What changed in the world'),
-    changes.length > 0
-      ? el('ul.changes', ...changes.slice(0, 40).map(changeNode))
-      : el('p.muted', 'Nothing that the page shows.'),
+    changes.length > 0 ? el('ul.changes', ...changed) : el('p.muted', 'Nothing that the page shows.'),
   );
   say(`${status || 'No answer'}: ${count(lines.length, 'line')} in the ledger, ${count(changes.length, 'change')}`);
   byId('t-answer').scrollIntoView({ block: 'nearest' });
@@ -118,16 +120,9 @@ function bodyNode(body) {
 const verbs = { added: ['ok', 'plus', 'new'], removed: ['bad', 'cross', 'gone'], changed: ['info', 'half', 'changed'] };
 
 function changeNode({ verb, what, id, name, fields }) {
-  return el(
-    'li',
-    chip(...verbs[verb]),
-    ' ',
-    el('b', what),
-    ' ',
-    name && el('span.any', `${name} `),
-    el('span.mono.any.muted', id),
-    fields.length > 0 && el('div.small.any', ...fields.map((field) => el('div', field))),
-  );
+  const named = name && el('span.any', `${name} `);
+  const differing = fields.length > 0 && el('div.small.any', ...fields.map((field) => el('div', field)));
+  return el('li', chip(...verbs[verb]), ' ', el('b', what), ' ', named, mono(id), differing);
 }
 
 const nameOfRow = (row) => row.name ?? row.envName ?? row.cliEnvName ?? row.token;

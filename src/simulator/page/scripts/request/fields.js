@@ -1,49 +1,40 @@
 // Draws the fields of a request, each with a suitable input; fields that name an object offer the ids that exist.
-import { button, el } from '../base/elements.js';
+import { button, el, option } from '../base/elements.js';
 import { tables } from '../base/state.js';
 
 const mostOptions = 500;
 
 /** Draws a field with its input; calls `changed` with a new value, or with undefined when the field must not be sent. */
 export function fieldNode(field, value, { choices, accountId }, changed) {
-  const input = controlOf(field, value, optionsOf(field, choices, accountId), changed);
-  input.id = `t-field-${field.name}`;
-  input.dataset.field = field.name;
-  const label = el(
-    'label',
-    { for: input.id, class: 'any' },
-    ...partsOf(field.name),
-    field.isRequired && el('span.must', { title: 'must be sent' }, '*', el('span.gone', ' required')),
-  );
-  const drop = button('×', `drop ${field.name}`, () => changed(undefined, true), {
-    class: 'quiet drop',
-    'aria-label': `Do not send ${field.name}`,
-    title: 'Do not send it',
-  });
-  return el(
-    'div.field',
-    { 'data-key': field.name },
-    label,
-    el('div.control', input, adderOf(field, input, choices, accountId)),
-    !field.isRequired && drop,
-  );
+  const { name, kind, isRequired } = field;
+  const offered = offeredFor(field, choices, accountId);
+  const input = offered && kind !== 'list' ? selectOf(value, offered) : inputOf(kind, value);
+  input.id = `t-field-${name}`;
+  input.dataset.field = name;
+  if (!input.matches('select')) input.addEventListener('input', () => read(field, input, changed, false));
+  input.addEventListener('change', () => read(field, input, changed, true));
+  const must = isRequired && el('span.must', { title: 'must be sent' }, '*', el('span.gone', ' required'));
+  const label = el('label', { for: input.id, class: 'any' }, ...partsOf(name), must);
+  const about = { class: 'quiet drop', 'aria-label': `Do not send ${name}`, title: 'Do not send it' };
+  const drop = button('×', `drop ${name}`, () => changed(undefined, true), about);
+  const control = el('div.control', input, kind === 'list' && adderOf(name, input, offered));
+  return el('div.field', { 'data-key': name }, label, control, !isRequired && drop);
 }
 
 /** Makes the label of a field: the path to it in small print, then its name. */
 function partsOf(name) {
-  const steps = name.split('/');
-  const last = steps.pop();
-  const way = steps
-    .map((step) => (/^\d+$/.test(step) ? `[${step}]` : step))
-    .join('.')
-    .replaceAll('.[', '[');
-  return [way !== '' && el('span.way', `${way}.`), last];
+  const last = name.split('/').at(-1);
+  const way = name
+    .slice(0, -last.length)
+    .replaceAll(/\/(\d+)/g, '[$1]')
+    .replaceAll('/', '.');
+  return [way !== '' && el('span.way', way), last];
 }
 
 /** Lists the values that a field may have; undefined when it may have any. */
-function optionsOf({ name, kind, words, pick }, choices, accountId) {
-  if (kind === 'flag') return ['true', 'false'].map((value) => ({ value, text: value }));
-  if (words) return words.map((value) => ({ value, text: value }));
+function offeredFor({ name, kind, words, pick }, choices, accountId) {
+  const known = kind === 'flag' ? ['true', 'false'] : words;
+  if (known) return known.map((value) => ({ value, text: value }));
   if (choices[name]?.length > 0) return choices[name];
   return pick ? picksOf(pick, accountId) : undefined;
 }
@@ -68,66 +59,59 @@ function picksOf(pick, accountId) {
   });
 }
 
-function controlOf(field, value, options, changed) {
-  const { kind } = field;
-  if (options && kind !== 'list') return selectOf(field, value, options, changed);
-  if (kind === 'json') return jsonOf(value, changed);
-  const text = kind === 'list' ? (value ?? []).join(', ') : (value ?? '');
+function inputOf(kind, value) {
+  if (kind === 'json') {
+    const area = el('textarea', { spellcheck: 'false', rows: '1' });
+    area.value = value === undefined ? '' : JSON.stringify(value);
+    return area;
+  }
   const type = kind === 'number' ? { type: 'number', step: 'any' } : { type: 'text' };
   const input = el('input', { ...type, autocomplete: 'off', spellcheck: 'false' });
-  input.value = text;
-  input.addEventListener('input', () => changed(valueFrom(kind, input.value)));
-  input.addEventListener('change', () => changed(valueFrom(kind, input.value), true));
+  input.value = kind === 'list' ? (value ?? []).join(', ') : (value ?? '');
   return input;
 }
 
-function valueFrom(kind, text) {
-  if (kind === 'list') return text.split(',').flatMap((item) => item.trim() || []);
-  if (kind === 'number') return text === '' ? undefined : Number(text);
-  return text;
-}
-
-function selectOf({ kind, isRequired }, value, options, changed) {
+function selectOf(value, offered) {
   const now = value === undefined ? '' : String(value);
-  const all = options.some((option) => option.value === now) ? options : [{ value: now, text: now || '–' }, ...options];
-  const select = el('select', ...all.map((option) => el('option', { value: option.value }, option.text)));
+  const isOffered = offered.some((each) => each.value === now);
+  const all = isOffered ? offered : [{ value: now, text: now || '–' }, ...offered];
+  const select = el('select', ...all.map((each) => option(each.value, each.text)));
   select.value = now;
-  select.addEventListener('change', () => {
-    const chosen = select.value;
-    const given = kind === 'flag' ? chosen === 'true' : chosen;
-    changed(chosen === '' && !isRequired ? undefined : given, true);
-  });
   return select;
 }
 
-function jsonOf(value, changed) {
-  const area = el('textarea', { spellcheck: 'false', rows: '1' });
-  area.value = value === undefined ? '' : JSON.stringify(value);
-  const read = (isDone) => {
-    try {
-      changed(area.value.trim() === '' ? undefined : JSON.parse(area.value), isDone);
-      area.removeAttribute('aria-invalid');
-    } catch {
-      area.setAttribute('aria-invalid', 'true');
-    }
-  };
-  area.addEventListener('input', () => read(false));
-  area.addEventListener('change', () => read(true));
-  return area;
+/** Passes the value of an input on; marks the input when its text is not the JSON that it should be. */
+function read(field, input, changed, isDone) {
+  let value;
+  try {
+    value = valueIn(field, input);
+  } catch {
+    input.setAttribute('aria-invalid', 'true');
+    return;
+  }
+  input.removeAttribute('aria-invalid');
+  changed(value, isDone);
+}
+
+const itemsIn = (text) => text.split(',').flatMap((item) => item.trim() || []);
+
+function valueIn({ kind, isRequired }, input) {
+  const text = input.value;
+  if (text === '' && input.matches('select') && !isRequired) return undefined;
+  if (kind === 'flag') return text === 'true';
+  if (kind === 'list') return itemsIn(text);
+  if (kind === 'text') return text;
+  if (text.trim() === '') return undefined;
+  return kind === 'number' ? Number(text) : JSON.parse(text);
 }
 
 /** Makes the control that adds an item to a list. */
-function adderOf(field, input, choices, accountId) {
-  const options = field.kind === 'list' ? optionsOf({ ...field, kind: 'text' }, choices, accountId) : undefined;
-  if (!options || options.length === 0) return undefined;
-  const select = el(
-    'select',
-    { 'aria-label': `Add to ${field.name}`, class: 'adder' },
-    el('option', { value: '' }, 'Add…'),
-    ...options.map(({ value, text }) => el('option', { value }, text)),
-  );
+function adderOf(name, input, offered = []) {
+  if (offered.length === 0) return undefined;
+  const about = { 'aria-label': `Add to ${name}`, class: 'adder' };
+  const select = el('select', about, option('', 'Add…'), ...offered.map(({ value, text }) => option(value, text)));
   select.addEventListener('change', () => {
-    const items = valueFrom('list', input.value);
+    const items = itemsIn(input.value);
     if (select.value !== '' && !items.includes(select.value)) input.value = [...items, select.value].join(', ');
     select.value = '';
     input.dispatchEvent(new Event('input'));

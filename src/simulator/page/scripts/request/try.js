@@ -1,14 +1,15 @@
 // Lets a user try a request: choose a token and a route, fill in the fields, send it and see the answer.
 import { nothingSentYet, sendAndShow } from './answer.js';
-import { button, byId, el, on, onSubmit, say } from '../base/elements.js';
+import { button, byId, el, on, onSubmit, option, say } from '../base/elements.js';
 import { fieldNode } from './fields.js';
 import { drawOn, groups, rowsOf, tables } from '../base/state.js';
 import { ask } from '../base/sync.js';
+import { listed } from '../base/words.js';
 
 const formsByName = new Map();
 let form;
-/** The request that the user is writing: the id in its path, its query and its body. */
-let draft = { query: {} };
+/** The request that the user is writing: the values in its path, its query and its body. */
+let draft = { path: {}, query: {} };
 let choices = {};
 let lacks = [];
 /** The fields that the user chose, with their values; filling in the others does not change them. */
@@ -17,13 +18,13 @@ let chosen = {};
 const nameOfForm = ({ method, path }) => `${method} ${path}`;
 const isControl = () => form.path.startsWith('/_sim/');
 const carriesBody = () => form.method === 'POST' || form.method === 'PATCH';
-const isInPath = ({ name }) => name === 'id' && form.path.includes(':id');
+const partOf = ({ name }) => (name === 'id' ? 'path' : carriesBody() ? 'body' : 'query');
 
 export function prepareRequest(all) {
   for (const each of all) formsByName.set(nameOfForm(each), each);
-  const option = (each) => el('option', { value: nameOfForm(each) }, `${nameOfForm(each)} – ${each.does}`);
+  const route = (each) => option(nameOfForm(each), `${nameOfForm(each)} – ${each.does}`);
   const areas = Map.groupBy(all, ({ area }) => area);
-  byId('t-route').append(...Array.from(areas, ([label, inIt]) => el('optgroup', { label }, ...inIt.map(option))));
+  byId('t-route').append(...Array.from(areas, ([label, inIt]) => el('optgroup', { label }, ...inIt.map(route))));
   on('t-route', 'change', () => openForm(byId('t-route').value));
   on('t-token', 'change', () => fillAnew());
   on('t-body', 'input', takeBody);
@@ -84,10 +85,10 @@ function drawTokens() {
   const options = rowsOf('tokens').map(({ id, kind }) => {
     const own = members.get(id) ?? [];
     const roles = own.map(({ role, accountId }) => `${role} of ${tables.accounts.get(accountId)?.name ?? accountId}`);
-    const about = [...roles, ...(kind === 'environment' ? ['environment token'] : [])].join(', ');
-    return el('option', { value: id }, `${id} – ${about || 'no membership'}`);
+    const about = listed(...roles, kind === 'environment' && 'environment token');
+    return option(id, `${id} – ${about || 'no membership'}`);
   });
-  select.replaceChildren(...options, el('option', { value: '' }, 'no token'));
+  select.replaceChildren(...options, option('', 'no token'));
   if (tables.tokens.has(before)) select.value = before;
 }
 
@@ -121,7 +122,7 @@ async function fillFrom({ method, path }, token) {
   try {
     const filled = await ask('POST', '/forms', { method, path, given: chosen, ...(token === '' ? {} : { token }) });
     if (mine !== asking) return;
-    draft = { id: idIn(filled.path), query: filled.query, body: filled.body };
+    draft = { path: { id: filled.id }, query: filled.query, body: filled.body };
     ({ choices, lacks } = filled);
     byId('t-note').textContent = '';
     drawForm();
@@ -129,13 +130,6 @@ async function fillFrom({ method, path }, token) {
     say(`The request could not be filled in: ${error.message}`);
   }
   if (mine === asking) byId('try-form').removeAttribute('aria-busy');
-}
-
-function idIn(path) {
-  const [before, after] = form.path.split(':id');
-  if (after === undefined) return undefined;
-  const id = decodeURIComponent(path.slice(before.length, path.length - after.length));
-  return id === ':id' ? undefined : id;
 }
 
 function drawForm() {
@@ -178,17 +172,15 @@ function drawFields() {
   const held = byId('t-fields').contains(document.activeElement) ? document.activeElement.dataset.field : undefined;
   const shown = form.fields.filter((field) => field.isRequired || valueOfField(field) !== undefined);
   const about = { choices, accountId: isControl() ? undefined : accountNow() };
-  byId('t-fields').replaceChildren(
-    ...shown.map((field) =>
-      fieldNode(field, valueOfField(field), about, (value, isDone) => change(field, value, isDone)),
-    ),
-  );
+  const nodes = shown.map((field) => {
+    const changed = (value, isDone) => change(field, value, isDone);
+    return fieldNode(field, valueOfField(field), about, changed);
+  });
+  byId('t-fields').replaceChildren(...nodes);
   const more = form.fields.filter((field) => !shown.includes(field));
   byId('t-more-label').hidden = more.length === 0;
-  byId('t-more').replaceChildren(
-    el('option', { value: '' }, 'Add a field…'),
-    ...more.map(({ name }) => el('option', { value: name }, name.replaceAll('/', '.'))),
-  );
+  const names = more.map(({ name }) => option(name, name.replaceAll('/', '.')));
+  byId('t-more').replaceChildren(option('', 'Add a field…'), ...names);
   if (held !== undefined) byId(`t-field-${held}`)?.focus();
 }
 
@@ -198,19 +190,12 @@ function accountNow() {
 }
 
 /** Finds the value of a field in the path, the query or the body. */
-function valueOfField(field) {
-  if (isInPath(field)) return draft.id;
-  if (!carriesBody()) return draft.query[field.name];
-  return field.name.split('/').reduce((into, step) => into?.[step], draft.body);
-}
+const valueOfField = (field) => field.name.split('/').reduce((into, step) => into?.[step], draft[partOf(field)]);
 
 /** Sets a field in the path, the query or the body; undefined removes it. */
 function setField(field, value) {
-  const { name } = field;
-  if (isInPath(field)) draft.id = value;
-  else if (carriesBody()) draft.body = put(draft.body ?? {}, name.split('/'), value);
-  else if (value === undefined) delete draft.query[name];
-  else draft.query[name] = String(value);
+  const part = partOf(field);
+  draft[part] = put(draft[part] ?? {}, field.name.split('/'), value);
 }
 
 function put(into, [step, ...rest], value) {
@@ -265,9 +250,9 @@ function writeBody() {
 
 /** Makes the request to send. */
 function requestNow() {
-  const { id = '', query } = draft;
+  const { id = '' } = draft.path;
   const token = byId('t-token').value;
-  const asked = new URLSearchParams(query).toString();
+  const asked = new URLSearchParams(draft.query).toString();
   const path = `${isControl() ? '' : '/api/public/v1'}${form.path.replace(':id', encodeURIComponent(id))}`;
   const text = carriesBody() ? byId('t-body').value : '';
   const headers = {

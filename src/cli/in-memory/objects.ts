@@ -1,0 +1,125 @@
+/**
+ * Objects of our kinds without a cluster: somebody applies and deletes them, and an engine writes their status and finalizer.
+ *
+ * The rules of the API server that an engine depends on hold here too: versions, generations, conflicts, and a deletion that
+ * waits for finalizers.
+ */
+import { sameJson } from '../../base/json.ts';
+import { type Clock, isoSeconds } from '../../base/time.ts';
+import { keyOf, keyOfObject } from '../../engine/objects/stored.ts';
+import {
+  type CacheEvent,
+  finalizer,
+  type KubeObject,
+  type ObjectMeta,
+  type ObjectWriter,
+  type Written,
+} from '../../engine/ports.ts';
+import { parseObject } from '../../kube/client/parse.ts';
+
+/** An object as somebody applies it. */
+interface Applied extends Pick<KubeObject, 'apiVersion' | 'kind' | 'spec' | 'status'> {
+  readonly metadata: Partial<ObjectMeta> & Pick<ObjectMeta, 'name'>;
+}
+
+/** The objects, by key. `onEvent` gets every change but those of status and the added finalizer, which the engine knows. */
+export class ObjectsInMemory implements ObjectWriter {
+  readonly #clock: Clock;
+  readonly #onEvent: (event: CacheEvent) => void;
+  readonly #objects = new Map<string, KubeObject>();
+  #version = 0;
+
+  constructor(clock: Clock, onEvent: (event: CacheEvent) => void) {
+    this.#clock = clock;
+    this.#onEvent = onEvent;
+  }
+
+  get(key: string): KubeObject | undefined {
+    return this.#objects.get(key);
+  }
+
+  all(): readonly KubeObject[] {
+    return [...this.#objects.values()];
+  }
+
+  /** Creates an object, or changes it; a new spec is a new generation. A status that is not given stays as it is. */
+  apply(given: Applied): void {
+    const key = keyOf(given.kind, given.metadata.namespace, given.metadata.name);
+    const known = this.#objects.get(key);
+    const { creationTimestamp = isoSeconds(this.#clock.wall()), generation = 0 } = known?.metadata ?? {};
+    const isSame = known !== undefined && sameJson(known.spec, given.spec);
+    const metadata = {
+      resourceVersion: '1',
+      ...known?.metadata,
+      ...given.metadata,
+      uid: key,
+      creationTimestamp,
+      generation: isSame ? generation : generation + 1,
+    };
+    const next = parseObject({ status: known?.status, ...given, metadata }, key);
+    if (!sameJson(next, known)) this.#tell(this.#put(next));
+  }
+
+  /** Deletes an object; one with finalizers stays until the last of them is removed. */
+  delete(key: string): void {
+    const known = this.#objects.get(key);
+    if (known === undefined || known.metadata.deletionTimestamp !== undefined) return;
+    const generation = (known.metadata.generation ?? 0) + 1;
+    const deletionTimestamp = isoSeconds(this.#clock.wall());
+    this.#tell(this.#put({ ...known, metadata: { ...known.metadata, generation, deletionTimestamp } }));
+  }
+
+  async readLive(object: KubeObject): Promise<KubeObject | undefined> {
+    return this.#objects.get(keyOfObject(object));
+  }
+
+  async writeStatus(object: KubeObject, status: object): Promise<Written> {
+    return this.#write(object, { ...object, status });
+  }
+
+  async commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
+    const newest = this.#objects.get(keyOfObject(object));
+    if (newest === undefined) return { is: 'gone' };
+    const status = render(newest);
+    return status === undefined ? { is: 'conflict' } : this.writeStatus(newest, status);
+  }
+
+  async hold(object: KubeObject): Promise<Written> {
+    const finalizers = [...(object.metadata.finalizers ?? []), finalizer];
+    return this.#write(object, { ...object, metadata: { ...object.metadata, finalizers } });
+  }
+
+  async release(object: KubeObject): Promise<Written> {
+    const finalizers = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer);
+    const released = this.#write(object, { ...object, metadata: { ...object.metadata, finalizers } });
+    if (released.is === 'written') this.#tell(released.object);
+    return released;
+  }
+
+  /** Stores the next form of an object, unless somebody has changed the object since the engine saw it. */
+  #write(seen: KubeObject, next: KubeObject): Written {
+    const newest = this.#objects.get(keyOfObject(seen));
+    if (newest === undefined) return { is: 'gone' };
+    if (newest.metadata.resourceVersion !== seen.metadata.resourceVersion) return { is: 'conflict' };
+    return { is: 'written', object: this.#put(next) };
+  }
+
+  #put(object: KubeObject): KubeObject {
+    this.#version += 1;
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
+    if (isGone(stored)) this.#objects.delete(keyOfObject(stored));
+    else this.#objects.set(keyOfObject(stored), stored);
+    return stored;
+  }
+
+  /** Tells of a change a moment later, as a watch does. */
+  #tell(object: KubeObject): void {
+    setImmediate(() =>
+      this.#onEvent(isGone(object) ? { is: 'gone', object } : { is: 'applied', object, initial: false }),
+    );
+  }
+}
+
+function isGone({ metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): boolean {
+  return deletionTimestamp !== undefined && finalizers.length === 0;
+}

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import type { InProcess } from '../../support/in-process.ts';
+import {
+  aDiscard,
+  anActivation,
+  aReset,
+  aProtectedWorld,
+  committed,
+  conditionOf,
+  disaster,
+  flaws,
+  protection,
+  sentenceOf,
+} from '../support.ts';
+
+const activation = 'RecoveryActivation';
+const minimal = { 'dr.disclosed': 'minimal' } as const;
+const hour = 3_600_000;
+
+/** Accepted, Promoted and Succeeded of an activation. */
+function saidOf(world: InProcess): readonly (string | undefined)[] {
+  return ['Accepted', 'Promoted', 'Succeeded'].map((type) => conditionOf(world, activation, 'now', type));
+}
+
+/** The service does what the first such call asks for, and the operator dies before the answer. */
+function diesAt(world: InProcess, end: string): void {
+  let died = false;
+  world.interference = ({ path }) => {
+    if (died || path !== `${disaster}/${end}`) return undefined;
+    died = true;
+    world.kill();
+    return 'loseAnswer';
+  };
+}
+
+const unknown = ['Unknown/UnknownState', 'Unknown/NotDisclosed', 'Unknown/UnknownState'];
+
+describe('an activation whose answer was lost, with a service that shows little', () => {
+  it('does not end as refused when what it began blocks it', async () => {
+    const world = await aProtectedWorld({ readings: minimal });
+    let count = 0;
+    world.interference = ({ path }) =>
+      path === `${disaster}/activate` && (count += 1) === 1 ? 'loseAnswer' : undefined;
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(600_000);
+
+    expect(await committed(world, 'activation.promoted')).toBe(1);
+    expect(saidOf(world)).toEqual(unknown);
+    expect(sentenceOf(world, activation, 'now')).toContain('"recovered" is live');
+    expect(flaws(world, [activation, 'now'])).toEqual([]);
+  });
+
+  it('does not end as expired when the operator comes back after its approval', async () => {
+    const world = await aProtectedWorld({ readings: minimal });
+    diesAt(world, 'activate');
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(hour + 100_000);
+    await world.crash();
+    await world.run(900_000);
+
+    expect(await committed(world, 'activation.accepted')).toBe(1);
+    expect(saidOf(world)).toEqual(unknown);
+  });
+
+  it('does not say that nothing was sent when the operator comes back without the power', async () => {
+    const world = await aProtectedWorld({ readings: minimal });
+    diesAt(world, 'activate');
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(30_000);
+    world.powers = { activation: false, accountReset: false };
+    await world.crash();
+    await world.run(900_000);
+
+    expect(await committed(world, 'activation.accepted')).toBe(1);
+    expect(saidOf(world)).toEqual(unknown);
+    expect(sentenceOf(world, activation, 'now')).not.toContain('nothing is sent');
+  });
+
+  it('ends as expired when it never arrived', async () => {
+    const world = await aProtectedWorld();
+    world.interference = ({ path }) => (path === `${disaster}/activate` ? 'loseBefore' : undefined);
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(hour + 900_000);
+
+    expect(await committed(world, 'activation.accepted')).toBe(0);
+    expect(saidOf(world)).toEqual(['False/Expired', 'False/NotPromoted', 'False/Expired']);
+    expect(sentenceOf(world, activation, 'now')).toContain('no trace');
+  });
+
+  it('is in doubt by each of its conditions meanwhile', async () => {
+    const world = await aProtectedWorld();
+    world.interference = ({ path }) => (path === `${disaster}/activate` ? 'loseBefore' : undefined);
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(60_000);
+
+    expect(conditionOf(world, activation, 'now', 'Accepted')).toBe('Unknown/InDoubt');
+    expect(conditionOf(world, activation, 'now', 'Succeeded')).toBe('Unknown/InDoubt');
+  });
+});
+
+describe('an activation whose configuration is wiped from outside', () => {
+  it('does not end as failed when it may have succeeded while nobody looked', async () => {
+    const world = await aProtectedWorld();
+    const { externalId: configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(60_000);
+    world.kill();
+    await world.control('PATCH', `/configurations/${configurationId}`, { hold: false });
+    await world.run(900_000);
+    await world.request('POST', '/disaster-readiness/reset', {
+      accountId: 'acc_demo',
+      scope: 'environment',
+      confirmationName: 'production',
+      sourceAppEnvId: 'env_db_prod',
+    });
+    await world.crash();
+    await world.run(1_200_000);
+
+    expect(await committed(world, 'activation.promoted')).toBe(1);
+    expect(saidOf(world)).toEqual(['True/Accepted', 'Unknown/NotDisclosed', 'Unknown/UnknownState']);
+  });
+});
+
+describe('a discard whose answer was lost', () => {
+  /** A world whose activation keeps failing, so that it may be discarded. */
+  async function failing(options: ConstructorParameters<typeof InProcess>[0]): Promise<InProcess> {
+    const world = await aProtectedWorld(options);
+    await world.control('PATCH', `/configurations/${protection(world).externalId}`, { failSteps: 1_000 });
+    world.apply(activation, 'now', anActivation(world));
+    await world.run(1_500_000);
+    return world;
+  }
+
+  it('does not end as expired when nothing tells what became of its operation', async () => {
+    const world = await failing({ readings: { 'dr.operations': 'withoutIds' } });
+    diesAt(world, 'discard-activation');
+    world.apply('ActivationDiscard', 'stop', aDiscard(world));
+    await world.run(hour + 100_000);
+    await world.crash();
+    await world.run(900_000);
+
+    expect(await committed(world, 'discard.accepted')).toBe(1);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toBe('Unknown/UnknownState');
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('Unknown/UnknownState');
+  });
+
+  it('is waited for after its approval where the service shows it as accepted', async () => {
+    const world = await failing({});
+    const { externalId: configurationId } = protection(world);
+    await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
+    diesAt(world, 'discard-activation');
+    world.apply('ActivationDiscard', 'stop', aDiscard(world));
+    await world.run(hour + 100_000);
+    await world.crash();
+    await world.run(900_000);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Ready')).toBe('False/CleanupPending');
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toMatch(/^Unknown/);
+
+    await world.control('PATCH', `/configurations/${configurationId}`, { hold: false });
+    await world.run(900_000);
+    expect(await committed(world, 'discard.accepted')).toBe(1);
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
+    expect(flaws(world, ['ActivationDiscard', 'stop'])).toEqual([]);
+  });
+});
+
+describe('a reset that the service has begun', () => {
+  it('does not end as expired while the service cleans up', async () => {
+    const world = await aProtectedWorld();
+    const { externalId: configurationId } = protection(world);
+    const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 1 };
+    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(hour + 900_000);
+
+    expect(await committed(world, 'configuration.wiped')).toBe(0);
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe('Unknown/UnknownState');
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('Unknown/UnknownState');
+    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('whether what the reset is about is gone');
+    expect(flaws(world, ['DisasterReset', 'wipe'])).toEqual([]);
+  });
+});

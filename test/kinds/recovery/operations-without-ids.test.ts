@@ -1,0 +1,414 @@
+/** A service that shows of operations only what its interface names: no id beside them, and perhaps neither kind nor end. */
+import { describe, expect, it } from 'vitest';
+import type { Pass } from '../../../src/engine/kind/contract/pass.ts';
+import type { JournalEntry } from '../../../src/engine/kind/contract/step.ts';
+import { drConfigurationsOf, isOperating } from '../../../src/hosting/requests.ts';
+import { activationDiscard } from '../../../src/kinds/activation-discard/activation-discard.ts';
+import { protectionFacts } from '../../../src/kinds/disaster-protection/facts.ts';
+import type { ProtectionPass } from '../../../src/kinds/disaster-protection/binding.ts';
+import { recoveryActivation } from '../../../src/kinds/recovery-activation/recovery-activation.ts';
+import { recoveryValidation } from '../../../src/kinds/recovery-validation/recovery-validation.ts';
+import type { RecoveryActivationFacts, RecoveryActivationSpec } from '../../../src/kinds/recovery-activation/schema.ts';
+import type * as discard from '../../../src/kinds/activation-discard/schema.ts';
+import type * as validation from '../../../src/kinds/recovery-validation/schema.ts';
+import {
+  aConfiguration,
+  aPass,
+  aSource,
+  aSpec,
+  aWorld,
+  configurationId,
+  cutoffTime,
+  noMemory,
+  pointId,
+} from '../support/disaster-pass.ts';
+
+const other = '2025-12-31T22:00:00.000Z';
+const ours = { cutoffAt: cutoffTime };
+const vain = { kind: 'activation', endedAt: '2026-01-01T00:00:00Z', outcome: 'discarded' };
+const result = { operationId: 'op_1', targetAppEnvId: 'env_2', pointId, cutoffAt: cutoffTime };
+const recovered = { appEnvId: 'env_2', appId: 'app_2', environmentName: 'recovered', appName: 'orders-recovered' };
+
+const journal: JournalEntry = {
+  operation: 'activate',
+  attempt: 1,
+  endpoint: 'api.example.com',
+  accountId: 'acc_1',
+  startedAt: '2026-01-01T00:00:00Z',
+  deadlineSeconds: 30,
+  digest: 'x',
+  create: { collection: 'activation', name: configurationId, excluded: ['op_0'] },
+};
+
+/** A pass over an activation that was accepted, with or without an id in its receipt, while this is shown. */
+function accepted(shown: object, { id, ...more }: { readonly id?: string } & Parameters<typeof aPass>[0] = {}) {
+  const facts = { acceptedTime: '2026-01-01T00:00:00Z' };
+  const memory = { ...aPass().memory, id, facts, journal: id === undefined ? journal : undefined };
+  const sources = [{ ...aSource, target: recovered }];
+  return aPass({ memory, world: aWorld({ configurations: [aConfiguration(shown)], sources }), ...more });
+}
+
+function stepOf(pass: Pass<RecoveryActivationSpec, RecoveryActivationFacts>): string {
+  const step = recoveryActivation.step(pass);
+  return 'reason' in step ? `${step.is}/${step.reason}` : step.is;
+}
+
+describe('the operation that a service works on', () => {
+  const { items } = drConfigurationsOf('acc_demo');
+  const read = (shown: object) => items({ items: [{ configurationId, generation: 1, ...shown }] })?.[0];
+
+  it('has the id that stands beside it', () => {
+    const seen = read({
+      activeOperationId: 'op_1',
+      activeOperation: ours,
+      activities: [ours, {}, { operationId: null }],
+    });
+
+    expect(seen?.activeOperation).toMatchObject({ operationId: 'op_1', cutoffAt: cutoffTime });
+    expect(seen?.activities.map(({ operationId }) => operationId)).toEqual([undefined, undefined, undefined]);
+    expect(read({ activeOperationId: 'op_1' })?.activeOperation?.operationId).toBe('op_1');
+    expect(read({ activeOperation: { operationId: 'op_2' } })?.activeOperation?.operationId).toBe('op_2');
+  });
+
+  it.each([
+    ['it shows no id at all', true, { activeOperation: ours }],
+    ['it shows nothing', false, {}],
+    ['it shows only empty fields', false, { activeOperation: { operationId: null, cutoffAt: null } }],
+    ['a standby keeps up', false, { activeOperationId: 'op_1', warmRecoveryOperationId: 'op_1' }],
+  ])('is there or not where %s', (_because, expected, shown) => {
+    const seen = aConfiguration(shown);
+
+    expect(isOperating(seen)).toBe(expected);
+  });
+});
+
+describe('an accepted activation without an id', () => {
+  it.each<readonly [because: string, expected: string, shown: object]>([
+    ['the service works on something of our moment', 'again', { activeOperationId: 'op_1', activeOperation: ours }],
+    ['the service works on something', 'wait/NotDisclosed', { activeOperationId: 'op_1', activities: [ours] }],
+    ['it works on something without an id', 'wait/NotDisclosed', { activeOperation: ours, activities: [ours] }],
+    [
+      'it works on something of another moment',
+      'wait/InProgress',
+      { activeOperation: { cutoffAt: other }, activities: [{ cutoffAt: other }] },
+    ],
+    ['it works on what was there before', 'wait/InProgress', { activeOperationId: 'op_0', activities: [vain] }],
+    ['the history may have it', 'wait/NotDisclosed', { activities: [ours] }],
+    ['the history has what may be anything', 'wait/NotDisclosed', { activities: [{}] }],
+    ['the history has it as discarded', 'wait/InProgress', { activities: [{ ...ours, ...vain }] }],
+    ['the history has others only', 'wait/InProgress', { activities: [{ cutoffAt: other }, { kind: 'validation' }] }],
+    ['a result of our point and names is there', 'ready/Succeeded', { activities: [ours], activationResult: result }],
+    ['it is there without its id', 'ready/Succeeded', { activationResult: { ...result, operationId: undefined } }],
+    [
+      'a result of another point is there',
+      'wait/NotDisclosed',
+      { activities: [ours], activationResult: { ...result, pointId: 'b' } },
+    ],
+  ])('when %s: %s', (_because, expected, shown) => {
+    expect(stepOf(accepted(shown))).toBe(expected);
+  });
+
+  it('is known by its result from then on', () => {
+    const step = recoveryActivation.step(accepted({ activationResult: result }));
+
+    expect(step).toMatchObject({ remember: { id: 'op_1', ownership: 'Presumed', facts: { result: { pointId } } } });
+  });
+
+  it('is not the one that a result of other names is of', () => {
+    const sources = [{ ...aSource, target: { ...recovered, environmentName: 'elsewhere' } }];
+    const world = aWorld({
+      configurations: [aConfiguration({ activities: [ours], activationResult: result })],
+      sources,
+    });
+
+    expect(stepOf(accepted({}, { world }))).toBe('wait/NotDisclosed');
+    expect(stepOf(accepted({}, { world: { ...world, sources: [aSource] } }))).toBe('wait/UnknownState');
+    expect(stepOf(accepted({}, { world: { ...world, sources: [aSource], sourcesBegunAt: 500 } }))).toBe('read');
+  });
+
+  it('is not the one that the spec comes after, nor one from before when it repeats', () => {
+    const shown = { activities: [ours], activationResult: result };
+    const repeated = { spec: aSpec({ attempt: 2 }) };
+    const before = { ...journal, create: { ...journal.create, excluded: ['op_1'] } } as JournalEntry;
+    const memory = { ...accepted({}).memory, journal: before };
+
+    expect(stepOf(accepted(shown, { spec: aSpec({ afterOperationId: 'op_1' }) }))).toBe('wait/NotDisclosed');
+    expect(stepOf(accepted(shown, repeated))).toBe('ready/Succeeded');
+    expect(stepOf(accepted(shown, { ...repeated, memory }))).toBe('wait/NotDisclosed');
+  });
+});
+
+describe('an accepted activation whose id a history does not show', () => {
+  it.each<readonly [because: string, expected: string, shown: object]>([
+    [
+      'the service works on it',
+      'wait/InProgress',
+      { activeOperationId: 'op_1', activeOperation: ours, activities: [ours] },
+    ],
+    ['the history may have it', 'wait/NotDisclosed', { activities: [ours] }],
+    ['the history has it as discarded', 'wait/InProgress', { activities: [{ ...ours, ...vain }] }],
+    ['the service works on another one', 'wait/InProgress', { activeOperationId: 'op_2', activities: [ours] }],
+    ['the service works on one without an id', 'wait/NotDisclosed', { activeOperation: ours, activities: [ours] }],
+  ])('when %s: %s', (_because, expected, shown) => {
+    expect(stepOf(accepted(shown, { id: 'op_1' }))).toBe(expected);
+  });
+
+  it('is not said to have failed where the history has one of its moment that ended well', () => {
+    const shown = {
+      activities: [
+        { ...ours, kind: 'activation', outcome: 'succeeded' },
+        { ...ours, ...vain },
+      ],
+    };
+
+    expect(stepOf(accepted(shown, { id: 'op_1', notes: { seenActive: 1 } }))).toBe('wait/NotDisclosed');
+  });
+
+  it.each<readonly [because: string, more: Parameters<typeof accepted>[1]]>([
+    ['this process saw the service work on it', { notes: { seenActive: 1, followedSince: 1_000, missedAt: 5_000 } }],
+    [
+      'the protection remembers that it was shown',
+      { referred: () => ({ id: configurationId, facts: { operations: [{ operationId: 'op_1' }] } }) },
+    ],
+    [
+      'it was found by what the service worked on',
+      { memory: { ...accepted({}, { id: 'op_1' }).memory, ownership: 'Presumed' } },
+    ],
+  ])('has failed when two looks agree that it is worked on no more, and %s', (_because, more) => {
+    const world = aWorld({ configurations: [aConfiguration({ activities: [ours] })], begunAt: 200_000 });
+    const late = { world, monotonicMs: 200_000, notes: { followedSince: 1_000, missedAt: 5_000 } };
+
+    expect(stepOf(accepted({}, { id: 'op_1', ...late, ...more }))).toBe('stall/OperationFailed');
+    expect(stepOf(accepted({}, { id: 'op_1', ...late }))).toBe('wait/NotDisclosed');
+  });
+});
+
+describe('an activation before it is sent', () => {
+  const fence = (shown: object, more: Parameters<typeof aPass>[0] = {}) =>
+    stepOf(aPass({ world: aWorld({ configurations: [aConfiguration(shown)] }), ...more }));
+  const named = (operations: readonly object[], more: object = {}) => ({
+    spec: aSpec({ afterOperationId: 'op_1' }),
+    referred: () => ({ id: configurationId, facts: { operations } }),
+    ...more,
+  });
+
+  it.each<readonly [because: string, expected: string, shown: object]>([
+    ['an operation without an id or a kind has a moment', 'stall/AlreadyActivated', { activeOperation: ours }],
+    [
+      'an operation has only an id and a moment',
+      'stall/AlreadyActivated',
+      { activeOperationId: 'op_1', activeOperation: ours },
+    ],
+    ['an operation without an id is under way', 'stall/OperationInProgress', { activeOperation: { phase: 'x' } }],
+    ['the history has an activation without an id', 'stall/AlreadyActivated', { activities: [{ kind: 'activation' }] }],
+    ['the history has only a moment', 'stall/AlreadyActivated', { activities: [{ cutoffAt: other }] }],
+    ['the history has one that ended in vain', 'begin', { activities: [vain] }],
+    ['the history has what may be anything', 'begin', { activities: [{}, { kind: 'enrollment' }] }],
+    [
+      'a settled standby shows what it has received',
+      'begin',
+      {
+        activeOperationId: 'op_9',
+        activeOperation: ours,
+        warmRecoveryOperationId: 'op_9',
+        warmDestination: { envName: 'recovered', createNewApp: true, appName: 'orders-recovered' },
+      },
+    ],
+  ])('when %s: %s', (_because, expected, shown) => {
+    expect(fence(shown)).toBe(expected);
+  });
+
+  it('may come after one whose result is shown, whatever the history has besides', () => {
+    const shown = { activities: [ours, ours, { cutoffAt: other }], activationResult: result };
+
+    expect(fence(shown, named([]))).toBe('begin');
+    expect(fence({ ...shown, activationResult: { ...result, operationId: 'op_2' } }, named([]))).toBe(
+      'stall/AlreadyActivated',
+    );
+    const completed = { ...result, completedAt: '2026-01-01T00:00:00Z' };
+    const later = { kind: 'activation', startedAt: '2026-01-01T00:00:01Z' };
+    expect(fence({ activities: [ours, later], activationResult: completed }, named([]))).toBe('stall/AlreadyActivated');
+  });
+
+  it('may come after one that failed, as far as the history shows no more of them than are known', () => {
+    const known = named([{ operationId: 'op_1', cutoffTime }]);
+    const others = [
+      { id: 'op_1', finished: true, spec: aSpec(), facts: { acceptedTime: '2026-01-01T00:00:00Z' } },
+      { id: 'op_0', finished: true, spec: aSpec(), facts: { acceptedTime: '2025-12-31T23:30:00Z' } },
+      { id: 'op_2', finished: true, spec: aSpec(), facts: { acceptedTime: '2026-01-01T00:00:30Z' } },
+      { id: 'op_3', finished: true, spec: undefined, facts: {} },
+    ];
+    const related = named([], { related: () => others });
+
+    expect(fence({ activities: [ours] }, known)).toBe('begin');
+    expect(fence({ activities: [ours, ours] }, known)).toBe('stall/AlreadyActivated');
+    expect(fence({ activities: [{ cutoffAt: other }] }, known)).toBe('stall/AlreadyActivated');
+    expect(fence({ activities: [{ kind: 'activation' }] }, known)).toBe('stall/AlreadyActivated');
+    expect(fence({ activities: [ours] }, named([]))).toBe('stall/AlreadyActivated');
+    expect(fence({ activities: [ours, ours] }, related)).toBe('begin');
+    expect(fence({ activities: [ours, ours, ours] }, related)).toBe('stall/AlreadyActivated');
+  });
+});
+
+describe('a validation', () => {
+  const acceptedTime = '2026-01-01T00:00:00Z';
+  const startedAt = '2026-01-01T00:00:02Z';
+  const running = { kind: 'validation', phase: 'validating', startedAt };
+
+  /** A pass over an accepted validation `op_1` that knows this, while that is shown. */
+  function following(
+    shown: object,
+    facts: object = {},
+  ): Pass<validation.RecoveryValidationSpec, validation.RecoveryValidationFacts> {
+    const pass = aPass({ world: aWorld({ configurations: [aConfiguration(shown)] }) });
+    const memory = { ...noMemory, id: 'op_1', binding: pass.memory.binding };
+    return {
+      ...pass,
+      spec: { protectionRef: { name: 'orders' } },
+      memory: { ...memory, facts: { configurationId, acceptedTime, ...facts } },
+    };
+  }
+  const begun = (shown: object) => recoveryValidation.show(following(shown)).facts.startedTime;
+  const stepAt = (shown: object, facts: object) => {
+    const step = recoveryValidation.step(following(shown, facts));
+    return 'reason' in step ? `${step.is}/${step.reason}` : step.is;
+  };
+
+  it('is told from others by when it began, which is learned while the service works on it', () => {
+    const old = {
+      kind: 'validation',
+      startedAt: '2025-12-31T00:00:00Z',
+      endedAt: '2025-12-31T00:01:00Z',
+      outcome: 'failed',
+    };
+    const active = { activeOperationId: 'op_1', activeOperation: { kind: 'validation' } };
+
+    expect(begun({ ...active, activities: [old, running] })).toBe(startedAt);
+    expect(begun({ activities: [old, running] })).toBe(startedAt);
+    expect(begun({ activities: [running, running] })).toBeUndefined();
+    expect(begun({ activities: [old, { ...running, startedAt: '2026-01-01T00:02:00Z' }] })).toBeUndefined();
+    expect(begun({ activities: [{ ...running, kind: 'activation' }, {}] })).toBeUndefined();
+  });
+
+  it('has the end of the one that began then, and of no other', () => {
+    const endedAt = '2026-01-01T00:01:00Z';
+    const succeeded = { ...running, endedAt, outcome: 'succeeded' };
+    const failed = { ...succeeded, startedAt: '2026-01-01T00:03:00Z', outcome: 'failed' };
+
+    expect(stepAt({ activities: [failed, succeeded] }, { startedTime: startedAt })).toBe('ready/Succeeded');
+    expect(stepAt({ activities: [failed] }, { startedTime: startedAt })).toBe('wait/InProgress');
+    expect(stepAt({ activities: [succeeded] }, {})).toBe('wait/InProgress');
+  });
+
+  it('that nobody can tell from others ends as neither a success nor a failure', () => {
+    const pass = following({ activities: [{}] });
+    const world = aWorld({ configurations: [aConfiguration({ activities: [{}] })], begunAt: 200_000 });
+    const { view } = aPass({ world });
+    const late = { ...pass, view, monotonicMs: 200_000, notes: { followedSince: 1_000, missedAt: 5_000 } };
+
+    expect(recoveryValidation.step(late)).toMatchObject({
+      is: 'stall',
+      reason: 'UnknownState',
+      conditions: [
+        { type: 'Accepted', status: 'True' },
+        { type: 'Succeeded', status: 'Unknown' },
+      ],
+    });
+  });
+
+  it('waits for what has no id', () => {
+    const { acceptedTime: _not, ...facts } = following({}).memory.facts;
+    const pass = following({ activeOperation: { phase: 'x' } });
+
+    expect(recoveryValidation.step({ ...pass, memory: { ...pass.memory, id: undefined, facts } })).toMatchObject({
+      reason: 'OperationInProgress',
+    });
+  });
+});
+
+describe('a discard', () => {
+  /** A pass over a discard of `op_1`, accepted or not, while this is shown. */
+  function discarding(
+    shown: object,
+    acceptedTime?: string,
+  ): Pass<discard.ActivationDiscardSpec, discard.ActivationDiscardFacts> {
+    const pass = aPass({ world: aWorld({ configurations: [aConfiguration(shown)] }) });
+    const { validUntil } = pass.spec;
+    const spec: discard.ActivationDiscardSpec = {
+      protectionRef: { name: 'orders' },
+      configurationId,
+      operationId: 'op_1',
+      configurationGeneration: 3,
+      acknowledgements: ['DiscardsRecoveredData'],
+      validUntil,
+    };
+    const facts = acceptedTime === undefined ? {} : { acceptedTime };
+    return { ...pass, spec, memory: { ...noMemory, binding: pass.memory.binding, facts } };
+  }
+
+  it('is asked for by the id that stands beside the operation, and for nothing without one', () => {
+    const step = activationDiscard.step(discarding({ activeOperation: ours }));
+
+    expect(step).toMatchObject({ is: 'stall', reason: 'OperationNotActive' });
+    expect('message' in step && step.message).toContain('one without an id');
+    expect(activationDiscard.step(discarding({ activeOperationId: 'op_1', activeOperation: ours })).is).toBe('begin');
+  });
+
+  it('that was accepted waits while the service works on what may be it', () => {
+    const waits = { is: 'wait', reason: 'CleanupPending', message: 'the service cleans up after operation op_1' };
+    const acceptedTime = '2026-01-01T00:00:00Z';
+
+    expect(activationDiscard.step(discarding({ activeOperation: ours }, acceptedTime))).toMatchObject(waits);
+    expect(activationDiscard.step(discarding({ activeOperationId: 'op_2' }, acceptedTime))).not.toMatchObject(waits);
+  });
+});
+
+describe('the status of a protection', () => {
+  /** What status shows after one look at each of these, one after the other. */
+  function after(...looks: readonly object[]) {
+    let facts: ProtectionPass['memory']['facts'] = {};
+    for (const shown of looks) {
+      const memory = { ...noMemory, id: configurationId, facts };
+      const pass = {
+        ...aPass(),
+        spec: { environmentRef: { externalId: 'env_1' } },
+        memory,
+        related: () => [],
+      } as unknown as ProtectionPass;
+      const configuration = aConfiguration(shown);
+      facts = protectionFacts(pass, { environmentId: 'env_1', configuration, source: undefined, points: undefined });
+    }
+    return facts;
+  }
+
+  it('shows the id that stands beside the operation', () => {
+    expect(after({ activeOperationId: 'op_1', activeOperation: ours }).activeOperation).toEqual({
+      operationId: 'op_1',
+      cutoffTime,
+    });
+    expect(after({ activeOperationId: 'op_1' }).activeOperation).toEqual({ operationId: 'op_1' });
+    expect(after({ activeOperation: ours }).activeOperation).toEqual({ cutoffTime });
+  });
+
+  it('shows what has no id, once, and by the id that it had when it was worked on', () => {
+    const active = { activeOperationId: 'op_1', activeOperation: ours, activities: [{}, { cutoffAt: other }, ours] };
+    const rows = [{ operationId: 'op_1', cutoffTime }, { cutoffTime: other }];
+
+    expect(after(active).operations).toEqual(rows);
+    expect(after(active, { activities: [{}, { cutoffAt: other }, ours] }).operations).toEqual(rows);
+    expect(after(active, { activities: [{}] }).operations).toBeUndefined();
+  });
+
+  it('takes no entry that is over for the operation that is worked on', () => {
+    const active = { activeOperationId: 'op_1', activeOperation: { ...ours, kind: 'activation', phase: 'promoting' } };
+    const began = (startedAt: string) => ({ ...ours, kind: 'activation', startedAt });
+    const over = { ...began('2026-01-01T00:00:00Z'), endedAt: '2026-01-01T00:10:00Z', outcome: 'discarded' };
+    const open = began('2026-01-01T01:00:00Z');
+
+    expect(after({ ...active, activities: [over, open] }).operations).toMatchObject([
+      { operationId: 'op_1', startedTime: open.startedAt },
+      { startedTime: over.startedAt, outcome: 'discarded' },
+    ]);
+    expect(after({ ...active, activities: [over, { ...open, kind: 'validation' }] }).operations).toHaveLength(3);
+  });
+});
