@@ -223,6 +223,15 @@ export class Budget {
     if (signal?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
     return new Promise((answer) => {
+      const granted = (): Promise<void> => {
+        const at = this.#grant();
+        return new Promise((done) => answer({ granted: true, at, done }));
+      };
+      const priority = priorityOf(urgency);
+      if (!this.#queue.isPaused && this.#queue.size === 0 && this.#queue.pending < this.#queue.concurrency) {
+        void this.#queue.add(granted, { priority });
+        return;
+      }
       const leaving = new AbortController();
       const stop = (): void => leaving.abort('stopped');
       const cancel = this.#clock.after(patienceMs, () => leaving.abort('waitedTooLong'));
@@ -231,14 +240,10 @@ export class Budget {
         signal?.removeEventListener('abort', stop);
         this.#leaving.delete(leaving);
       };
-      const granted = (): Promise<void> => {
-        waited();
-        const at = this.#grant();
-        return new Promise((done) => answer({ granted: true, at, done }));
-      };
       signal?.addEventListener('abort', stop, { once: true });
       this.#leaving.add(leaving);
-      this.#queue.add(granted, { priority: priorityOf(urgency), signal: leaving.signal }).catch((why: unknown) => {
+      const waiting = this.#queue.add(() => (waited(), granted()), { priority, signal: leaving.signal });
+      waiting.catch((why: unknown) => {
         waited();
         answer({ granted: false, why: why === 'throttled' || why === 'waitedTooLong' ? why : 'stopped' });
       });

@@ -30,7 +30,6 @@ export interface Target {
 export interface ExchangeOptions {
   /** Called in the same tick in which the request is sent. It returns a sentence when the request must not be sent. */
   readonly mayStart?: () => string | undefined;
-  readonly signal?: AbortSignal;
   /** Monotonic time at which the exchange ends, if its usual limit is later. */
   readonly deadline?: number;
 }
@@ -203,24 +202,16 @@ async function carried(
     }
   };
   const outcome = await new Promise<WireResponse | WireFailure>((resolve) => {
-    const end = (message: string): void => {
-      resolve({ failed: 'connection', message });
+    const cancel = clock.after(options.limitMs, () => {
+      resolve({ failed: 'connection', message: `no answer within ${Math.round(options.limitMs / 1000)} s` });
       cut.abort();
-    };
-    const cancel = clock.after(options.limitMs, () => end(`no answer within ${Math.round(options.limitMs / 1000)} s`));
-    const stopped = (): void => end('stopped');
-    if (options.signal?.aborted === true) stopped();
-    options.signal?.addEventListener('abort', stopped, { once: true });
-    cut.signal.addEventListener('abort', cancel, { once: true });
+    });
     wire(wireRequest(target, request, { start, signal: cut.signal }))
       .then(resolve, (cause: unknown) => {
         bug = { cause };
         resolve({ failed: 'connection', message: 'the transport failed' });
       })
-      .finally(() => {
-        cancel();
-        options.signal?.removeEventListener('abort', stopped);
-      });
+      .finally(cancel);
   });
   if (bug !== undefined) throw new Error(`${request.endpoint} failed by a bug`, { cause: bug.cause });
   return { sent, outcome };
