@@ -42,7 +42,7 @@ export async function bundle(into: string): Promise<readonly string[]> {
       sourcemap: true,
       // As if the bundle stood in dist, wherever it is written: a map knows no place of this machine.
       sourcemapPathTransform: (source, map) => relative(join(root, 'dist'), resolve(dirname(map), source)),
-      plugins: [linesOfSources],
+      plugins: [small],
       entryFileNames: '[name].mjs',
       chunkFileNames: '[name].mjs',
       // Traces name files and lines of the sources; the sources themselves are in the repository.
@@ -144,28 +144,38 @@ const parts: Readonly<Record<string, string>> = {
 };
 
 /**
+ * Escapes what is not ASCII, since V8 keeps the whole text of a file in two bytes for each character when a single one needs them.
  * Leaves in each source map where the lines of our own sources begin, and nothing of the packages. Node keeps every mapping from
  * the first trace that it prints: 40 MB with all of them.
  */
-const linesOfSources: Plugin = {
-  name: 'lines-of-sources',
+const small: Plugin = {
+  name: 'small',
   generateBundle(_options, output) {
     for (const file of Object.values(output)) {
-      if (file.type !== 'asset' || !file.fileName.endsWith('.mjs.map')) continue;
-      const map = JSON.parse(String(file.source)) as { sources: string[]; names: string[]; mappings: string };
+      if (file.type !== 'chunk') continue;
+      const wide = file.code.split('\n').map((line) => [...line.matchAll(notAscii)].map(({ index }) => index));
+      file.code = file.code.replaceAll(notAscii, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+      const beside = output[`${file.fileName}.map`];
+      if (beside?.type !== 'asset') continue;
+      const map = JSON.parse(String(beside.source)) as { sources: string[]; names: string[]; mappings: string };
       const isOwn = map.sources.map((source) => source.startsWith('../src/'));
-      file.source = JSON.stringify({ ...map, names: [], mappings: onlyLines(map.mappings, isOwn) });
+      beside.source = JSON.stringify({ ...map, names: [], mappings: onlyLines(map.mappings, isOwn, wide) });
     }
   },
 };
 
-/** Only the segments of mappings at which another line begins; one without a source where what is not ours begins. */
-export function onlyLines(mappings: string, isOwn: readonly boolean[]): string {
+const notAscii = /[^\0-\x7f]/g;
+
+/**
+ * Only the segments of mappings at which another line begins; one without a source where what is not ours begins. Each column in
+ * `wide`, by line, has become six.
+ */
+export function onlyLines(mappings: string, isOwn: readonly boolean[], wide: readonly number[][] = []): string {
   let [source, line, column] = [0, 0, 0];
   let told = { source: 0, line: 0, column: 0 };
   return mappings
     .split(';')
-    .map((segments) => {
+    .map((segments, row) => {
       let [at, toldAt, place] = [0, 0, ''];
       const kept: string[] = [];
       for (const segment of segments.split(',')) {
@@ -177,12 +187,13 @@ export function onlyLines(mappings: string, isOwn: readonly boolean[]): string {
         const here = isOwn[source] === true ? `${source} ${line}` : 'foreign';
         if (segment === '' || here === place) continue;
         place = here;
+        const movedTo = at + 5 * (wide[row] ?? []).filter((column) => column < at).length;
         const fields =
           here === 'foreign'
-            ? [at - toldAt]
-            : [at - toldAt, source - told.source, line - told.line, column - told.column];
+            ? [movedTo - toldAt]
+            : [movedTo - toldAt, source - told.source, line - told.line, column - told.column];
         if (here !== 'foreign') told = { source, line, column };
-        toldAt = at;
+        toldAt = movedTo;
         kept.push(fields.map(textOfNumber).join(''));
       }
       return kept.join(',');

@@ -55,14 +55,18 @@ export function collect(
       reject(error);
       controller.abort(error);
     };
-    signal.addEventListener('abort', () => reject(reasonOf(signal)), { once: true });
+    let started: Controller | undefined;
+    const aborted = (): void => {
+      reject(reasonOf(signal));
+      started?.abort(reasonOf(signal));
+    };
+    signal.addEventListener('abort', aborted, { once: true });
     dispatch({
       onRequestStart: (controller) => {
+        started = controller;
         // The caller may have aborted the request while it waited for a connection.
         const no = signal.aborted ? reasonOf(signal) : mayStart?.();
-        if (no === undefined)
-          signal.addEventListener('abort', () => controller.abort(reasonOf(signal)), { once: true });
-        else end(controller, no);
+        if (no !== undefined) end(controller, no);
       },
       onResponseStart: (_controller, statusCode, received) => {
         status = statusCode;

@@ -3,7 +3,7 @@ import { momentOf } from '../base/time.ts';
 import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
 import type { Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
-import { openKube } from '../kube/client/client.ts';
+import { KubeClient } from '../kube/client/client.ts';
 import { LeaseElection, leasePaceOf, type LeaseOptions } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command, type Trouble } from './frame.ts';
@@ -28,9 +28,9 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   const log = openLog(settings.logLevel, process.stdout.isTTY);
   const metrics = new MetricRegistry();
   const credentials = await credentialsOf(settings);
-  const api = openKube({ credentials, clock: realClock });
+  const api = new KubeClient(credentials, realClock);
   // Give the lease its own connections: a renewal must not queue behind a thousand status writes.
-  const leaseApi = openKube({ credentials, clock: realClock });
+  const leaseApi = new KubeClient(credentials, realClock);
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
   try {

@@ -226,6 +226,16 @@ export class Budget {
     if (signal?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
     return new Promise((answer) => {
+      const granted = (): Promise<void> => {
+        const at = this.#grant();
+        return new Promise((done) => answer({ granted: true, at, done }));
+      };
+      const priority = priorityOf(urgency);
+      // A request that need not wait needs no timer and no listener.
+      if (!this.#queue.isPaused && this.#queue.size === 0 && this.#queue.pending < this.#queue.concurrency) {
+        void this.#queue.add(granted, { priority });
+        return;
+      }
       const id = String((this.#tickets += 1));
       const leaving = new AbortController();
       const leave = (why: Refused): void => {
@@ -240,15 +250,14 @@ export class Budget {
         signal?.removeEventListener('abort', stop);
         this.#waiting.delete(id);
       };
-      const granted = (): Promise<void> => {
-        waited();
-        const at = this.#grant();
-        return new Promise((done) => answer({ granted: true, at, done }));
-      };
       signal?.addEventListener('abort', stop, { once: true });
       this.#waiting.set(id, leave);
+      const turn = (): Promise<void> => {
+        waited();
+        return granted();
+      };
       // The promise rejects only after `leave` has answered.
-      this.#queue.add(granted, { id, priority: priorityOf(urgency), signal: leaving.signal }).catch(() => undefined);
+      this.#queue.add(turn, { id, priority, signal: leaving.signal }).catch(() => undefined);
       this.#pace();
     });
   }

@@ -123,8 +123,7 @@ function openService(
   const leaveBudget = credential.budget.join(settings);
   const mirror = new Mirror({
     ...around,
-    ask: (request, urgency) =>
-      credential.exchange(transport, request, { urgency, leaveQueue: closing.signal, signal: closing.signal }),
+    ask: (request, urgency) => credential.exchange(transport, request, { urgency, leaveQueue: closing.signal }),
     pollMs: settings.pollSeconds * 1000,
     listsAtOnce: Math.max(settings.concurrency, 1),
     onList,

@@ -6,17 +6,12 @@ import { keyOf, type Row, rowOf } from './table.ts';
 
 const groupVersion = `${group}/${version}`;
 
-/** The cluster to look at, the function that shows the rows, and the signal to stop. */
-export interface Following {
-  readonly cluster: SandboxCluster;
-  readonly show: (rows: readonly Row[]) => void;
-  readonly signal: AbortSignal;
-}
-
 /** Shows our resources until `enough` returns true or the signal is aborted; returns the last rows. */
 export async function follow(
-  { cluster, show, signal }: Following,
-  enough: (rows: readonly Row[]) => boolean,
+  cluster: SandboxCluster,
+  show: (rows: readonly Row[]) => void,
+  signal: AbortSignal,
+  enough: (rows: readonly Row[]) => boolean = () => false,
 ): Promise<readonly Row[]> {
   const everyMs = 1000;
   let rows: readonly Row[] = [];

@@ -91,13 +91,8 @@ async function runSandbox(
   say = (text) => display.line(text);
   const watched = settings.once
     ? untilReady(running, samples, settings.timeout, display, signal)
-    : untilStopped(running, display, signal);
+    : follow(running.cluster, display.show, signal).then(() => 0);
   return await Promise.race([watched, running.broken]);
-}
-
-async function untilStopped({ cluster }: Sandbox, display: Display, signal: AbortSignal): Promise<number> {
-  await follow({ cluster, show: display.show, signal }, () => false);
-  return 0;
 }
 
 async function untilReady(
@@ -110,10 +105,7 @@ async function untilReady(
   const began = performance.now();
   const expired = AbortSignal.timeout(timeoutSeconds * 1000);
   const either = AbortSignal.any([signal, expired]);
-  const rows = await follow(
-    { cluster, show: display.show, signal: either },
-    (seen) => notReady(samples, seen).length === 0,
-  );
+  const rows = await follow(cluster, display.show, either, (seen) => notReady(samples, seen).length === 0);
   const waiting = notReady(samples, rows);
   const took = seconds(performance.now() - began).trim();
   if (waiting.length === 0) {

@@ -106,6 +106,12 @@ describe('the bundle', () => {
     expect(builtins).not.toContain('NativeModule internal/deps/undici/undici');
   });
 
+  it('is ASCII, of which V8 keeps one byte for each character', async () => {
+    const code = await Promise.all(files.filter((file) => file.endsWith('.mjs')).map(text));
+
+    expect(code.flatMap((one) => one.match(/[^\0-\x7f]/g) ?? [])).toEqual([]);
+  });
+
   it('names the licence of everything that is inside', async () => {
     const maps = await Promise.all(files.filter((file) => file.endsWith('.map')).map(text));
     const inside = maps.flatMap((map) => (JSON.parse(map) as { sources: readonly string[] }).sources);
@@ -155,6 +161,13 @@ describe('a source map of the bundle', () => {
     expect(at(12).originalSource).toBeUndefined();
     expect([at(15).originalSource, at(15).originalLine]).toEqual(['own.ts', 1]);
     expect(kept.split(',')).toHaveLength(3);
+  });
+
+  it('knows where a line is behind characters that are written longer', () => {
+    const map = new SourceMap({ ...empty, sources: ['own.ts'], mappings: onlyLines('AAAA,IACA', [true], [[1, 4]]) });
+
+    const lineAt = (column: number) => (map.findEntry(0, column) as Partial<SourceMapEntry>).originalLine;
+    expect([lineAt(8), lineAt(9)]).toEqual([0, 1]);
   });
 });
 

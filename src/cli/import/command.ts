@@ -108,7 +108,7 @@ async function imported(
   const found = await readFolder(folder);
   if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
   const { kind: kinds, member: members } = settings;
-  const content = await readAccount(reader, { kinds, members }, { recovery: true, onListed: progress.listed });
+  const content = await readAccount(reader, { kinds, members, recovery: true, onListed: progress.listed });
   if (speaks.isTerminal) speaks.err('\n');
   const [silent] = nothingReadOf(reader);
   if (silent !== undefined) return { trouble: `${silent.message}; nothing is written` };

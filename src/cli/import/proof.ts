@@ -34,13 +34,12 @@ export async function proved(
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = sendersIn(played);
-    const failures = [...new Set(played.failures.map(({ message }) => message))];
     if (sending.size === 0 || round === 2)
       return {
         drafts: valid,
         skipped,
         calls: played.calls.length,
-        problems: [...failures, ...(played.isQuiet ? [] : ['it did not come to rest'])],
+        problems: [...played.failures, ...(played.isQuiet ? [] : ['it did not come to rest'])],
       };
     valid = valid.map((draft) => {
       const calls = sending.get(`${draft.kind}/${namespace}/${draft.name}`);

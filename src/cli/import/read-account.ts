@@ -44,15 +44,13 @@ export interface AccountContent {
 }
 
 /** What to read: these kinds, or all if none is named, and these memberships. */
-export interface Wanted {
+interface Wanted {
   readonly kinds: readonly string[];
   readonly members: readonly string[];
-}
-
-/** Options for reading: `recovery` also reads recovery points and sources, which no manifest holds but a plan needs. */
-interface Besides {
-  readonly recovery: boolean;
-  readonly onListed: (accountId: string, lists: number, reads: number) => void;
+  /** Also recovery points and sources, which no manifest holds but a plan needs. */
+  readonly recovery?: boolean;
+  /** Called when the lists are read, with their number and that of the reads that follow. */
+  readonly onListed?: (accountId: string, lists: number, reads: number) => void;
 }
 
 /** How many catalogs the proof reads: app presets, database presets and solutions. */
@@ -61,8 +59,7 @@ const catalogs = 3;
 /** Reads an account. */
 export async function readAccount(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
-  wanted: Wanted,
-  { recovery, onListed }: Besides = { recovery: false, onListed: () => undefined },
+  { kinds, members: memberIds, recovery = false, onListed }: Wanted,
 ): Promise<AccountContent> {
   const { accountId } = reader;
   const gaps: Gap[] = [];
@@ -72,7 +69,7 @@ export async function readAccount(
     gaps.push({ what, ...found });
     return undefined;
   };
-  const isWanted = (kind: string) => wanted.kinds.length === 0 || wanted.kinds.includes(kind);
+  const isWanted = (kind: string) => kinds.length === 0 || kinds.includes(kind);
   const isRecovery = isWanted('DisasterProtection');
   const [apps, environments, contactPoints, protections] = await Promise.all([
     list(appsOf(accountId), 'the list of apps'),
@@ -86,8 +83,8 @@ export async function readAccount(
   const withAlerts = of('MetricAlert', environments);
   const wantedPoints = of('ContactPoint', contactPoints);
   const withPoints = recovery ? of('DisasterProtection', protections) : [];
-  const reads = [wantedApps, withAlerts, wantedPoints, wanted.members, withPoints];
-  onListed(accountId, isRecovery ? 5 : 3, reads.flat().length + catalogs);
+  const reads = [wantedApps, withAlerts, wantedPoints, memberIds, withPoints];
+  onListed?.(accountId, isRecovery ? 5 : 3, reads.flat().length + catalogs);
   const records = await Promise.all(
     wantedApps.map(async ({ appId }) => [appId, (await list(appOf(appId), `app ${appId}`))?.[0]] as const),
   );
@@ -101,7 +98,7 @@ export async function readAccount(
       list(drPointsOf(accountId, id), `the recovery points of protection ${id}`),
     ),
   );
-  const members = await Promise.all(wanted.members.map((id) => list(memberAccessOf(accountId, id), `member ${id}`)));
+  const members = await Promise.all(memberIds.map((id) => list(memberAccessOf(accountId, id), `member ${id}`)));
   return {
     apps: apps?.map((app) => ({ ...app, record: recordOf.get(app.appId) })),
     environments,

@@ -1,18 +1,11 @@
-import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { oldestMinor, type KubeClient } from '../../kube/client/client.ts';
 import { leaseResource } from '../../kube/lease.ts';
 import { configMapResource, secretResource } from '../../kube/material.ts';
-import { namespaceResource, operatorName, resourceOf } from './operator.ts';
+import { namespaceResource, operatorName, resourceOf, type OperatorOptions } from './operator.ts';
 
-/** The settings that the preflight checks against the cluster. */
-export interface Plans {
-  readonly kinds: readonly AnyKind[];
-  /** The only namespace that is watched; undefined for all. */
-  readonly namespace: string | undefined;
-  readonly secretWatch: 'on' | 'off';
-  /** The namespace of the lease and of the operator's key. */
-  readonly operatorNamespace: string;
+/** The options of an operator that the preflight checks against the cluster. */
+export interface Plans extends Pick<OperatorOptions, 'kinds' | 'namespace' | 'secretWatch' | 'operatorNamespace'> {
   /** The name of the kubeconfig or ServiceAccount in messages. */
   readonly title: string;
 }

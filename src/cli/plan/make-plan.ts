@@ -65,10 +65,9 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   };
   const isListed = ({ kind, name }: { readonly kind?: string | undefined; readonly name?: string | undefined }) =>
     only.length === 0 || only.includes(`${kind}/${name}`);
-  const failures = new Set(played.failures.map(({ message }) => message));
   findings.push(
     ...stalledOf(played, known).filter(isListed),
-    ...[...failures].map((message) => incomplete('ReadFailed', message)),
+    ...played.failures.map((message) => incomplete('ReadFailed', message)),
     ...(played.isQuiet ? [] : [incomplete('NotQuiet', notQuiet)]),
   );
   const { rows, drift } = rowsOf(played, known);

@@ -16,16 +16,12 @@ export function planAsMarkdown(plan: Plan, maxChars: number): string {
   const titleOf = titlesIn(plan);
   const rows = plan.rows.map((row) => rowOf(row, titleOf(row)));
   const drift = plan.drift.map((row) => rowOf(row, titleOf(row)));
-  for (let kept = rows.length; ; kept = kept > 64 ? Math.floor(kept * 0.9) : kept - 1) {
-    for (const withDrift of drift.length === 0 ? [false] : [true, false]) {
-      const text = pageOf(plan, rows, kept, withDrift ? drift : []);
-      if (text.length <= maxChars || (kept <= 0 && !withDrift))
-        return text.length <= maxChars ? text : shortest(plan, maxChars);
+  for (let kept = rows.length; kept >= 0; kept = kept > 64 ? Math.floor(kept * 0.9) : kept - 1) {
+    for (const shownDrift of [drift, []]) {
+      const text = pageOf(plan, rows, kept, shownDrift);
+      if (text.length <= maxChars) return text;
     }
   }
-}
-
-function shortest(plan: Plan, maxChars: number): string {
   return `${markerOf(plan)}\n### ${escaped(plan.name)}: ${countsInWords(plan)}\n`.slice(0, maxChars);
 }
 

@@ -15,7 +15,7 @@ import { appEnvironment } from '../../kinds/app-environment/app-environment.ts';
 import { hostedApp } from '../../kinds/hosted-app/hosted-app.ts';
 import { kinds } from '../../kinds/index.ts';
 import { isRecord, recordsIn, sameJson, Secret } from '../../base/json.ts';
-import type { AccountReader, AccountReading } from '../account/reader.ts';
+import type { AccountReader } from '../account/reader.ts';
 import { ObjectsInMemory } from '../in-memory/objects.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
 import { silent, unmeasured } from '../machine.ts';
@@ -42,7 +42,8 @@ export interface Played {
   readonly calls: readonly PlannedCall[];
   /** The objects of our kinds at the end of the rehearsal. */
   readonly objects: readonly ParsedObject[];
-  readonly failures: readonly Extract<AccountReading, { is: 'failed' }>[];
+  /** The messages of reads that failed, each once. */
+  readonly failures: readonly string[];
   /** False if the operator was still sending calls when the time was up. */
   readonly isQuiet: boolean;
 }
@@ -73,7 +74,7 @@ export async function rehearse(
     stage.caused = true;
     stage.set(after);
     isQuiet = (await stage.untilQuiet()) && isQuiet;
-    return { calls: stage.calls, objects: stage.objects(), failures: stage.failures(), isQuiet };
+    return { calls: stage.calls, objects: stage.objects(), failures: [...stage.failures()], isQuiet };
   } finally {
     await stage.stop();
   }
@@ -145,8 +146,8 @@ class Stage {
     await Promise.race([this.#engine.stop(), this.#clock.advance(30_000)]);
   }
 
-  failures(): readonly Extract<AccountReading, { is: 'failed' }>[] {
-    return [...this.#services.values()].flatMap((service) => service.failures);
+  failures(): ReadonlySet<string> {
+    return new Set([...this.#services.values()].flatMap((service) => service.failures));
   }
 
   /** The objects by kind, and by name within each. */

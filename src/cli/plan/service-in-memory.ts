@@ -63,7 +63,6 @@ interface Answer {
 }
 
 type Reply = Answer | WireFailure;
-type Failure = Extract<AccountReading, { is: 'failed' }>;
 
 /** A service in memory: the data that was read, with the changes of this run on top. */
 export class ServiceInMemory {
@@ -72,7 +71,7 @@ export class ServiceInMemory {
   readonly #environmentsOf: (app: string) => readonly Item[];
   readonly #kept = new Map<string, Kept>();
   readonly #listed = new Map<string, Item>();
-  readonly #failures = new Map<string, Failure>();
+  readonly #failures = new Map<string, string>();
   readonly #underWay = new Set<Promise<unknown>>();
   #count = 0;
 
@@ -83,9 +82,9 @@ export class ServiceInMemory {
     this.#environmentsOf = environmentsOf;
   }
 
-  /** Reads that failed, in the order of their addresses. */
-  get failures(): readonly Failure[] {
-    return [...this.#failures].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, failure]) => failure);
+  /** The messages of reads that failed, in the order of their addresses. */
+  get failures(): readonly string[] {
+    return [...this.#failures].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, message]) => message);
   }
 
   /** Waits until every read that is under way has its answer; false if no read was under way. */
@@ -147,7 +146,8 @@ export class ServiceInMemory {
     this.#underWay.add(asking);
     try {
       const reading = await asking;
-      if (reading.is === 'failed') this.#failures.set(`${request.path} ${JSON.stringify(request.query)}`, reading);
+      if (reading.is === 'failed')
+        this.#failures.set(`${request.path} ${JSON.stringify(request.query)}`, reading.message);
       return reading;
     } finally {
       this.#underWay.delete(asking);

@@ -151,6 +151,8 @@ export class Mirror {
     if (this.#closed || reading.state !== 'idle') return;
     reading.cancelTimer();
     const now = this.#now();
+    // During a pause reads get no moment yet: at its end all of them would be sent together.
+    if (this.#around.credential.heldUntil() === undefined) this.#schedule.putOff(reading, now);
     const due = reading.dueAt;
     const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
     const next = Math.min(due, forgetAt);
@@ -200,9 +202,7 @@ export class Mirror {
       return;
     }
     const begunAt = this.#now();
-    if (reading.dueAt <= begunAt && !reading.isWanted) {
-      reading.pollAt = Math.max(reading.pollAt, this.#schedule.placeOf(reading, begunAt));
-    }
+    this.#schedule.putOff(reading, begunAt);
     if (reading.dueAt > begunAt) {
       this.#arm(reading);
       return;
@@ -363,12 +363,12 @@ class Schedule {
     return begunAt + intervalMs * spread;
   }
 
-  /** Returns when a due read may be sent: now, or for a rate-limited read at the moment that is reserved for it. */
-  placeOf(reading: Reading, now: number): number {
-    if (reading.read.pace !== 'rateLimited') return now;
+  /** Puts a rate-limited read that is due, and that no object waits for, off until the moment that is reserved for it. */
+  putOff(reading: Reading, now: number): void {
+    if (reading.read.pace !== 'rateLimited' || reading.isWanted || reading.dueAt > now) return;
     const { rateLimited, budget } = this.#around.credential;
     reading.place ??= rateLimited.place(now, budget.requestsPerSecond());
-    return reading.place;
+    reading.pollAt = Math.max(reading.pollAt, reading.place);
   }
 
   /** The poll interval that applies now, after the budget has lengthened it. */

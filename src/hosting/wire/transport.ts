@@ -29,7 +29,6 @@ export interface Target {
 export interface ExchangeOptions {
   /** Called in the same tick in which the request is sent. It returns a sentence when the request must not be sent. */
   readonly mayStart?: () => string | undefined;
-  readonly signal?: AbortSignal;
   /** Monotonic time at which the exchange ends, if its usual limit is later. */
   readonly deadline?: number;
 }
@@ -170,10 +169,6 @@ async function carried(
   options: ExchangeOptions & { readonly limitMs: number },
 ): Promise<{ readonly sent: boolean; readonly outcome: WireResponse | WireFailure }> {
   const cut = new AbortController();
-  const ended = new Promise<WireFailure>((resolve) => {
-    const end = (): void => resolve({ failed: 'connection', message: String(cut.signal.reason) });
-    cut.signal.addEventListener('abort', end, { once: true });
-  });
   let sent = false;
   let bug: { readonly cause: unknown } | undefined;
   const start = (): string | undefined => {
@@ -187,19 +182,20 @@ async function carried(
       return 'the check right before sending failed';
     }
   };
-  const { limitMs, signal } = options;
-  const stop = (): void => cut.abort('stopped');
-  const cancel = clock.after(limitMs, () => cut.abort(`no answer within ${Math.round(limitMs / 1000)} s`));
-  if (signal?.aborted === true) stop();
-  signal?.addEventListener('abort', stop, { once: true });
-  try {
-    const outcome = await Promise.race([ended, wire(wireRequest(target, request, { start, signal: cut.signal }))]);
-    if (bug !== undefined) throw new Error(`${request.endpoint} failed by a bug`, { cause: bug.cause });
-    return { sent, outcome };
-  } finally {
-    cancel();
-    signal?.removeEventListener('abort', stop);
-  }
+  const outcome = await new Promise<WireResponse | WireFailure>((resolve) => {
+    const cancel = clock.after(options.limitMs, () => {
+      resolve({ failed: 'connection', message: `no answer within ${Math.round(options.limitMs / 1000)} s` });
+      cut.abort();
+    });
+    wire(wireRequest(target, request, { start, signal: cut.signal }))
+      .then(resolve, (cause: unknown) => {
+        bug = { cause };
+        resolve({ failed: 'connection', message: 'the transport failed' });
+      })
+      .finally(cancel);
+  });
+  if (bug !== undefined) throw new Error(`${request.endpoint} failed by a bug`, { cause: bug.cause });
+  return { sent, outcome };
 }
 
 // ---- the meaning of answers ------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ const largestBytes = 8 * 1024 * 1024;
 /** The largest `spec.budget.concurrency`, so that only the budget limits requests and none waits for a connection. */
 const mostAtOnce = 100;
 
-/** A wire with connections that can be closed. */
+/** A wire with connections that can be closed, which ends the exchanges under way. */
 export interface OpenWire {
   readonly wire: Wire;
   close(): Promise<void>;
@@ -73,7 +73,7 @@ export function openUndiciWire(rules: HostRules, resolve: Resolve): OpenWire {
     close: async () => {
       const open = [...dispatchers.values()];
       dispatchers.clear();
-      await Promise.all(open.map((dispatcher) => dispatcher.close()));
+      await Promise.all(open.map((dispatcher) => dispatcher.destroy()));
     },
   };
 }

@@ -21,13 +21,6 @@ export const oldestMinor = 33;
 const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const metadataItem = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
-/** What a client is built from. */
-interface KubeOptions {
-  readonly credentials: KubeCredentials;
-  readonly clock: Clock;
-  readonly limits?: Partial<Limits>;
-}
-
 /** The version of the API server. */
 export interface ServerVersion {
   readonly text: string;
@@ -43,17 +36,12 @@ const Version = z.object({ major: leadingNumber, minor: leadingNumber, gitVersio
 
 const Named = z.object({ metadata: z.object({ name: z.string().min(1) }) });
 
-/** Opens a client for one cluster; it connects with its first request. */
-export function openKube({ credentials, clock, limits }: KubeOptions): KubeClient {
-  return new KubeClient(new KubeTransport(credentials, clock, limits));
-}
-
-/** The Kubernetes API over HTTP. */
+/** The Kubernetes API of one cluster over HTTP; it connects with its first request. */
 export class KubeClient implements KubeApi {
   readonly #transport: KubeTransport;
 
-  constructor(transport: KubeTransport) {
-    this.#transport = transport;
+  constructor(credentials: KubeCredentials, clock: Clock, limits?: Partial<Limits>) {
+    this.#transport = new KubeTransport(credentials, clock, limits);
   }
 
   async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {

@@ -18,11 +18,11 @@ const texts = z.record(z.string(), z.string());
 
 const Meta = z.object({
   name: text,
-  namespace: text.exactOptional(),
   uid: text,
   resourceVersion: version,
-  generation: z.number().exactOptional(),
   creationTimestamp: z.string().catch(''),
+  namespace: text.exactOptional(),
+  generation: z.number().exactOptional(),
   deletionTimestamp: text.exactOptional(),
   finalizers: z.array(z.string()).exactOptional(),
   annotations: texts.exactOptional(),

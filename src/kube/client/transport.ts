@@ -84,8 +84,6 @@ export class KubeTransport {
     const { access, connections } = await this.#dial(call);
     try {
       const response = await connections.watches.request({
-        origin: this.#credentials.server.origin,
-        path: this.#path(call),
         ...this.#options(call, access),
         signal,
         headersTimeout: this.limits.requestMs,
@@ -94,8 +92,9 @@ export class KubeTransport {
       this.#noteDate(response.headers['date']);
       const { statusCode: status, headers, body } = response;
       if (status === 200) return body;
+      const answer = answerOf({ status, headers, body: Buffer.from(await body.arrayBuffer()) });
       if (status === 401) await this.#renew(access, call);
-      throw refusalOf(answerOf({ status, headers, body: Buffer.from(await body.arrayBuffer()) }), call.what);
+      throw refusalOf(answer, call.what);
     } catch (cause) {
       throw this.#silenceOf(cause, call);
     }
@@ -115,8 +114,7 @@ export class KubeTransport {
     const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
     try {
       const { access, connections } = await this.#dial(call);
-      const { origin } = this.#credentials.server;
-      const options = { origin, path: this.#path(call), ...this.#options(call, access) };
+      const options = this.#options(call, access);
       const received = await collect((handler) => connections.requests.dispatch(options, handler), {
         signal: late.signal,
         mostBytes: responseBytes,
@@ -174,27 +172,23 @@ export class KubeTransport {
     return new ProxyAgent({ ...common, uri: proxy.href, requestTls });
   }
 
-  #path({ path, query = {} }: ApiCall): string {
+  #options({ method, path, query = {}, accept, contentType, body }: ApiCall, access: KubeAccess) {
+    const { server } = this.#credentials;
     const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
     const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
-    return `${this.#credentials.server.pathname.replace(/\/$/, '')}${path}${search}`;
-  }
-
-  #options(
-    call: ApiCall,
-    access: KubeAccess,
-  ): { method: ApiCall['method']; headers: Record<string, string | string[]>; body?: string } {
-    const token = mayCarryToken(this.#credentials.server) ? access.authorization : undefined;
+    const token = mayCarryToken(server) ? access.authorization : undefined;
     return {
-      method: call.method,
+      origin: server.origin,
+      path: `${server.pathname.replace(/\/$/, '')}${path}${search}`,
+      method,
       headers: {
         ...access.impersonation,
         'user-agent': userAgent,
-        accept: call.accept ?? 'application/json',
-        ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
+        accept: accept ?? 'application/json',
+        ...(body !== undefined && { 'content-type': contentType ?? 'application/json' }),
         ...(token !== undefined && { authorization: token.reveal() }),
       },
-      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     };
   }
 

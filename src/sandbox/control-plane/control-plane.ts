@@ -11,8 +11,6 @@ import { apiServer, controllerManager, etcd, type ProgramPlace } from './program
 /** The names of the parts of a control plane, as `pids` uses them. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
-type Daemons = Readonly<Record<'etcd' | 'apiserver', Daemon> & Partial<Record<'controllerManager', Daemon>>>;
-
 /** The settings with which a control plane is started. */
 export interface ControlPlaneOptions {
   /** The data folder. Processes that an earlier start left running there are ended first. */
@@ -68,10 +66,16 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   const manager =
     binaries.controllerManager &&
     daemon('controllerManager', controllerManager(binaries.controllerManager, place, managerConfig));
-  const daemons: Daemons = { etcd: etcdDaemon, apiserver, ...(manager && { controllerManager: manager }) };
+  const daemons = { etcd: etcdDaemon, apiserver, ...(manager && { controllerManager: manager }) };
   const stop = async () => {
     for (const one of Object.values(daemons).toReversed()) await one.stop();
   };
+  /** The ids of the processes that run now. */
+  const pids = () => ({
+    etcd: etcdDaemon.pid,
+    apiserver: apiserver.pid,
+    controllerManager: daemons.controllerManager?.pid,
+  });
   const abandon = () => void stop();
   signal?.addEventListener('abort', abandon, { once: true });
   try {
@@ -90,17 +94,11 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
     const adminToken = credentials.tokenOf('admin');
     // Each of `daemons` can be stopped and started again at the same address; `stop` ends all of them, etcd last.
-    return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, pids: () => pidsOf(daemons), stop };
+    return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, pids, stop };
   } catch (error) {
     await stop();
     throw error;
   } finally {
     signal?.removeEventListener('abort', abandon);
   }
-}
-
-/** The ids of the processes that run now. */
-function pidsOf(daemons: Daemons) {
-  const running = Object.entries(daemons).flatMap(([part, { pid }]) => (pid === undefined ? [] : [[part, pid]]));
-  return Object.fromEntries(running) as Partial<Record<Part, number>>;
 }

@@ -1,6 +1,6 @@
 /**
  * Serves the simulator on a socket. It acts on a request only when it has read the whole body, or knows that the body is too long. A
- * client that sends too slowly meets a deadline; the connection of a client that reads too slowly is closed.
+ * client that sends too slowly meets a deadline; a stream of events that nobody reads is closed.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -30,8 +30,6 @@ const requestDeadlineMs = 15_000;
 const longestHeaders = 32 * 1024;
 const mostDrained = 64 * 1024 * 1024;
 const mostWaiting = 1024 * 1024;
-const stalledMs = 30_000;
-const longestUnread = 16 * 1024;
 
 /**
  * Starts a simulator on a socket. It calls `make` only once the address is taken, so that a second start on the same address by mistake
@@ -148,21 +146,15 @@ async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> 
   for (const [name, value] of Object.entries(reply.headers)) outgoing.setHeader(name, value);
   if (reply.hugeBody !== undefined) {
     outgoing.setHeader('content-length', reply.hugeBody);
-    return sendPieces(hugeBody(reply.hugeBody), outgoing);
+    return pipeline(hugeBody(reply.hugeBody), outgoing);
   }
-  if (reply.pieces !== undefined) return sendPieces(reply.pieces(), outgoing);
+  // A piece is made only when the client has read the one before.
+  if (reply.pieces !== undefined) return pipeline(reply.pieces(), outgoing);
   const bytes = Buffer.from(reply.body);
   outgoing.setHeader('content-length', bytes.length);
   if (reply.truncate !== undefined) return sendPart(bytes.subarray(0, reply.truncate), outgoing);
   if (reply.msPerByte !== undefined) return sendSlowly(bytes, reply.msPerByte, outgoing);
   outgoing.end(bytes);
-  if (bytes.length > longestUnread) giveUpWhenStalled(outgoing);
-}
-
-/** Closes the connection of a client that has stopped reading, so that its answer does not stay in memory. */
-function giveUpWhenStalled(outgoing: ServerResponse): void {
-  outgoing.setTimeout(stalledMs, () => outgoing.destroy());
-  outgoing.once('finish', () => outgoing.setTimeout(0));
 }
 
 async function sendPart(bytes: Buffer, outgoing: ServerResponse): Promise<void> {
@@ -178,12 +170,6 @@ async function sendSlowly(bytes: Buffer, msPerByte: number, outgoing: ServerResp
     await sleep(msPerByte, undefined, { ref: false });
   }
   outgoing.end();
-}
-
-/** Sends pieces as fast as the client reads them, and makes a piece only when the one before was taken. */
-async function sendPieces(pieces: Iterable<string>, outgoing: ServerResponse): Promise<void> {
-  giveUpWhenStalled(outgoing);
-  await pipeline(pieces, outgoing);
 }
 
 /** Makes a JSON object of a given length in bytes. */

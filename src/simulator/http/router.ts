@@ -39,11 +39,9 @@ export class Router<R extends Routed> {
     const exact = this.#exact.get(path);
     if (exact !== undefined) return [exact, ''];
     for (const [pattern, methods] of this.#patterns) {
-      const [before = '', after = ''] = pattern.split(':id');
-      if (!path.startsWith(before) || !path.endsWith(after)) continue;
-      const segment = path.slice(before.length, path.length - after.length);
-      const id = segment.includes('/') ? undefined : decoded(segment);
-      if (id !== undefined && id !== '') return [methods, id];
+      const [, segment] = new RegExp(`^${pattern.replace(':id', '([^/]+)')}$`).exec(path) ?? [];
+      const id = segment === undefined ? undefined : decoded(segment);
+      if (id !== undefined) return [methods, id];
     }
     return [undefined, ''];
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { refused, requireLoopback } from '../control/routes.ts';
 import { answered, type Answered, type HttpRequest } from '../http/exchange.ts';
@@ -48,5 +48,5 @@ function headersFor(html: string): Readonly<Record<string, string>> {
 function hashOf(html: string, tag: 'script' | 'style'): string {
   const start = html.indexOf('>', html.indexOf(`<${tag}>`)) + 1;
   const content = html.slice(start, html.indexOf(`</${tag}>`, start));
-  return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+  return `'sha256-${hash('sha256', content, 'base64')}'`;
 }

@@ -120,7 +120,7 @@ export class PublicInterface {
     const cause = { requestSeq: seq, token: caller.token.token, memberships: caller.memberships };
     passage.unknownFields = unknownFields(route, call);
     const { result, committed } = clockwork.transact(cause, (world) => {
-      const answer = route.handle({ ...call, world });
+      const answer = route.handle(call);
       requireNamed(world, passage.unknownFields);
       return answer;
     });

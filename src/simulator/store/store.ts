@@ -2,7 +2,7 @@
  * Holds the world; only transactions change it. A transaction runs a function to its end: all its changes become one commit, or none
  * if the function throws. Transactions never wait, so they never overlap.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
 import { PackedLog } from './packed-log.ts';
@@ -145,14 +145,12 @@ export class Store {
   /** Makes a new id; the same seed gives the same ids in the same order. */
   id(prefix: string): string {
     const counter = this.#next(`ids.${prefix}`);
-    return `${prefix}_${createHash('sha256').update(`${this.#seed}/${prefix}/${counter}`).digest('hex').slice(0, 16)}`;
+    return `${prefix}_${hash('sha256', `${this.#seed}/${prefix}/${counter}`).slice(0, 16)}`;
   }
 
   /** Hashes words together with the seed to 64 hexadecimal characters. */
   hash(...words: readonly string[]): string {
-    return createHash('sha256')
-      .update([this.#seed, ...words].join('\n'))
-      .digest('hex');
+    return hash('sha256', [this.#seed, ...words].join('\n'));
   }
 
   /** Schedules a timer; returns its id. */

@@ -113,16 +113,6 @@ describe('the transport', () => {
     expect(requests).toEqual([]);
   });
 
-  it('ends when nobody waits any longer', async () => {
-    const { transport } = opened(() => undefined);
-    const leaving = new AbortController();
-
-    const seen = transport(listing, { signal: leaving.signal });
-    leaving.abort();
-
-    expect(await seen).toEqual({ was: 'lost', message: 'stopped' });
-  });
-
   it('throws what is a bug, and nothing else', async () => {
     const { transport } = opened(() => answer(200, {}));
     const asking = transport(creation, {

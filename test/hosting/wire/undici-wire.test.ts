@@ -166,6 +166,15 @@ describe('the wire', () => {
     await eventually('the connection is let go', isLetGo);
   });
 
+  it('ends what is under way when it is closed', async () => {
+    const wire = opened();
+    const { origin } = await server(() => void wire.close());
+
+    const { outcome } = await exchanged(wire, origin);
+
+    expect(outcome).toMatchObject({ failed: 'connection' });
+  });
+
   it.each([301, 302, 303, 307, 308])('never follows a %i to another listener', async (status) => {
     const other = await server(respond('{}'));
     const { origin } = await server((socket) => {

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/base/time.ts';
 import { KubeError, type KubeReason } from '../../../src/engine/ports.ts';
-import { type KubeClient, openKube } from '../../../src/kube/client/client.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
 import { leaseResource } from '../../../src/kube/lease.ts';
 import { type Limits, usualLimits } from '../../../src/kube/client/transport.ts';
 import { eventually, realClock, SkippedTime, tokenCredentials } from '../../support/real-time.ts';
@@ -21,7 +21,7 @@ async function opened(
   clock: Clock = realClock,
 ): Promise<Opened> {
   const { url, arrived } = await scriptedServer(answer);
-  const api = openKube({ credentials: tokenCredentials(url, tokens), clock, limits });
+  const api = new KubeClient(tokenCredentials(url, tokens), clock, limits);
   onTestFinished(() => api.close());
   return { api, arrived };
 }
@@ -239,7 +239,7 @@ describe('the client', () => {
   });
 
   it('says that a server which does not listen cannot be reached', async () => {
-    const api = openKube({ credentials: tokenCredentials('http://127.0.0.1:1'), clock: realClock });
+    const api = new KubeClient(tokenCredentials('http://127.0.0.1:1'), realClock);
     onTestFinished(() => api.close());
 
     const error = await failureOf(api.list(things, { limit: 1 }));
@@ -273,7 +273,7 @@ describe('the client', () => {
   });
 
   it('does not send its token in the clear to another machine', async () => {
-    const api = openKube({ credentials: tokenCredentials('http://kubernetes.invalid'), clock: realClock });
+    const api = new KubeClient(tokenCredentials('http://kubernetes.invalid'), realClock);
     onTestFinished(() => api.close());
 
     expect((await failureOf(api.list(things, { limit: 1 }))).reason).toBe('unavailable');

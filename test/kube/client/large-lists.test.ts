@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Resource } from '../../../src/engine/ports.ts';
-import { openKube } from '../../../src/kube/client/client.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
 import { configMapResource } from '../../../src/kube/material.ts';
 import { Reflector, type ReflectorOptions } from '../../../src/kube/reflector.ts';
 import { parseObject } from '../../../src/kube/client/parse.ts';
@@ -19,7 +19,7 @@ function object(at: number, metadata: object, spec?: object): object {
 }
 
 function reflect(url: string, resource: Resource, options: Partial<ReflectorOptions> = {}) {
-  const api = openKube({ credentials: tokenCredentials(url), clock: realClock });
+  const api = new KubeClient(tokenCredentials(url), realClock);
   const log = new CollectedLog();
   const around = { api, resource, clock: realClock, entropy: realEntropy, log, onEvent: () => undefined };
   const reflector = new Reflector({ ...around, ...options });

@@ -1,7 +1,7 @@
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer, type Server } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openKube } from '../../../src/kube/client/client.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
 import { certificate, key } from '../../hosting/support/certificate.ts';
 import { realClock, tokenCredentials } from '../../support/real-time.ts';
 import { json } from '../../support/scripted-server.ts';
@@ -42,10 +42,7 @@ async function listedAt(host: string): Promise<string> {
   const bare = tokenCredentials(url);
   const access = await bare.access();
   const trusting = { ...access, tls: { ...access.tls, ca: certificate } };
-  const api = openKube({
-    credentials: { ...bare, proxy, access: () => Promise.resolve(trusting) },
-    clock: realClock,
-  });
+  const api = new KubeClient({ ...bare, proxy, access: () => Promise.resolve(trusting) }, realClock);
   onTestFinished(() => api.close());
   return api.list(things, { limit: 1 }).then(
     ({ resourceVersion }) => `version ${resourceVersion}`,

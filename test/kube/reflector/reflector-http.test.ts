@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openKube } from '../../../src/kube/client/client.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
 import { Reflector } from '../../../src/kube/reflector.ts';
 import { CollectedLog } from '../../support/collected-log.ts';
 import { eventually, realClock, realEntropy, tokenCredentials } from '../../support/real-time.ts';
@@ -30,11 +30,7 @@ async function played(
       next(script.lists, 'list')?.(response);
     }
   });
-  const api = openKube({
-    credentials: tokenCredentials(url),
-    clock: realClock,
-    limits: { silenceMs, requestMs, lineBytes: 2_000 },
-  });
+  const api = new KubeClient(tokenCredentials(url), realClock, { silenceMs, requestMs, lineBytes: 2_000 });
   const told: string[] = [];
   const log = new CollectedLog();
   const reflector = new Reflector({

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { KubeError } from '../../../src/engine/ports.ts';
-import { type KubeClient, openKube } from '../../../src/kube/client/client.ts';
+import { KubeClient } from '../../../src/kube/client/client.ts';
 import { findCredentials } from '../../../src/kube/credentials/credentials.ts';
 import type { Limits } from '../../../src/kube/client/transport.ts';
 import { things } from '../../kube/example.ts';
@@ -10,7 +10,7 @@ import { eventually } from './kubernetes.ts';
 /** Our client for the control plane that this kubeconfig belongs to. */
 export async function kubeAt(kubeconfig: string, limits: Partial<Limits> = {}): Promise<KubeClient> {
   const credentials = await findCredentials({ clock: realClock, env: {}, kubeconfig });
-  return openKube({ credentials, clock: realClock, limits });
+  return new KubeClient(credentials, realClock, limits);
 }
 
 /** A kubeconfig for one user of one cluster. */

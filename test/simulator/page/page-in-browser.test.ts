@@ -226,7 +226,7 @@ describe('the page in a browser', () => {
   it('says that a step failed when it did, and shows so in the tree', async () => {
     const page = await opened();
     await makeActivation();
-    await page.until(`document.querySelector('[data-act=next]:enabled')`);
+    await page.until(`${textOf('.op .what')}.startsWith('Activation')`);
     const press = (act: string) => page.value(`document.querySelector('[data-act=${act}]').click()`);
 
     await press('next');

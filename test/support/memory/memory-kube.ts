@@ -1,5 +1,3 @@
-import { KubeInMemory } from './kube-in-memory.ts';
-import { onlyMetadata } from './watch-in-memory.ts';
 import {
   type KubeApi,
   KubeError,
@@ -11,9 +9,10 @@ import {
   type WatchEvent,
   type WatchOptions,
 } from '../../../src/engine/ports.ts';
+import { applyPatch } from './json-patch.ts';
 import { meets } from './label-selector.ts';
 import type { MemoryCluster } from './memory-cluster.ts';
-import { MemoryWatch } from './memory-watch.ts';
+import { MemoryWatch, onlyMetadata } from './memory-watch.ts';
 
 const deadlineMs = 30_000;
 
@@ -53,7 +52,8 @@ export interface Fault {
 }
 
 /** A connection to a cluster in memory, with faults of its own; several connections may share one cluster. */
-export class MemoryKube extends KubeInMemory<MemoryCluster> {
+export class MemoryKube implements KubeApi {
+  readonly cluster: MemoryCluster;
   readonly calls: RecordedCall[] = [];
   readonly #faults: { fault: Fault; skip: number; left: number }[] = [];
   readonly #watches = new Set<MemoryWatch>();
@@ -66,7 +66,7 @@ export class MemoryKube extends KubeInMemory<MemoryCluster> {
 
   /** `latency` says how long each way of each call takes; nothing unless given. */
   constructor(cluster: MemoryCluster, latency: () => number = () => 0) {
-    super(cluster);
+    this.cluster = cluster;
     this.#latency = latency;
   }
 
@@ -119,16 +119,16 @@ export class MemoryKube extends KubeInMemory<MemoryCluster> {
     for (const watch of this.#watches) watch.isMuted = true;
   }
 
-  override get(...call: Parameters<KubeApi['get']>): Promise<KubeObject | undefined> {
-    return this.#called('get', call, () => super.get(...call));
+  get(...call: Parameters<KubeApi['get']>): Promise<KubeObject | undefined> {
+    return this.#called('get', call, async () => this.cluster.get(...call));
   }
 
-  override list(resource: Resource, options: PageOptions): Promise<Page> {
+  list(resource: Resource, options: PageOptions): Promise<Page> {
     const call = { verb: 'list', resource, namespace: options.namespace } as const;
     return this.perform(call, async () => this.#page(resource, options));
   }
 
-  override async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
+  async *watch(resource: Resource, options: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
     const call = { verb: 'watch', resource, namespace: options.namespace } as const;
     const watch = await this.perform(call, async () => {
       const opened = new MemoryWatch(this.cluster, resource, options, this.isDeaf);
@@ -146,30 +146,35 @@ export class MemoryKube extends KubeInMemory<MemoryCluster> {
   }
 
   /** Refuses what the API server refuses by rules of its own, which no definition says. */
-  override async create(...call: Parameters<KubeApi['create']>): Promise<KubeObject> {
+  async create(...call: Parameters<KubeApi['create']>): Promise<KubeObject> {
     const [resource, namespace, object] = call;
     const flaw = flawOf(resource, object);
     if (flaw !== undefined) {
       await this.#travel();
       throw new KubeError('invalid', flaw);
     }
-    return this.#called('create', [resource, namespace, nameOf(object)], () => super.create(...call));
+    return this.#called('create', [resource, namespace, nameOf(object)], async () => this.cluster.create(...call));
   }
 
-  override replace(...call: Parameters<KubeApi['replace']>): Promise<KubeObject> {
-    return this.#called('replace', call, () => super.replace(...call));
+  replace(...call: Parameters<KubeApi['replace']>): Promise<KubeObject> {
+    return this.#called('replace', call, async () => this.cluster.update(...call, 'object'));
   }
 
-  override replaceStatus(...call: Parameters<KubeApi['replaceStatus']>): Promise<KubeObject> {
-    return this.#called('replaceStatus', call, () => super.replaceStatus(...call));
+  replaceStatus(...call: Parameters<KubeApi['replaceStatus']>): Promise<KubeObject> {
+    return this.#called('replaceStatus', call, async () => this.cluster.update(...call, 'status'));
   }
 
-  override patch(...call: Parameters<KubeApi['patch']>): Promise<KubeObject> {
-    return this.#called('patch', call, () => super.patch(...call));
+  patch(...call: Parameters<KubeApi['patch']>): Promise<KubeObject> {
+    return this.#called('patch', call, async () => {
+      const [resource, namespace, name, operations] = call;
+      const before = this.cluster.get(resource, namespace, name);
+      if (before === undefined) throw new KubeError('notFound', `${name} not found`);
+      return this.cluster.update(resource, namespace, name, applyPatch(before, operations), 'object');
+    });
   }
 
-  override delete(...call: Parameters<KubeApi['delete']>): Promise<void> {
-    return this.#called('delete', call, () => super.delete(...call));
+  delete(...call: Parameters<KubeApi['delete']>): Promise<void> {
+    return this.#called('delete', call, async () => this.cluster.delete(...call));
   }
 
   #called<T>(

@@ -7,12 +7,10 @@ import { act } from './base/sync.js';
 import { windowedList } from './base/windowed.js';
 import { chipFor, count, listed, span, stateOf, timeOf } from './base/words.js';
 
-let showAlerts;
-let showPoints;
+const showAlerts = windowedList('alert-box', 56);
+const showPoints = windowedList('point-box', 38);
 
 export function prepareAlerts() {
-  showAlerts = windowedList('alert-box', 56);
-  showPoints = windowedList('point-box', 38);
   drawOn(['alerts', 'environments', 'metrics', 'time'], drawAlerts);
   drawOn(['contactPoints', 'alerts'], drawPoints);
   on('evaluate', 'click', () => act('Every alert was evaluated', 'POST', '/alerts/evaluate', {}));

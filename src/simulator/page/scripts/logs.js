@@ -4,12 +4,10 @@ import { drawOn, logs, tables } from './base/state.js';
 import { windowedList } from './base/windowed.js';
 import { dayAndTime, listed } from './base/words.js';
 
-let showRequests;
-let showLedger;
+const showRequests = windowedList('request-box', 30);
+const showLedger = windowedList('ledger-box', 48);
 
 export function prepareLogs() {
-  showRequests = windowedList('request-box', 30);
-  showLedger = windowedList('ledger-box', 48);
   drawOn(['requests', 'ledger', 'world'], drawLogs);
   for (const id of ['only-faults', 'hold-logs']) on(id, 'change', drawLogs);
 }

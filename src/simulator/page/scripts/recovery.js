@@ -7,10 +7,9 @@ import { act } from './base/sync.js';
 import { windowedList } from './base/windowed.js';
 import { chipFor, count, dayAndTime, listed, readinessOf, span, timeOf } from './base/words.js';
 
-let showProtections;
+const showProtections = windowedList('protection-box', 240);
 
 export function prepareRecovery() {
-  showProtections = windowedList('protection-box', 240);
   drawOn(['configurations', 'time', 'world'], drawRecovery);
   on('new-protection', 'click', () => openRequest('POST /disaster-readiness/configure'));
 }

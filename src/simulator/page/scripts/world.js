@@ -6,11 +6,10 @@ import { drawOn, groups, rowsOf, tables } from './base/state.js';
 import { windowedList } from './base/windowed.js';
 import { chipFor, count, listed, readinessOf, statusOf } from './base/words.js';
 
-let showRows;
+const showRows = windowedList('tree', 34);
 let typing;
 
 export function prepareWorld() {
-  showRows = windowedList('tree', 34);
   on('find', 'input', () => {
     clearTimeout(typing);
     typing = setTimeout(drawWorld, 120);

@@ -14,6 +14,15 @@ export function span(ms) {
   return `${Math.floor(s / 86400)} d${s % 86400 < 3600 ? '' : ` ${Math.floor((s % 86400) / 3600)} h`}`;
 }
 
+/** Writes JSON with another indentation; leaves a text that is not JSON as it is. */
+export function indented(text, indent) {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, indent);
+  } catch {
+    return text;
+  }
+}
+
 /** Lists facts in one line of text; those that are false or undefined are left out. */
 export const listed = (...facts) => facts.filter(Boolean).join(', ');
 

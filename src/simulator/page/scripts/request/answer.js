@@ -3,7 +3,7 @@ import { byId, chip, el, mono, say } from '../base/elements.js';
 import { ledgerNode, statusChip } from '../logs.js';
 import { called, logs, tables } from '../base/state.js';
 import { sync } from '../base/sync.js';
-import { count } from '../base/words.js';
+import { count, indented } from '../base/words.js';
 
 const longestShown = 20_000;
 let waiting;
@@ -106,15 +106,10 @@ function linesOf({ isControl }, logged, after) {
 
 function bodyNode(body) {
   if (body === '') return el('p.muted', 'An empty body.');
-  let text = body;
-  try {
-    text = JSON.stringify(JSON.parse(body), undefined, 2);
-  } catch {
-    // Show text that is not JSON unchanged.
-  }
+  const text = indented(body, 2);
   const more = text.length - longestShown;
-  if (more > 0) text = `${text.slice(0, longestShown)}\n… ${more} more characters`;
-  return el('pre', { tabindex: '0', 'aria-label': 'Body of the answer' }, text);
+  const shown = more > 0 ? `${text.slice(0, longestShown)}\n… ${more} more characters` : text;
+  return el('pre', { tabindex: '0', 'aria-label': 'Body of the answer' }, shown);
 }
 
 const verbs = { added: ['ok', 'plus', 'new'], removed: ['bad', 'cross', 'gone'], changed: ['info', 'half', 'changed'] };

@@ -28,7 +28,7 @@ function partsOf(name) {
     .slice(0, -last.length)
     .replaceAll(/\/(\d+)/g, '[$1]')
     .replaceAll('/', '.');
-  return [way !== '' && el('span.way', way), last];
+  return [way !== '' && el('span.muted', way), last];
 }
 
 /** Lists the values that a field may have; undefined when it may have any. */

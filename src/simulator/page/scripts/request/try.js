@@ -4,7 +4,7 @@ import { button, byId, el, on, onSubmit, option, say } from '../base/elements.js
 import { fieldNode } from './fields.js';
 import { drawOn, groups, rowsOf, tables } from '../base/state.js';
 import { ask } from '../base/sync.js';
-import { listed } from '../base/words.js';
+import { indented, listed } from '../base/words.js';
 
 const formsByName = new Map();
 let form;
@@ -267,17 +267,9 @@ const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 function drawCurl() {
   const { method, url, headers, text } = requestNow();
   const given = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
-  const data = text === '' ? [] : [`-d ${quoted(compact(text))}`];
+  const data = text === '' ? [] : [`-d ${quoted(indented(text, 0))}`];
   const how = method === 'GET' ? [] : [`-X ${method}`];
   byId('t-curl').textContent = ['curl -sS', ...how, quoted(location.origin + url), ...given, ...data].join(' ');
-}
-
-function compact(text) {
-  try {
-    return JSON.stringify(JSON.parse(text));
-  } catch {
-    return text;
-  }
 }
 
 async function copy() {
