@@ -110,7 +110,10 @@ function flawsOfDocument(loaded: Loaded): readonly Finding[] {
 
 function actorIn({ kind, name, object: { metadata, spec } }: Loaded, namespace: string): Actor {
   const { labels, annotations } = isRecord(metadata) ? metadata : {};
-  const kept = { ...(isRecord(labels) && { labels }), ...(isRecord(annotations) && { annotations }) };
+  const kept = {
+    ...(isRecord(labels) && { labels: texts(labels) }),
+    ...(isRecord(annotations) && { annotations: texts(annotations) }),
+  };
   return actorOf(kind, namespace, name, spec, kept);
 }
 

@@ -153,11 +153,13 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
 /** The status fields of which a change can mean new recovery points. */
 function tellingOf(facts: DisasterProtectionFacts) {
   const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
-  const [newest] = facts.operations ?? [];
+  const activeId = facts.activeOperation?.operationId;
+  // The active operation stays the first where its start is not shown, and a start in an unusual form is not in status.
+  const newest = facts.operations?.find(({ operationId: id }) => id === undefined || id !== activeId);
   return [
-    [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, facts.activeOperation?.operationId],
+    [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, activeId],
     [readiness?.cutoffTime, validationSchedule?.nextSnapshotTime],
-    [newest?.operationId, newest?.startedTime, newest?.outcome],
+    [newest?.operationId ?? newest?.startedTime, newest?.outcome],
   ];
 }
 

@@ -227,6 +227,16 @@ describe('a plan of bad input', () => {
     expect(result.code).toBe(code);
   });
 
+  it('takes no label or annotation that is no text', async () => {
+    const service = await serviceAtSocket();
+    const { metadata, ...rest } = JSON.parse(contactPoint()) as { metadata: object };
+    const document = JSON.stringify({ ...rest, metadata: { ...metadata, labels: { a: null }, annotations: { b: 1 } } });
+
+    const result = await ran(plan, [folderOf({ 'a.yaml': document }), ...service.flags]);
+
+    expect(result).toMatchObject({ code: 0, err: '', out: expect.stringContaining('+ ContactPoint/on-call') });
+  });
+
   it('says of a link that leads back where it is, and reads everything else once', async () => {
     const service = await serviceAtSocket();
     const folder = folderOf({ 'apps/a.yaml': contactPoint() });
