@@ -192,7 +192,8 @@ function endOf(operation: DrOperation): End {
   }
   const said = outcome === undefined ? 'the service does not show how' : `the service says: ${outcome}`;
   if (outcome !== undefined && /^superseded$/i.test(outcome)) {
-    const why = 'the configuration changed while it ran, so that it says nothing of the new one; create another';
+    const why =
+      'the configuration changed while the validation ran, so the result does not count for the new generation; create another RecoveryValidation';
     return never('Superseded', `${said}: ${why}`);
   }
   if (!endedInVain(operation)) return never('UnknownState', `the validation ended, and ${said}`);
