@@ -160,7 +160,7 @@ const accountColumns = [
   },
 ] as const;
 
-/** What manifests, permissions and reference pages of HostingAccount are made from. */
+/** Describes HostingAccount to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'HostingAccount',
   plural: 'hostingaccounts',

@@ -102,7 +102,7 @@ function mayBeActive(configuration: ConfigurationItem, id: string | undefined): 
   return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
 }
 
-/** True when another operation is active or began later, so that this one must be over. Beside a standby that proves nothing. */
+/** True when another operation is active or began later, so that this one must be over. Proves nothing in warm mode, where operations run beside the standby. */
 function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
   if (isWarm(configuration)) return false;
   const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');

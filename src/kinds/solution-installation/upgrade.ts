@@ -46,7 +46,7 @@ export function upgrade(pass: SolutionPass): SolutionStep {
   return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt: doubts + 1, digest } } };
 }
 
-/** The fingerprint while the running image is unknown. It matches no image, and counts how often which upgrade was sent. */
+/** The fingerprint while the running image is unknown. It matches no image. It says which upgrade is in doubt, and how often that was sent. */
 function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
   return pass.print(['in doubt', attempt, digest]);
 }
