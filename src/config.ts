@@ -343,7 +343,7 @@ export const runCommand = {
       [1, 3_600],
     ),
     callDeadlineSeconds: whole(
-      'how long a call that changes something may take, its wait for a turn included, before it counts as lost; a read a third of it',
+      'how long a call that changes something may take, its wait for a turn included, before it counts as lost; a read may take a third of it',
       'SECONDS',
       '30',
       [3, 300],

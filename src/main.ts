@@ -59,7 +59,7 @@ const commands: Readonly<Record<string, Entry>> = {
   reconcile: { summary: 'let the operator look at a resource now', load: steer('reconcile') },
   pause: { summary: 'hold a resource: nothing is sent for it', load: steer('pause') },
   resume: { summary: 'let a paused resource go on', load: steer('resume') },
-  redeploy: { summary: 'restart an environment on what it runs', load: steer('redeploy') },
+  redeploy: { summary: 'restart an environment with what it runs now', load: steer('redeploy') },
   rollback: { summary: 'roll an environment back to the version before', load: steer('rollback') },
   stop: { summary: 'stop an environment', load: steer('stop') },
   start: { summary: 'start an environment', load: steer('start') },

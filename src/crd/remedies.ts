@@ -153,7 +153,7 @@ const aspects = {
   Stopped: nothing,
   AsSpecified: nothing,
   AddedByOthers:
-    'Is it meant? Then nothing. Otherwise `onServiceAdd: Remove`, at least for a moment; or name it in the spec, and then no longer.',
+    'Is it meant? Then nothing. Otherwise set `onServiceAdd: Remove`, at least for a moment; or add it to the spec and remove it again.',
   NothingAdded: nothing,
   FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
   RecoveryReady: nothing,

@@ -212,7 +212,7 @@ export class OutgoingCall {
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#isStillWanted()) return undefined;
-    return 'the state that it was decided on has changed';
+    return 'the state has changed since the call was decided';
   }
 
   /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */

@@ -499,7 +499,7 @@ export class Workers {
     try {
       await this.#options.sayFailed(key, error);
     } catch (again) {
-      this.#options.log.debug({ err: again, object: key }, 'status cannot say that a reconcile failed');
+      this.#options.log.debug({ err: again, object: key }, 'the failure of a reconcile could not be written to status');
     }
   }
 }

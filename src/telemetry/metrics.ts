@@ -56,7 +56,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_service_requests_total: counter('Requests to the service, reads included.', ['endpoint', 'outcome']),
   apphosting_service_request_seconds: histogram('How long the service took to answer.', ['endpoint']),
   apphosting_service_throttled_total: counter('Answers that asked to wait (429).'),
-  apphosting_mirror_lists_total: counter('Complete reads of a list, and why the others were not.', [
+  apphosting_mirror_lists_total: counter('Reads of a list, by result: complete, or why it failed.', [
     'collection',
     'result',
   ]),

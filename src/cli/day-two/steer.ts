@@ -42,7 +42,7 @@ export const ways: Readonly<Record<Steering, Way>> = {
     ...asking(annotations.reconcileAt, 'lastHandledReconcileAt', { [annotations.paused]: undefined }),
   },
   redeploy: {
-    summary: 'Restarts an environment on what it runs.',
+    summary: 'Restarts an environment with what it runs now.',
     kind: 'AppEnvironment',
     ...asking(askedBy.redeploy, 'lastHandledRedeployAt'),
   },

@@ -166,7 +166,7 @@ const sentAnew = {
 
 type AlertContent = NonNullable<AccountContent['alerts']>[number];
 
-/** The fields of an alert that the service shows; undefined where one is as it would be by itself. */
+/** The fields of an alert that the service shows; a field with its default value is undefined. */
 function alertFields(alert: AlertContent, name: string) {
   const { metric, threshold, aggregation = 'mean', queryRange = '10m' } = alert;
   return {

@@ -49,11 +49,7 @@ export const planCommand = {
       'the documents as they were before: only what differs from them is told, and what is missing is deleted',
       'DIR|FILE',
     ),
-    only: list(
-      'tell only of this resource',
-      'KIND/NAME',
-      z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME'),
-    ),
+    only: list('show only this resource', 'KIND/NAME', z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),
     detailedExitcode: {
       help: 'end with 2 when there is anything to do; what cannot be told (?) alone is not',
       schema: z.boolean(),

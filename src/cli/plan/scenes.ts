@@ -137,7 +137,7 @@ export function liveActor({ kind, object: { metadata, spec, status } }: ParsedOb
   };
 }
 
-/** Lets objects bind by name if the id that they are bound to is unknown. */
+/** Marks objects as `presumed`, so that they may bind by name, if the id that they are bound to is unknown. */
 export function presumed(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) => {
     const { kind, spec, live } = actor;

@@ -233,7 +233,11 @@ export function ownConditions(
   previous: readonly Condition[],
   shown: readonly OwnCondition[] = keptConditions(kind, previous, verdict),
 ): readonly OwnCondition[] {
-  const { conditions = [], reason = 'ReadingService', message = 'nothing was read of it yet' } = verdict;
+  const {
+    conditions = [],
+    reason = 'ReadingService',
+    message = 'the service has not been read for this yet',
+  } = verdict;
   const unknown = (kind.always ?? []).map((type): OwnCondition => ({ type, status: 'Unknown', reason, message }));
   const all = [...conditions, ...shown, ...unknown];
   return all.filter(({ type }, index) => all.findIndex((other) => other.type === type) === index);

@@ -100,7 +100,7 @@ export class OpenCreates {
   }
 }
 
-/** The words for a holder that is not stuck: its name would rewrite the status of all who wait, at each change of turn. */
+/** Stands for the holder while that is not stuck: with its name, each change of holder would rewrite the status of all that wait. */
 const usualHolder = 'another resource';
 
 function heldBy(holder: Stored): string {

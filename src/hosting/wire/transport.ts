@@ -72,7 +72,7 @@ export function flawOf(request: Request): string | undefined {
   }
   const { body, schema } = request;
   if (body === undefined) return undefined;
-  if (schema === undefined) return 'no schema says what its body may be';
+  if (schema === undefined) return 'the endpoint takes no body';
   const [issue] = schema.safeParse(body).error?.issues ?? [];
   return issue === undefined ? undefined : `${issue.path.join('.') || 'body'}: ${issue.message}`;
 }

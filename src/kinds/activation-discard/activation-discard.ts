@@ -66,8 +66,8 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
   if (configuration.activationResult?.operationId === operationId) {
     return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
   }
-  const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'one without an id');
-  return never('OperationNotActive', `the service shows ${instead} as the one it works on, not ${operationId}`);
+  const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'an operation without an id');
+  return never('OperationNotActive', `the service works on ${instead}, not on operation ${operationId}`);
 }
 
 /** Tells people what to look for in the service when a lost call may have discarded the operation. */
@@ -122,7 +122,7 @@ function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { word
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
   return cleaningUp(
-    `the service said no (${words}), and yet shows a discard as accepted; until ${validUntil} it is watched whether operation ${operationId} is discarded`,
+    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator watches whether operation ${operationId} is discarded`,
   );
 }
 

@@ -30,7 +30,7 @@ export const ActivationDiscardFacts = facts({
 });
 export type ActivationDiscardFacts = z.output<typeof ActivationDiscardFacts>;
 
-/** What manifests, permissions and reference pages of ActivationDiscard are made from. */
+/** Describes ActivationDiscard to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'ActivationDiscard',
   plural: 'activationdiscards',

@@ -112,7 +112,8 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
-    const message = 'startupConfig has changed; it travels with the next build, when deploy.build.revision changes';
+    const message =
+      'spec.startupConfig has changed; it takes effect with the next build, when deploy.build.revision changes';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
   const { outcome, revision, rollback } = memory.facts.deploy ?? {};

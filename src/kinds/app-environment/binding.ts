@@ -98,7 +98,7 @@ function bind(pass: EnvironmentPass): EnvironmentStep {
   }
   if (other !== undefined) {
     const ids = found.items.map(({ appEnvId }) => appEnvId).toSorted();
-    const message = `${found.items.length} environments are called so: ${ids.slice(0, 5).join(', ')}; name one by spec.externalId in another resource`;
+    const message = `${found.items.length} environments have this name: ${ids.slice(0, 5).join(', ')}; name one by spec.externalId in another resource`;
     return { is: 'stall', reason: 'Ambiguous', message };
   }
   const changed = changeOf(pass, only);

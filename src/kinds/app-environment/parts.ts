@@ -184,13 +184,13 @@ export function isInVain(pass: EnvironmentPass): boolean {
 /** How a call that an annotation asks for failed: its outcome stayed unknown, or the service reported a failure. */
 export type InVain = 'InDoubt' | 'Failed';
 
-/** Fingerprints after a call of an annotation failed, so that it is not sent again for the same token. */
+/** Fingerprints after a call that an annotation asks for failed: it is not sent again while the annotation has the same value. */
 export function appliedWithoutAsked(pass: EnvironmentPass, asked: AskedCall, token: string, how: InVain): Applied {
   const { generation, prints } = doubted(pass.memory.applied, []);
   return { generation, prints: fitting(pass, { ...prints, [asked]: pass.print([token, how]) }) };
 }
 
-/** How the call failed that an annotation asks for with this token; undefined if it has not failed. */
+/** How the call failed that an annotation asks for with this value (`token`); undefined if it has not failed. */
 export function askedInVain(pass: EnvironmentPass, asked: AskedCall, token: string): InVain | undefined {
   return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, asked, [token, how]));
 }

@@ -239,7 +239,7 @@ export const AppEnvironmentFacts = facts({
 });
 export type AppEnvironmentFacts = z.output<typeof AppEnvironmentFacts>;
 
-/** What manifests, permissions and reference pages of AppEnvironment are made from. */
+/** Describes AppEnvironment to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'AppEnvironment',
   plural: 'appenvironments',

@@ -100,7 +100,7 @@ export const ContactPointFacts = facts({
 });
 export type ContactPointFacts = z.output<typeof ContactPointFacts>;
 
-/** What manifests, permissions and reference pages of ContactPoint are made from. */
+/** Describes ContactPoint to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'ContactPoint',
   plural: 'contactpoints',

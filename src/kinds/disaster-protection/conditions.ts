@@ -108,7 +108,7 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   if (earlier !== undefined) {
     const { operationId: id } = earlier;
     const which = id === undefined ? 'an activation without its id' : `activation ${id}`;
-    const message = `the history shows ${which}, and does not show that it ended without a live environment`;
+    const message = `the history shows ${which}, which may have made an environment live`;
     return available.no('AlreadyActivated', message);
   }
   if (points === undefined) return available.unknown('NotDisclosed', 'the recovery points have not been read');
@@ -122,6 +122,6 @@ function cleanupPending(shown: PendingCleanup | undefined): OwnCondition {
     return cleanup.no('NothingPending', 'the service shows no clean-up that is pending');
   }
   const until = earliestRetentionUntil === undefined ? '' : `, the first until ${earliestRetentionUntil}`;
-  const message = `${pendingCount} to clean up, ${retainedDiskCount} of them disks kept for their time${until}`;
+  const message = `${pendingCount} to clean up, ${retainedDiskCount} of them disks that the service still retains${until}`;
   return cleanup.yes('CleanupPending', message);
 }

@@ -48,7 +48,7 @@ export function underway(
   const message =
     other === undefined
       ? `${what} is under way; settings are sent after it`
-      : `${what} is taken up, and no end of it is known; settings are sent after it, or once you delete it: look in the service first whether it is over`;
+      : `${what} was taken up and its end is not known; settings are sent after it, or once you delete it: check first in the service that it is over`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
@@ -58,7 +58,7 @@ export function resetAhead(pass: ProtectionPass, configurationId: string): Prote
     .related?.('DisasterReset', configurationId)
     .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
   if (reset === undefined) return undefined;
-  const message = `${reset.name} is about configuration ${configurationId}; spec.enrollment is looked at after it`;
+  const message = `${reset.name} resets configuration ${configurationId}; spec.enrollment takes effect after that`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 

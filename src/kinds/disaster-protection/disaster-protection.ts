@@ -97,7 +97,7 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Protectio
   const { configurationGeneration: known = 0 } = pass.memory.facts;
   const { lowSince = pass.monotonicMs } = pass.notes;
   if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
-    const message = `the list shows generation ${configuration.generation}, and the service answered ${known} before`;
+    const message = `the list still shows generation ${configuration.generation}, although the service has already answered with ${known}`;
     return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000, note: { ...pass.notes, lowSince } };
   }
   const difference = differenceOf(pass, configuration);

@@ -223,7 +223,7 @@ export const DisasterProtectionFacts = facts({
 });
 export type DisasterProtectionFacts = z.output<typeof DisasterProtectionFacts>;
 
-/** What manifests, permissions and reference pages of DisasterProtection are made from. */
+/** Describes DisasterProtection to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'DisasterProtection',
   plural: 'disasterprotections',

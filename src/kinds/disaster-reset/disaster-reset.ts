@@ -26,7 +26,7 @@ import {
 } from './fences.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
-/** Reads all configurations, because a reset may be sent only while none exists besides the pinned ones. */
+/** Reads all configurations, because a reset may be sent only while none exists that the spec does not name. */
 function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);

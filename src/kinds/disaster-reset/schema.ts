@@ -86,7 +86,7 @@ export const DisasterResetFacts = facts({
 });
 export type DisasterResetFacts = z.output<typeof DisasterResetFacts>;
 
-/** What manifests, permissions and reference pages of DisasterReset are made from. */
+/** Describes DisasterReset to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'DisasterReset',
   plural: 'disasterresets',

@@ -144,12 +144,14 @@ export function atRest(pass: AppPass): AppStep {
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
   const notes = [
     ...(deployers.length > 0
-      ? [`image serves for the creation only, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`]
+      ? [
+          `spec.image is used only to create the app, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`,
+        ]
       : []),
     ...(spec.applyImmediately !== true && pendingChanges.length > 0 ? [waiting(pendingChanges)] : []),
     ...(spec.applyImmediately === true && takenOverGeneration === subject.generation
       ? [
-          `${pendingChanges.join(', ')} was sent to the app when it was taken over, which does not show whether it differs, and waits in each environment for its next deployment, or for the next edit of this spec`,
+          `${pendingChanges.join(', ')} was sent to the app when it was adopted, since the service does not show whether it differed; it waits in each environment for its next deployment, or for the next edit of this spec`,
         ]
       : []),
   ];

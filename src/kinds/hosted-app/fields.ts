@@ -19,7 +19,7 @@ interface Field {
   readonly isShown?: true;
   /** It keeps its value in the service when the spec no longer has it. */
   readonly isKept?: true;
-  /** The value that clears it in the service when the spec no longer has it. */
+  /** The value that clears the field in the service when the spec no longer has it. */
   readonly empty?: Json;
 }
 

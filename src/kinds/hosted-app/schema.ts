@@ -299,7 +299,7 @@ export const HostedAppFacts = facts({
 });
 export type HostedAppFacts = z.output<typeof HostedAppFacts>;
 
-/** What manifests, permissions and reference pages of HostedApp are made from. */
+/** Describes HostedApp to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'HostedApp',
   plural: 'hostedapps',

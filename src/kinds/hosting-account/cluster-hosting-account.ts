@@ -41,7 +41,7 @@ const ClusterHostingAccountSpec = fields('Which account of the service to share,
 });
 type ClusterHostingAccountSpec = z.output<typeof ClusterHostingAccountSpec>;
 
-/** What manifests, permissions and reference pages of ClusterHostingAccount are made from. */
+/** Describes ClusterHostingAccount to the generator of manifests, permissions and reference pages. */
 const identity = {
   ...ofOneNamespace,
   kind: 'ClusterHostingAccount',

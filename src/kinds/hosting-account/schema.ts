@@ -109,7 +109,7 @@ export const HostingAccountFacts = facts({
     { max: 100 },
   ).optional(),
   budget: shown(
-    'What the service is asked for, as of the last change of anything else here; metrics have it as it is.',
+    'The budget of requests and its expected use. Written only when something else in status changes; the metrics are always current.',
     {
       requestsPerSecond: integer('Requests per second at most, as spec.budget allows.', { min: 0, max: 1_000_000 }),
       concurrency: integer('Requests at the same time at most, as spec.budget allows.', { min: 0, max: 1_000_000 }),
@@ -160,7 +160,7 @@ const accountColumns = [
   },
 ] as const;
 
-/** What manifests, permissions and reference pages of HostingAccount are made from. */
+/** Describes HostingAccount to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'HostingAccount',
   plural: 'hostingaccounts',

@@ -163,7 +163,7 @@ function leave(pass: AccessPass): AccessStep {
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
-  if (other !== undefined) return { is: 'release', stays: `${stays}: ${other.name} is about the same member` };
+  if (other !== undefined) return { is: 'release', stays: `${stays}: ${other.name} manages the same member` };
   const since = Math.max(pass.askedAt, notes['grantedAt'] ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(readAccess(pass), membershipId);
   if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, readAccess(pass), since);

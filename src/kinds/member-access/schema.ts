@@ -63,7 +63,7 @@ export const MemberAccessFacts = facts({
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;
 
-/** What manifests, permissions and reference pages of MemberAccess are made from. */
+/** Describes MemberAccess to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'MemberAccess',
   plural: 'memberaccesses',

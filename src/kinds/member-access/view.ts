@@ -142,14 +142,14 @@ function widerCondition(isWider: boolean): OwnCondition {
     ? wider.yes('AccessWiderThanSpec', 'the member has full access though the spec restricts it')
     : wider.no(
         'AsSpecified',
-        'no full access where the spec restricts it; status.serviceAddedEnvironmentIds lists what others added',
+        'the member does not have full access, or the spec allows it; status.serviceAddedEnvironmentIds lists the environments that others added',
       );
 }
 
 function addedCondition(kept: readonly string[]): OwnCondition {
   const added = about('AddedByOthers');
-  if (kept.length === 0) return added.no('NothingAdded', 'nothing is kept that the spec does not name');
-  const message = `${kept.join(', ')}: allowed by others, by the service itself, or by a resource that is gone; kept, since onServiceAdd is Keep. onServiceAdd: Remove takes it away, and so does naming it in the spec and then no longer`;
+  if (kept.length === 0) return added.no('NothingAdded', 'no environments are kept that the spec does not name');
+  const message = `${kept.join(', ')}: allowed by others, by the service itself, or by a resource that is gone; kept, since onServiceAdd is Keep. To take it away, set onServiceAdd: Remove, or add it to the spec and remove it again`;
   return added.yes('AddedByOthers', message);
 }
 

@@ -118,7 +118,7 @@ export const MetricAlertFacts = facts({
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;
 
-/** What manifests, permissions and reference pages of MetricAlert are made from. */
+/** Describes MetricAlert to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'MetricAlert',
   plural: 'metricalerts',

@@ -11,7 +11,7 @@ type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFac
 
 const fires = about('Firing');
 
-/** The states that the interface describes, and the condition that each gives. An unknown state gives no meaning. */
+/** The states that the interface describes, and the condition that each gives. A state that is not here says nothing about the condition. */
 const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Firing', fires.yes('Firing', 'the condition of the alert is met and notifications were sent')],
   ['Normal', fires.no('Normal', 'the condition of the alert is not met')],

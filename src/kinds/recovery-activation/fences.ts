@@ -146,7 +146,7 @@ function withoutName(pass: ActivationPass, { activities, activationResult }: Con
     ? nameless.find(({ startedAt }) => Date.parse(startedAt ?? '') > completedMs)
     : beyond(nameless, knownMoments(pass));
   if (other === undefined) return undefined;
-  const what = `the history of configuration ${configurationId} shows an activation${other.cutoffAt === undefined ? '' : ` of ${other.cutoffAt}`} without its id, and does not show that it ended without a live environment`;
+  const what = `the history of configuration ${configurationId} shows an activation${other.cutoffAt === undefined ? '' : ` of ${other.cutoffAt}`} without its id, which may have made an environment live`;
   return `${what}; name the last one in spec.afterOperationId, if it was begun here, or ${anew}`;
 }
 

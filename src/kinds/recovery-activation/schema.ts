@@ -57,7 +57,7 @@ export const RecoveryActivationFacts = facts({
 });
 export type RecoveryActivationFacts = z.output<typeof RecoveryActivationFacts>;
 
-/** What manifests, permissions and reference pages of RecoveryActivation are made from. */
+/** Describes RecoveryActivation to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'RecoveryActivation',
   plural: 'recoveryactivations',

@@ -102,7 +102,7 @@ function mayBeActive(configuration: ConfigurationItem, id: string | undefined): 
   return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
 }
 
-/** True when another operation is active or began later, so that this one must be over. Beside a standby that proves nothing. */
+/** True when another operation is active or began later, so that this one must be over. Proves nothing in warm mode, where operations run beside the standby. */
 function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
   if (isWarm(configuration)) return false;
   const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');
@@ -192,7 +192,8 @@ function endOf(operation: DrOperation): End {
   }
   const said = outcome === undefined ? 'the service does not show how' : `the service says: ${outcome}`;
   if (outcome !== undefined && /^superseded$/i.test(outcome)) {
-    const why = 'the configuration changed while it ran, so that it says nothing of the new one; create another';
+    const why =
+      'the configuration changed while the validation ran, so the result does not count for the new generation; create another RecoveryValidation';
     return never('Superseded', `${said}: ${why}`);
   }
   if (!endedInVain(operation)) return never('UnknownState', `the validation ended, and ${said}`);

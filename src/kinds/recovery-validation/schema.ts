@@ -23,7 +23,7 @@ export const RecoveryValidationFacts = facts({
 });
 export type RecoveryValidationFacts = z.output<typeof RecoveryValidationFacts>;
 
-/** What manifests, permissions and reference pages of RecoveryValidation are made from. */
+/** Describes RecoveryValidation to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'RecoveryValidation',
   plural: 'recoveryvalidations',

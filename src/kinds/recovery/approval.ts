@@ -34,7 +34,7 @@ export function powerless({ powers, subject, memory }: Pass, power: 'activation'
   }
   if (memory.journal !== undefined || subject.createdAtMs >= powers.sinceMs) return undefined;
   const [made, started] = [isoSeconds(subject.createdAtMs), isoSeconds(powers.sinceMs)];
-  const message = `this resource was created at ${made}, and the operator started at ${started}: what is older is never carried out; nothing was sent; to ask for it now, create it again`;
+  const message = `this resource was created at ${made}, and the operator started at ${started}: an older request is never carried out; nothing was sent; to ask for it now, create it again`;
   return never('ActivationDisabled', message);
 }
 

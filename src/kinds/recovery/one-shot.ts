@@ -405,8 +405,9 @@ export function wasSent({ memory, notes }: Pass): boolean {
 /** Decides how a request in doubt ends: as unknown if an earlier call may have had an effect, else with the given reason. */
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
-  if (untold === undefined) return never(reason, `${message}; no trace shows of what may have been sent before`);
-  const why = `its answer was lost, no more is sent (${reason}), and what the service shows does not tell what came of it`;
+  if (untold === undefined)
+    return never(reason, `${message}; the request may have been sent before, but the service shows no trace of it`);
+  const why = `the answer was lost, nothing more is sent (${reason}), and the service does not show the result`;
   return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
 }
 
@@ -473,6 +474,8 @@ function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   if (memory.facts.acceptedTime !== undefined) return [acceptance, succeeded.unknown('InProgress', unfinished)];
   const isWritten = memory.journal !== undefined;
   const reason = isWritten ? 'InDoubt' : 'NotSent';
-  const message = isWritten ? 'written down; what came of it is not known' : 'nothing was sent yet';
+  const message = isWritten
+    ? 'the request is in the journal; whether the service accepted it is not known'
+    : 'nothing was sent yet';
   return [about('Accepted').unknown(reason, message), succeeded.unknown(reason, unfinished)];
 }

@@ -1,5 +1,5 @@
 /**
- * Installs a solution: sends the calls that must not happen twice unseen, and decides what follows when an answer is lost.
+ * Installs a solution: sends the calls that must not happen twice, and decides what follows when an answer is lost.
  *
  * Why: docs/design/deployments.md#solutions
  */

@@ -68,7 +68,7 @@ export const SolutionInstallationFacts = facts({
 });
 export type SolutionInstallationFacts = z.output<typeof SolutionInstallationFacts>;
 
-/** What manifests, permissions and reference pages of SolutionInstallation are made from. */
+/** Describes SolutionInstallation to the generator of manifests, permissions and reference pages. */
 export const identity = {
   kind: 'SolutionInstallation',
   plural: 'solutioninstallations',

@@ -116,7 +116,7 @@ function keep(pass: SolutionPass): SolutionStep {
 /** Says which components are presumed to come from the installation whose answer was lost. */
 function onlyPresumed({ spec, memory }: SolutionPass): SolutionStep {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
-  const message = `the answer to the installation of "${spec.appName}" was lost, and only it explains ${made.join(', ')}: they count as its components; to upgrade it, put the installation's id into spec.externalId`;
+  const message = `the answer to the installation of "${spec.appName}" was lost; ${made.join(', ')} can only come from it, so they count as its components; to upgrade it, put the installation's id into spec.externalId`;
   return { is: 'ready', reason: 'Presumed', message, note: {} };
 }
 
@@ -135,7 +135,7 @@ function postInstall(pass: SolutionPass): OwnCondition {
     return pending.unknown('ReadingService', 'the installation has not been answered yet');
   }
   if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
-    const message = `the answer was lost, and a step to be done by you with it; look in the console, then annotate this resource with ${doneAnnotation}: "true"`;
+    const message = `the answer was lost, and with it any step that you must do; look in the console, then annotate this resource with ${doneAnnotation}: "true"`;
     return pending.unknown('Presumed', message);
   }
   if (postInstallNote === undefined || isDone(pass)) {

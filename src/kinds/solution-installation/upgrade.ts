@@ -46,7 +46,7 @@ export function upgrade(pass: SolutionPass): SolutionStep {
   return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt: doubts + 1, digest } } };
 }
 
-/** The fingerprint while the running image is unknown. It matches no image, and counts how often which upgrade was sent. */
+/** The fingerprint while the running image is unknown. It matches no image. It says which upgrade is in doubt, and how often that was sent. */
 function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
   return pass.print(['in doubt', attempt, digest]);
 }
@@ -70,7 +70,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
     const next =
       entry.attempt < mostUpgrades
         ? `the image of the spec is sent once more ${isComplete ? 'at' : 'when everything is there, not before'} ${inWords}`
-        : `it is not sent a third time, and another image not before ${inWords}`;
+        : `it is not sent a third time, and no other image is sent before ${inWords}`;
     const what = isComplete ? 'upgrade' : 'installation';
     const message = `the answer to the ${what} of "${spec.appName}" is not known; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };

@@ -165,7 +165,10 @@ function choose(
   }
   if (user.authProvider?.config?.['cmd-path'] !== undefined) {
     // client-node would block the whole process until the program ends, and show what it writes to standard error.
-    throw wrong(`${of}.auth-provider.config.cmd-path:`, 'a program is run from exec only, where it has a deadline');
+    throw wrong(
+      `${of}.auth-provider.config.cmd-path:`,
+      'this program is not run; use exec, where a program has a deadline',
+    );
   }
   config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
   const namespace = context.namespace?.trim();

@@ -152,7 +152,7 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
   }
   const field = askedOf(user);
   if (field !== undefined) return `${of}.${field} gave no credential${codeOf(error)}`;
-  return `clusters["${cluster.name}"] or ${of} has a value that is no text${codeOf(error)}`;
+  return `clusters["${cluster.name}"] or ${of} has a value that is not text${codeOf(error)}`;
 }
 
 /** The field of a user that says where the credential comes from; undefined if the kubeconfig itself contains the credential. */

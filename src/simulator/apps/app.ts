@@ -91,7 +91,7 @@ export function kindOf(app: Pick<App, 'dockerPreset'>): 'app' | 'database' | 'fu
   return isDatabase(app.dockerPreset) ? 'database' : 'app';
 }
 
-/** Refuses the name of another app of the account, when the readings say that names are unique. */
+/** Refuses the name of another app of the account, when the reading `names.apps` says that names are unique. */
 export function requireFreeAppName(world: World, accountId: string, name: string): void {
   if (world.readings['names.apps'] === 'repeatable') return;
   if (world.of(apps).where('name', `${accountId}/${name}`).length > 0) {

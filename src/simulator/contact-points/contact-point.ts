@@ -130,7 +130,7 @@ export function deployLater(world: World, contactPointId: string, region: string
   world.schedule('contactPoints.deploys', world.now + deploymentMs, { contactPointId, region });
 }
 
-/** Schedules the deployment of a contact point to the region of an alert, when the readings say that using it deploys it. */
+/** Schedules the deployment of a contact point to the region of an alert, if the reading `contactPoints.deploys` says that its use deploys it. */
 export function usedIn(world: World, contactPointId: string, region: string): void {
   if (world.readings['contactPoints.deploys'] !== 'whenUsed') return;
   const { dashboardDeployments } = contactPointNamed(world, contactPointId);

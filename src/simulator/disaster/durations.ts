@@ -1,7 +1,7 @@
 // Says how long operations and their phases take. The interface gives only 12 hours, six failed steps and "about 15 minutes". The other
 // times are chosen so that a protection is Ready 20 seconds after its request, and an activation takes about 20 seconds more.
 
-/** The kind of an operation. In warm mode the enrollment does not end: it goes on as the receiver of changes. */
+/** The kind of an operation. A warm enrollment does not end: it stays active, because it feeds changes to the standby. */
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
 
 /** The phases of all operations; only the control surface moves an operation to `promoted` or `handingOver`. */

@@ -154,7 +154,7 @@ export interface Configuration {
   readonly enrolled: boolean;
   readonly operations: readonly Operation[];
   readonly activeOperationId?: string | undefined;
-  /** The completed enrollment of a warm configuration, which goes on as the receiver of changes. */
+  /** The completed enrollment of a warm configuration; it stays active, because it feeds changes to the standby. */
   readonly receiverOperationId?: string | undefined;
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];

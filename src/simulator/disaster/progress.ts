@@ -82,7 +82,7 @@ function newStandby(world: World, { target, source, told }: Configuration): Stan
   return { ...ids, ...beforeFirstCopy(told, now), backlog: [], restartedUntil: now, heldBehind: false };
 }
 
-/** Marks a protection as enrolled. In cold mode the enrollment ends; in warm mode the enrollment goes on as the receiver of changes. */
+/** Marks a protection as enrolled. A cold enrollment ends here; a warm one stays active, because it feeds changes to the standby. */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
   const { now } = world;
   const copied = withSomethingToProtect(world, configuration);

@@ -68,7 +68,7 @@ function imageBuiltAs(world: World, environment: Environment, buildHash: string)
 /** The kinds of deployment: run a new version, run an existing version again, start or stop the current version. */
 export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
 
-/** How a deployment ends. The interface gives the status after stop and start; for the other kinds a reading decides. */
+/** How a deployment ends. The interface gives the status after stop and start; for the other kinds the reading `deploy.settles` decides. */
 const settlesTo = { newVersion: 'deployment', restart: 'deployment', start: 'running', stop: 'stopped' } as const;
 
 type Settles = (typeof settlesTo)[DeploymentKind];
@@ -159,7 +159,7 @@ export function toldStatus(world: World, environment: Environment, status: strin
   return { ...environment, deployment: undefined, status };
 }
 
-/** Spells a status as responses do: in lower case in lists and in upper case after deployments, unless the readings differ. */
+/** Spells a status as responses do: in lower case in lists and in upper case after deployments, unless the reading `status.words` says otherwise. */
 export function statusWord(world: World, status: string, where: 'list' | 'lifecycle'): string {
   const words = world.readings['status.words'];
   if (words === 'lower') return status.toLowerCase();

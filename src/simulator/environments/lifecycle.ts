@@ -94,7 +94,7 @@ export function start(call: AreaCall): AreaAnswer {
   return begun(call.world, environment, ['start', 'start'], 'Environment is starting');
 }
 
-/** Begins a deployment and answers with its beginning; refuses it while another one runs, when the readings say so. */
+/** Begins a deployment and answers with its beginning; refuses it while another one runs, when the reading `deploy.whileUpdating` says so. */
 function begun(
   world: World,
   environment: Environment,

@@ -161,7 +161,7 @@ function unknownFields({ takes, method }: Route, { body, query }: AreaCall): rea
   return carries ? [...unknown, ...Object.keys(query)] : unknown;
 }
 
-/** Refuses unknown fields when the readings say so; it runs after the checks that answer 403 and 404. */
+/** Refuses unknown fields when the reading `fields.unknown` says so; it runs after the checks that answer 403 and 404. */
 function requireNamed(world: World, unknown: readonly string[]): void {
   const [first] = unknown;
   const refuses = world.readings['fields.unknown'] === 'refused';

@@ -13,17 +13,17 @@ export function date(world: World, ms: number | undefined): string | undefined {
   return world.readings['dates.form'] === 'seconds' ? `${iso.slice(0, 19)}Z` : iso;
 }
 
-/** Refuses a request by a business rule; a reading gives the status, as the interface does not. */
+/** Refuses a request by a business rule. The reading `rejection.status` gives the status, since the interface names none. */
 export function rejected(world: World, message: string, kept: Readonly<Record<string, unknown>> = {}): RequestRefusal {
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
-/** Shows a single object, alone or inside an object under its name, as the readings say. */
+/** Shows a single object, alone or inside an object under its name, as the reading `get.wrapping` says. */
 export function single(world: World, name: string, value: unknown): unknown {
   return world.readings['get.wrapping'] === 'wrapped' ? { [name]: value } : value;
 }
 
-/** Answers a change: with the object, with a message only, or with nothing, as the readings say. */
+/** Answers a change: with the object, with a message only, or with nothing, as the reading `patch.response` says. */
 export function patched(
   world: World,
   whole: { readonly message: string; readonly [name: string]: unknown },
@@ -36,7 +36,7 @@ interface Listable {
   readonly createdAt: number;
 }
 
-/** Lists the rows under a key of an index. The readings choose their order; a reading or a fault may show an older state. */
+/** Lists the rows under a key of an index. The reading `lists.order` chooses their order; the reading `lists.lagMs` or a fault may show an older state. */
 export function listed<T extends Listable>(
   call: Pick<AreaCall, 'world' | 'staleListMs'>,
   collection: Collection<T>,
@@ -54,7 +54,7 @@ export function listed<T extends Listable>(
   return ordered(world, rows, collection.id);
 }
 
-/** Sorts rows by creation or, when the readings say so, in another order that is the same in every response. */
+/** Sorts rows by creation or, when the reading `lists.order` says so, in another order that is the same in every response. */
 function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (row: T) => string): readonly T[] {
   if (world.readings['lists.order'] === 'created') return rows.toSorted((a, b) => a.createdAt - b.createdAt);
   const keyed = rows.map((row) => ({ row, key: world.hash('order', idOf(row)) }));
@@ -62,7 +62,7 @@ function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (ro
   return keyed.map(({ row }) => row);
 }
 
-/** Makes the field nextCursor of a page; without a cursor, the readings say how the last page looks. */
+/** Makes the field nextCursor of a page; without a cursor, the reading `cursor.end` says how the last page looks. */
 export function nextCursor(world: World, cursor: string | undefined): { readonly nextCursor?: string | null } {
   if (cursor !== undefined) return { nextCursor: cursor };
   const end = world.readings['cursor.end'];
@@ -70,7 +70,7 @@ export function nextCursor(world: World, cursor: string | undefined): { readonly
   return { nextCursor: end === 'null' ? null : '' };
 }
 
-/** Writes a JSON body; the readings may add an unknown field, or show absent fields as null. */
+/** Writes a JSON body; readings may add an unknown field (`fields.extra`), or show absent fields as null (`fields.nulls`). */
 export function bodyText(readings: Readings, body: unknown): string {
   const extra = readings['fields.extra'] === 'on';
   const nulls = readings['fields.nulls'] === 'on';
@@ -97,7 +97,7 @@ const codes: Readonly<Record<number, string>> = {
   429: 'tooManyRequests',
 };
 
-/** Makes the body of an error and its content type, in the form that the readings say. */
+/** Makes the body of an error and its content type, in the form that the reading `errors.body` says. */
 export function errorBody(
   readings: Readings,
   refusal: RequestRefusal,

@@ -44,7 +44,7 @@ describe('a change that the service says yes to and never shows', () => {
 
     expect(written.count).toBe(3);
     expect(conditionOf(world, 'MetricAlert', 'cpu', 'Stalled')).toBe('True/ChangeNotShown');
-    expect(messageOf(world, 'MetricAlert', 'cpu')).toContain('said yes to threshold of alert');
+    expect(messageOf(world, 'MetricAlert', 'cpu')).toContain('accepted the change of threshold of alert');
   });
 
   it('is sent again for another spec, and is over once the service shows it', async () => {

@@ -83,7 +83,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
       expect.objectContaining({
         is: 'ready',
         message:
-          'the service equals the spec; image serves for the creation only, since AppEnvironment team/prod deploys an image of its own',
+          'the service equals the spec; spec.image is used only to create the app, since AppEnvironment team/prod deploys an image of its own',
       }),
     );
   });
@@ -99,7 +99,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
     expect(rest.memory.facts?.pendingChanges).toBeUndefined();
     expect(rest.step).toMatchObject({
       message:
-        'the service equals the spec; image serves for the creation only, since AppEnvironment team/prod deploys an image of its own',
+        'the service equals the spec; spec.image is used only to create the app, since AppEnvironment team/prod deploys an image of its own',
     });
   });
 
@@ -176,7 +176,7 @@ describe('an app that is taken over with applyImmediately', () => {
     expect(step).toMatchObject({
       is: 'ready',
       message:
-        'the service equals the spec; image.reference was sent to the app when it was taken over, which does not show whether it differs, and waits in each environment for its next deployment, or for the next edit of this spec',
+        'the service equals the spec; image.reference was sent to the app when it was adopted, since the service does not show whether it differed; it waits in each environment for its next deployment, or for the next edit of this spec',
     });
     expect(next.sent).toEqual([
       { healthCheckPath: '/', applyImmediately: true },

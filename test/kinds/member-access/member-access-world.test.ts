@@ -342,7 +342,7 @@ describe('a MemberAccess after another', () => {
     await world.run(30_000);
 
     expect(await lists(world)).toEqual([['env_web_prod', 'env_web_staging'], ['env_web_prod']]);
-    expect(eventsOf(world)).toContainEqual(expect.stringContaining('MemberAccess team/new is about the same member'));
+    expect(eventsOf(world)).toContainEqual(expect.stringContaining('MemberAccess team/new manages the same member'));
   });
 
   it.each([

@@ -350,7 +350,7 @@ describe('a discard', () => {
     const step = activationDiscard.step(discarding({ activeOperation: ours }));
 
     expect(step).toMatchObject({ is: 'stall', reason: 'OperationNotActive' });
-    expect('message' in step && step.message).toContain('one without an id');
+    expect('message' in step && step.message).toContain('an operation without an id');
     expect(activationDiscard.step(discarding({ activeOperationId: 'op_1', activeOperation: ours })).is).toBe('begin');
   });
 

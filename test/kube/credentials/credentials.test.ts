@@ -190,13 +190,13 @@ describe('a kubeconfig', () => {
     [
       'an authority that is no text',
       config({ token: 'planted-secret' }, { 'certificate-authority-data': 17 }),
-      'FILE: clusters["x"] or users["x"] has a value that is no text (ERR_INVALID_ARG_TYPE)',
+      'FILE: clusters["x"] or users["x"] has a value that is not text (ERR_INVALID_ARG_TYPE)',
     ],
     ['a program without a name', config({ exec: { apiVersion: 'v1' } }), 'FILE: users["x"].exec.command is missing'],
     [
       'a program in an auth-provider',
       config({ 'auth-provider': { name: 'gcp', config: { 'cmd-path': 'gcloud', 'cmd-args': 'planted-secret' } } }),
-      'FILE: users["x"].auth-provider.config.cmd-path: a program is run from exec only, where it has a deadline',
+      'FILE: users["x"].auth-provider.config.cmd-path: this program is not run; use exec, where a program has a deadline',
     ],
     [
       'an issuer that does not listen',

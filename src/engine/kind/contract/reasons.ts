@@ -93,7 +93,7 @@ export const reasons = {
   CleanupPending: 'The service still cleans up; the message says what happens next.',
   // Disaster readiness: final for the resource
   ActivationDisabled:
-    'The operator runs without --enable-activation (or, for a whole account, --enable-account-reset), or started after this resource was created: what is older is never carried out, and nothing was sent. Create another one.',
+    'The operator runs without --enable-activation (or, for a whole account, --enable-account-reset), or started after this resource was created: an older request is never carried out, and nothing was sent. Create another one.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
   Superseded:
     'Something that the resource pins has changed: the configuration, its generation, the recovery point or the operation. Look again and create another resource.',
@@ -132,15 +132,16 @@ export const reasons = {
   NotPromoted: 'The recovered environment is not live.',
   ScheduleEstablished: 'Validations also run by schedule.',
   NoSchedule: 'Validations do not run by schedule for this configuration yet.',
-  Succeeded: 'The request reached its end as it should.',
+  Succeeded: 'The request succeeded.',
   // Ready, with something to say
   DeployAssumed:
     'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
   RolledBack: 'The environment was rolled back for roll-back-at; what the spec says is deployed again when it changes.',
   Presumed:
-    'The answer to the installation was lost, and only it explains the components that show: they count as its own. Its id is not known.',
+    'The answer to the installation was lost. The components that the service shows can only come from it, so they count as its own; its id is not known.',
   DeployHeld: 'The environment is stopped; the change is deployed when it is started again.',
-  PendingNextBuild: 'startup has changed; it travels with the next build, when deploy.build.revision changes.',
+  PendingNextBuild:
+    'spec.startupConfig has changed; it takes effect with the next build, when deploy.build.revision changes.',
   // Synced
   Synced: 'The last call or read succeeded and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
@@ -156,13 +157,13 @@ export const reasons = {
   AlertPaused: 'The alert is not enabled, so it is not evaluated.',
   NotRefreshed: 'The state of the alert has not been asked for yet.',
   StateStale: 'Nothing has shown the state of the alert for long, so that the one in status may no longer hold.',
-  UnknownAlertState: 'The service says a state of the alert that this operator does not know.',
+  UnknownAlertState: 'The service shows a state of the alert that this operator does not know.',
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
-  AsSpecified: 'The service shows no full access where the spec restricts it.',
+  AsSpecified: 'The member does not have full access, or the spec allows it.',
   AddedByOthers:
     'The member may also reach environments that the spec does not name and that somebody else added; they are kept, since onServiceAdd is Keep.',
-  NothingAdded: 'Nothing is kept that the spec does not name.',
+  NothingAdded: 'No environments are kept that the spec does not name.',
   FeatureNotShown:
     'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',
   NotDeployedYet:

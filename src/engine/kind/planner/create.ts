@@ -332,7 +332,7 @@ function outOfTime(plan: { noun: string }, id: string): Step {
   return {
     is: 'stall',
     reason: 'Ambiguous',
-    message: `${plan.noun} ${id} could be the one that a lost call of this resource created, though it was not made at that time; name it in spec.externalId, or delete it and another one is created`,
+    message: `${plan.noun} ${id} could be the one that a lost call of this resource created, though its creation time does not fit; name it in spec.externalId, or delete it to have another one created`,
   };
 }
 

@@ -206,7 +206,7 @@ export function denied(
   return {
     is: 'wait',
     reason: 'ObjectMissing',
-    message: `${message}; looking what is gone`,
+    message: `${message}; reading to find out what is gone`,
     retryInMs: 1,
     note: { ...pass.notes, deniedAt },
   };

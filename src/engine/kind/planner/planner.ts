@@ -181,7 +181,7 @@ function correct(
   const { corrected = 0, triesAgain } = pass.notes;
   const isUnshown = corrected >= mostCorrections || applied?.unshown === true;
   if (applied !== undefined && drifted.length > 0 && isUnshown && triesAgain === undefined) {
-    const message = `the service said yes to ${drifted.join(', ')} of ${plan.noun} ${id}, and no read since shows it; it is not sent again until the spec changes or the service shows it`;
+    const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no read since shows it; it is not sent again until the spec changes or the service shows it`;
     return { is: 'stall', reason: 'ChangeNotShown', message, remember: { applied: { ...applied, unshown: true } } };
   }
   const held = plan.mustWait?.(pass, changed);

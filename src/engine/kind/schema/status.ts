@@ -58,7 +58,7 @@ export const InternalStatus = {
       maxProperties: 600,
       maxKeyLength: 300,
     }),
-    unshown: flag('True where the service said yes to a change and no read since shows it.').optional(),
+    unshown: flag('True when the service accepted a change but no read since shows it.').optional(),
   }).optional(),
   binding: shown('Where the object is bound to; nothing is sent anywhere else.', {
     endpoint: host('The host of the service.'),

@@ -1,5 +1,5 @@
-// Serves the lists of disaster readiness in pages: sources, configurations and points. The readings decide which fields of an
-// item are shown.
+// Serves the lists of disaster readiness in pages: sources, configurations and points. The readings `dr.disclosed` and
+// `dr.operations` decide which fields of an item are shown.
 import { maySee, memberOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, optional, queryNumber, type Reads, required, text } from '../../http/fields.ts';
@@ -130,13 +130,13 @@ const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
 /** The only fields of an operation that the interface names. */
 const NAMED = ['cutoffAt', 'validationCleanup'];
 
-/** Removes the optional fields of a source when the readings say so. */
+/** Removes the optional fields of a source when the reading `dr.disclosed` is `minimal`. */
 function disclosedSource(world: World, source: ReturnType<typeof sourceItem>): object {
   if (world.readings['dr.disclosed'] === 'all') return source;
   return only(SOURCE, { ...source, volumes: source.volumes.map((volume) => only(VOLUME, volume)) });
 }
 
-/** Removes the fields of a configuration that the readings do not disclose. */
+/** Removes the fields of a configuration that the readings `dr.disclosed` and `dr.operations` hide. */
 function disclosed({ readings }: World, configuration: ReturnType<typeof configurationItem>): object {
   const { activeOperation, activities, readiness } = configuration;
   const ways = {
