@@ -114,7 +114,7 @@ const stalled = {
 const final = {
   ActivationDisabled:
     'Let the operator run with `--enable-activation` (the overlay `activation`), and then create another resource. This one stays as it is.',
-  Expired: 'Create another one, with a `validUntil` to come.',
+  Expired: 'Create another one, with a `validUntil` in the future.',
   Superseded: 'Look at the protection, and make a new manifest: `apphosting activate NAME --point latest`.',
   DestinationMismatch: 'Create another one, with the names of `status.warmDestination` of the protection.',
   ActivationUnavailable: 'Remove what the message names, and create another one.',

@@ -51,7 +51,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
   apphosting_queue_depth: gauge('Objects that wait for a worker.'),
   apphosting_queue_wait_seconds: histogram('How long an object waited for a worker.'),
-  apphosting_leader: gauge('1 while this replica acts.'),
+  apphosting_leader: gauge('1 while this replica is the leader.'),
   apphosting_watch_silence_seconds: gauge('Time since a watch last said anything.', ['resource']),
   apphosting_service_requests_total: counter('Requests to the service, reads included.', ['endpoint', 'outcome']),
   apphosting_service_request_seconds: histogram('How long the service took to answer.', ['endpoint']),

@@ -52,7 +52,7 @@ function step(pass: ProtectionPass): ProtectionStep {
   const referred = referredTo(pass);
   const isAbout = configuration !== undefined || isToEnroll;
   if (id !== undefined && isAbout && referred !== undefined && referred !== environmentOf(pass)) {
-    const message = `spec.environmentRef means environment ${referred} by now, and configuration ${id} protects ${environmentOf(pass)}; create another resource for the other one`;
+    const message = `spec.environmentRef now resolves to environment ${referred}, but configuration ${id} protects environment ${environmentOf(pass)}; to protect the new one, create another DisasterProtection`;
     return { is: 'stall', reason: 'EnvironmentChanged', message };
   }
   if (isToEnroll) return enroll(pass, snapshot);

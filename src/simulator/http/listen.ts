@@ -214,7 +214,7 @@ const brokenWords: Readonly<Record<string, readonly [status: number, message: st
 /** Answers bytes that are not a valid HTTP request, or that did not arrive in time. */
 function refuseBroken(simulator: Served, error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const [status, message] = brokenWords[error.code ?? ''] ?? [400, 'this is not a request of HTTP'];
+  const [status, message] = brokenWords[error.code ?? ''] ?? [400, 'this is not an HTTP request'];
   refuse(simulator, status, message, socket);
 }
 

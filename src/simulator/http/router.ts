@@ -30,7 +30,7 @@ export class Router<R extends Routed> {
     const route = methods.get(method);
     if (route === undefined) {
       const allow = [...methods.keys()].join(', ');
-      throw new RequestRefusal(405, `this path knows ${allow} only`, {}, { allow });
+      throw new RequestRefusal(405, `this path allows ${allow} only`, {}, { allow });
     }
     return { route, id };
   }
