@@ -115,9 +115,9 @@ function matches(match: Fault['match'], request: Matched): boolean {
   return match.bodyContains === undefined || request.body.includes(match.bodyContains);
 }
 
-/** Tells if a path matches a pattern in which `*` stands for any text. */
+/** Tells if a path matches a pattern in which `*` stands for any text, and so do several in a row. */
 function pathMatches(pattern: string, path: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  const parts = pattern.split(/\*+/).map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 's').test(path);
 }
 

@@ -127,6 +127,13 @@ describe('matching', () => {
     }
   });
 
+  it('is as quick with many stars in a row as with one', async () => {
+    const on = box();
+    await inject(on, { status: 500 }, { path: `${'*'.repeat(40)}x` });
+
+    expect((await create(on)).status).toBe(200);
+  });
+
   it('skips so many, then lasts so long', async () => {
     const on = box();
     await inject(on, { status: 500 }, { skip: 2, count: 2 });
