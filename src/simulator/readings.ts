@@ -34,7 +34,12 @@ export const registry = {
   'solution.response': words('the form of a created solution', 'components', 'apps', 'flat'),
   'solution.errorId': words('where a failed solution carries its installationId', 'top', 'details'),
   'solution.successId': words('a success carries the installationId, or not', 'shown', 'absent'),
-  'configure.results': words('the name of the list of results in the answer to configure', 'items', 'results', 'configurations'),
+  'configure.results': words(
+    'the name of the list of results in the answer to configure',
+    'items',
+    'results',
+    'configurations',
+  ),
   'status.words': words('how an environment status is spelled', 'asShown', 'upper', 'lower', 'unknownWords'),
   'deploy.settles': words('the status after a deployment', 'RUNNING', 'lastKnown', 'neverSettles'),
   'deploy.ms': amount('how long a deployment takes', 3000),
