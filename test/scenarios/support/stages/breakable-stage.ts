@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, beforeEach, onTestFailed } from 'vitest';
 import type { BreakablePlane } from '../../../support/breakable-plane.ts';
 import { startHostingService, type HostingService } from '../hosting-service.ts';
 import { KeptOperator } from '../kept-operator.ts';
@@ -30,6 +30,7 @@ export function aBreakableStage(...flags: readonly string[]): () => BreakableSta
     stage = await set(flags);
     await stage.operator.keep();
   });
+  beforeEach(() => onTestFailed(() => void process.stdout.write(stage.operator.printed().slice(-20_000))));
   afterAll(() => stage.strike());
   return () => stage;
 }
