@@ -3,15 +3,15 @@ import type { InProcessOptions } from '../support/in-process.ts';
 import type { Life } from './lives.ts';
 import { arranged, callsOf, leaksOf, wholeLife, type Plan } from './walk.ts';
 
-/** Everything that can happen to one call to the service. */
-const disturbances: readonly { readonly name: string; readonly is: Disturbance }[] = [
+/** Everything that can happen to one call to the service; a read that was done before it failed is like one that was not. */
+const disturbances: readonly { readonly name: string; readonly is: Disturbance; readonly ofWrites?: true }[] = [
   { name: 'refused connection', is: 'refuseConnection' },
   { name: 'lost before it arrived', is: 'loseBefore' },
-  { name: 'answer lost', is: 'loseAnswer' },
+  { name: 'answer lost', is: 'loseAnswer', ofWrites: true },
   { name: 'never answered, not done', is: 'hangBefore' },
-  { name: 'never answered, done', is: 'hangAfter' },
+  { name: 'never answered, done', is: 'hangAfter', ofWrites: true },
   { name: '500, not done', is: { insteadOf: { status: 500, text: '{"error":"boom"}' } } },
-  { name: '500, done', is: { afterwards: { status: 500, text: '{"error":"boom"}' } } },
+  { name: '500, done', is: { afterwards: { status: 500, text: '{"error":"boom"}' } }, ofWrites: true },
   { name: '502 of a proxy, done', is: { afterwards: { status: 502, text: '<html>bad gateway</html>' } } },
   { name: '408, not done', is: { insteadOf: { status: 408 } } },
   { name: '429 with a time', is: { insteadOf: { status: 429, headers: { 'retry-after': '7' } } } },
@@ -84,18 +84,20 @@ export async function lifeWith(
 /** Every outcome of every single call to the service. */
 export async function outcomesOf(life: Life, options: InProcessOptions = {}): Promise<readonly FaultPlan[]> {
   return (await callsOf(life, options)).flatMap(({ nth, isWrite }) =>
-    disturbances.map(({ name, is }) => ({
-      faults: [{ to: 'service' as const, nth, name, is }],
-      dies: false,
-      matters: isWrite,
-    })),
+    disturbances
+      .filter(({ ofWrites }) => isWrite || ofWrites !== true)
+      .map(({ name, is }) => ({
+        faults: [{ to: 'service' as const, nth, name, is }],
+        dies: false,
+        matters: isWrite,
+      })),
   );
 }
 
-/** The death of the process before and after every single call to the service. */
+/** The death of the process before every single call to the service, and after each that writes. */
 export async function deathsAtCallsOf(life: Life, options: InProcessOptions = {}): Promise<readonly FaultPlan[]> {
   return (await callsOf(life, options)).flatMap(({ nth, isWrite }) =>
-    (['hangBefore', 'hangAfter'] as const).map((is) => ({
+    (isWrite ? (['hangBefore', 'hangAfter'] as const) : (['hangBefore'] as const)).map((is) => ({
       faults: [{ to: 'service' as const, nth, name: is, is }],
       dies: true,
       matters: isWrite,

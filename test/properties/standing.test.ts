@@ -61,7 +61,7 @@ describe.each(lives)('$kind', (life) => {
   const which = life.sample === undefined ? 'every' : 'each important, and a sample of the other,';
   it.each([
     [`every outcome of ${which} call to the service`, outcomesOf],
-    [`the death of the process before and after ${which} call to the service`, deathsAtCallsOf],
+    [`the death of the process around ${which} call to the service`, deathsAtCallsOf],
     [`failures and the death of the process before and after ${which} write to Kubernetes`, faultsOfWritesOf],
   ])(
     'survives %s',

@@ -143,6 +143,12 @@ export async function leaksOf(world: InProcess, { planted }: Pick<Life, 'planted
 
 /** Everything that was written anywhere: logs, metrics, every object of the cluster. */
 export async function everythingWritten(world: InProcess): Promise<string> {
-  const changes = world.cluster.changesAfter(0).filter((change) => !JSON.stringify(change).includes('"kind":"Secret"'));
-  return [...world.trace.lines, (await world.metrics?.text()) ?? '', JSON.stringify(changes)].join('\n');
+  const changes = world.cluster.changesAfter(0);
+  // Most objects are in several changes.
+  const objects = new Set(changes.flatMap(({ before, after, object }) => [before, after, object]));
+  objects.delete(undefined);
+  const shown = [...objects]
+    .map((object) => JSON.stringify(object))
+    .filter((text) => !text.includes('"kind":"Secret"'));
+  return [...world.trace.lines, (await world.metrics?.text()) ?? '', ...shown].join('\n');
 }
