@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { manifestsIn, type Manifest } from '../../../src/sandbox/manifests.ts';
 import { identities } from '../../../src/kinds/identities.ts';
 import { status } from '../../../src/crd/manifest.ts';
@@ -7,18 +8,36 @@ import { structural, type Structural } from '../../../src/crd/structural.ts';
 import { brokenOf } from '../invalid/bounds.ts';
 import { verdicts } from '../invalid/index.ts';
 import type { Spec } from '../invalid/table.ts';
-import { apiOf, freshNamespace, kubectl, sharedKubernetes, type Answer, type Api } from '../support/kubernetes.ts';
+import { connect, freshNamespace, kubectl, sharedKubernetes, type Answer } from '../support/kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const groupVersion = 'apis/apphosting.dev/v1alpha1';
 
-let api: Api;
+const api = connect(sharedKubernetes());
+/** Where objects are only tried, or have names of their own: to make a namespace and delete it costs more than most tests here. */
+const common = `t-${randomUUID().slice(0, 8)}`;
 let namespace: string;
 
-beforeEach(async () => {
-  api = apiOf(sharedKubernetes());
-  namespace = await freshNamespace(api);
+beforeAll(async () => void (await api.post('/api/v1/namespaces', { metadata: { name: common } })));
+
+beforeEach(() => {
+  namespace = common;
 });
+
+afterAll(async () => {
+  await api.delete(`/api/v1/namespaces/${common}`);
+  await api.close();
+});
+
+/** For what finds other objects there, or leaves one with a name that others use. */
+async function moveIntoOwnNamespace(): Promise<void> {
+  namespace = await freshNamespace(api);
+}
+
+/** A name that no other object has. */
+function unusedName(): string {
+  return `t-${randomUUID().slice(0, 8)}`;
+}
 
 /** Where objects of a kind are. */
 function collection(kind: string): string {
@@ -79,6 +98,7 @@ describe('the definitions', () => {
   });
 
   it('start with a status that no tool takes for finished', async () => {
+    await moveIntoOwnNamespace();
     const { body } = await create('ContactPoint', { email: { addresses: ['a@example.com'] } });
 
     expect(body).toMatchObject({ status: { observedGeneration: -1 } });
@@ -87,6 +107,7 @@ describe('the definitions', () => {
   });
 
   it('show a long name as too long where the service takes only a short one', async () => {
+    await moveIntoOwnNamespace();
     const email = { email: { addresses: ['a@example.com'] } };
 
     const refused = await create('ContactPoint', email, 'x'.repeat(51));
@@ -97,6 +118,7 @@ describe('the definitions', () => {
   });
 
   it('let a default name be written out where a name is fixed', async () => {
+    await moveIntoOwnNamespace();
     const spec = { port: 80, image: { reference: 'a' } };
     await create('HostedApp', spec, 'web');
 
@@ -108,6 +130,7 @@ describe('the definitions', () => {
   });
 
   it('can be filtered by the fields that people filter by', async () => {
+    await moveIntoOwnNamespace();
     const alert = { metric: 'cpu_percent', operator: 'GreaterThan', contactPointRefs: [{ externalId: 'cp' }] };
     await create('MetricAlert', { ...alert, environmentRef: { name: 'web' } }, 'one');
     await create('MetricAlert', { ...alert, environmentRef: { name: 'db' } }, 'two');
@@ -129,6 +152,7 @@ describe('the definitions', () => {
   });
 
   it('show how an object is in columns', async () => {
+    await moveIntoOwnNamespace();
     const environmentRef = { externalId: 'env_db_prod' };
     await create('DisasterProtection', { environmentRef, destinationRegion: 'us-east', protectionMode: 'Cold' }, 'db');
     await setStatus('DisasterProtection', 'db', [condition('RecoveryReady', 'False'), condition('Ready', 'True')], {
@@ -151,7 +175,7 @@ function condition(type: string, status: string) {
 describe('the status of', () => {
   it.each(identities)('a $kind keeps everything that its schema names', async ({ kind }) => {
     const spec = verdicts.find((one) => one.kind === kind)?.accepted[0]?.spec ?? {};
-    const name = `s-${namespace}`;
+    const name = unusedName();
     const identity = identities.find((one) => one.kind === kind);
     if (identity === undefined) throw new Error(`no kind ${kind}`);
     const whole = valueOf(status(identity));
@@ -178,6 +202,8 @@ describe('the status of', () => {
 });
 
 describe('two appliers', () => {
+  beforeEach(moveIntoOwnNamespace);
+
   /** Applies these fields as this one, and returns the spec that comes of it. */
   async function applied(kind: string, manager: string, spec: Spec): Promise<Spec> {
     const object = { apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name: 'shared' }, spec };
@@ -273,6 +299,8 @@ async function setStatus(kind: string, name: string, conditions: readonly object
 }
 
 describe('samples', () => {
+  beforeEach(moveIntoOwnNamespace);
+
   it.each(['samples', 'samples-more'])('in deploy/%s are accepted', async (folder) => {
     const manifests = await manifestsIn(join(root, 'deploy', folder));
 
@@ -343,7 +371,7 @@ describe.each(verdicts)('the API server', (verdict) => {
   });
 
   it.each(changes)(`judges a change of a ${kind}: $because`, async ({ from, to, says }) => {
-    const name = `t-${namespace}`;
+    const name = unusedName();
     const before = await create(kind, from, name);
     expect([before.status, messageOf(before)]).toEqual([201, 'undefined']);
 
