@@ -1,17 +1,16 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/kubernetes.ts';
-import { aPlace, processesOf, runOwnSandbox, runSandbox, startSandbox, up } from '../support/sandbox-process.ts';
-
-/** A folder with one sample of the stand-ins' kind. */
-async function sampleWith(data: string, name: string, spec: string): Promise<string> {
-  const samples = join(data, '..', `samples-${name}`);
-  await mkdir(samples);
-  const sample = ['apiVersion: apphosting.dev/v1alpha1', 'kind: ContactPoint', `metadata: {name: ${name}}`];
-  await writeFile(join(samples, 'a.yaml'), [...sample, `spec: ${spec}`].join('\n'));
-  return samples;
-}
+import {
+  aPlace,
+  processesOf,
+  runOwnSandbox,
+  runSandbox,
+  sampleIn,
+  startSandbox,
+  up,
+} from '../support/sandbox-process.ts';
 
 /* A sandbox takes seconds to start: each of these starts as few as it can, and tries on them all that does not need another. */
 describe('the sandbox', () => {
@@ -26,20 +25,9 @@ describe('the sandbox', () => {
     expect(await processesOf(join(temporary, 'apphosting-sandbox-'))).toBe(0);
   });
 
-  it('ends with 1 and says which sample is not Ready in time', async () => {
-    const { temporary, data } = await aPlace();
-    const samples = await sampleWith(data, 'stuck', '{email: a@example.com, never: true}');
-
-    const { code, output } = await runSandbox(temporary, '--once', '--timeout', '3', '--samples', samples);
-
-    expect(code).toBe(1);
-    // How far its operator has come by then is a matter of the machine.
-    expect(output).toMatch(/not Ready after 3 s:\n {2}ContactPoint default\/stuck: not /u);
-  });
-
   it('says what the API server has against a sample', async () => {
     const { temporary, data } = await aPlace();
-    const samples = await sampleWith(data, 'wrong', '{email: nobody}');
+    const samples = await sampleIn(data, 'wrong', '{email: nobody}');
 
     const { code, output } = await runSandbox(temporary, '--samples', samples);
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { onTestFinished } from 'vitest';
@@ -8,6 +8,7 @@ import { inTime } from '../../../src/sandbox/deadline.ts';
 import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
 import { processTable } from '../../../src/sandbox/control-plane/process-table.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
+import { surroundings } from '../../../src/config.ts';
 import { eventually, sharedKubernetes } from './kubernetes.ts';
 
 /** A sandbox with stand-ins, as a process like the one a person starts. */
@@ -38,6 +39,15 @@ export async function aPlace() {
   return { temporary, data };
 }
 
+/** A folder beside this one, with one sample of the stand-ins' kind. */
+export async function sampleIn(data: string, name: string, spec: string): Promise<string> {
+  const samples = join(data, '..', `samples-${name}`);
+  await mkdir(samples);
+  const sample = ['apiVersion: apphosting.dev/v1alpha1', 'kind: ContactPoint', `metadata: {name: ${name}}`];
+  await writeFile(join(samples, 'a.yaml'), [...sample, `spec: ${spec}`].join('\n'));
+  return samples;
+}
+
 /** Starts a sandbox. The temporary folder it uses is `temporary`, so that tests do not meet each other's. */
 export function startSandbox(temporary: string, ...args: readonly string[]): SandboxProcess {
   return startNode(temporary, [program, ...args]);
@@ -52,7 +62,13 @@ export async function runOwnSandbox(temporary: string, ...args: readonly string[
 function startNode(temporary: string, args: readonly string[]): SandboxProcess {
   const child = spawn(process.execPath, args, {
     cwd: root,
-    env: { ...process.env, TMPDIR: temporary, KUBEBUILDER_ASSETS: join(sharedKubernetes().binaries.etcd, '..') },
+    env: {
+      ...process.env,
+      TMPDIR: temporary,
+      KUBEBUILDER_ASSETS: join(sharedKubernetes().binaries.etcd, '..'),
+      // As in `npm start`.
+      NODE_COMPILE_CACHE: join(surroundings().cacheDir, 'compiled'),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
