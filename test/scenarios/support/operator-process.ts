@@ -52,9 +52,18 @@ async function postIn(plane: Plane, api: Api, namespace: string): Promise<Post> 
 
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
+/** Overlays as kubectl renders them, which is the same each time. */
+const renderings = new Map<string, Promise<string>>();
+
+function rendering(plane: Plane, scope: string): Promise<string> {
+  const known = renderings.get(scope) ?? kubectl(plane, 'kustomize', join(kustomize, 'overlays', scope));
+  renderings.set(scope, known);
+  return known;
+}
+
 /** The objects of an overlay that say who the operator is and what it may do, moved into a namespace; with their paths. */
 async function permissions(plane: Plane, scope: string, namespace: string) {
-  const rendered = await kubectl(plane, 'kustomize', join(kustomize, 'overlays', scope));
+  const rendered = await rendering(plane, scope);
   const paths: Readonly<Record<string, string>> = {
     ServiceAccount: `/api/v1/namespaces/${namespace}/serviceaccounts`,
     Role: `${rbac}/namespaces/${namespace}/roles`,
