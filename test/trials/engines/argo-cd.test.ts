@@ -10,15 +10,15 @@ import { accountOf, alertTo, contactPoint } from './wanted.ts';
 
 /* The real Argo CD on the real API server, with our operator and a service for each team. */
 
-const { argocd, flux, redis } = inject('engines');
-const missing = [argocd, flux, redis].flatMap((one) => ('missing' in one ? [one.missing] : []));
+const { argocd, kustomize, redis } = inject('engines');
+const missing = [argocd, kustomize, redis].flatMap((one) => ('missing' in one ? [one.missing] : []));
 const plane = sharedKubernetes();
 const api = connect(plane);
 let argo: ArgoCd;
 
 beforeAll(async () => {
-  if ('missing' in argocd || 'missing' in flux || 'missing' in redis) return;
-  argo = await ArgoCd.start(plane, api, { argocd: argocd.dir, kustomize: flux.dir, redis: redis.dir });
+  if ('missing' in argocd || 'missing' in kustomize || 'missing' in redis) return;
+  argo = await ArgoCd.start(plane, api, { argocd: argocd.dir, kustomize: kustomize.dir, redis: redis.dir });
 });
 
 afterAll(async () => {

@@ -18,8 +18,10 @@ export type Had = { readonly dir: string } | { readonly missing: string };
 export interface Engines {
   /** Argo CD's one program, which is called `cmd`. */
   readonly argocd: Had;
-  /** `kustomize-controller` and `kustomize`. */
+  /** `kustomize-controller`. */
   readonly flux: Had;
+  /** `kustomize`, which is built with Flux; Argo CD needs it. */
+  readonly kustomize: Had;
   readonly helm: Had;
   readonly redis: Had;
 }
@@ -33,17 +35,27 @@ declare module 'vitest' {
 /** The only ones that are wanted, where somebody is at work on the trials of one. */
 const wanted = process.env['ENGINES']?.split(',');
 const minutes = { argocd: 12, flux: 8, helm: 3 };
+type Engine = keyof typeof minutes;
 
 /** Builds what is not in the cache, one after the other. */
 export async function setup({ provide }: TestProject): Promise<void> {
   const progress = progressOn(process.stderr);
-  const flux = await had('flux', progress);
-  const helm = await had('helm', progress);
-  provide('engines', { flux, helm, argocd: await had('argocd', progress), redis: onPath('redis-server') });
+  const had = async (name: Engine): Promise<Had> => (isWanted(name) ? built(name, progress) : unwanted(name));
+  const flux = await had('flux');
+  const kustomize = isWanted('flux') || !isWanted('argocd') ? flux : await built('flux', progress);
+  const helm = await had('helm');
+  provide('engines', { flux, kustomize, helm, argocd: await had('argocd'), redis: onPath('redis-server') });
 }
 
-async function had(name: keyof typeof minutes, progress: Progress): Promise<Had> {
-  if (wanted?.includes(name) === false) return { missing: `${name} is not among ENGINES` };
+function isWanted(name: Engine): boolean {
+  return wanted?.includes(name) !== false;
+}
+
+function unwanted(name: Engine): Had {
+  return { missing: `${name} is not among ENGINES` };
+}
+
+async function built(name: Engine, progress: Progress): Promise<Had> {
   const words = `${name} from its Go modules (about ${minutes[name]} minutes on two cores, once)`;
   const programs = { name: 'engines', source: join(import.meta.dirname, name), target: 'tool', words } as const;
   try {
