@@ -24,7 +24,7 @@ import { commandReferences } from '../../src/cli/reference/commands.ts';
 import { between } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
-import { wordOf } from '../../src/config.ts';
+import { operatorNamespace, wordOf } from '../../src/config.ts';
 import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
 import { leaseResource } from '../../src/kube/lease.ts';
 import { listen } from '../../src/simulator/http/listen.ts';
@@ -32,7 +32,6 @@ import { InProcess, namespace } from '../support/in-process.ts';
 import { clusterOf } from './support/in-memory.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const operatorNamespace = 'apphosting-system';
 
 type Run = (args: readonly string[], speaks: Speaks, cluster: OpenCluster) => Promise<number>;
 
