@@ -5,7 +5,7 @@
  */
 import { Engine } from '../../engine/engine.ts';
 import type { EngineOptions } from '../../engine/options.ts';
-import { Outage } from '../../kube/unavailable.ts';
+import { Outage } from '../../kube/outage.ts';
 import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
 import type { KubeApi, KubeObject, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events.ts';
