@@ -17,7 +17,7 @@ import { definitions, serviceAccounts } from '../../src/cli/doctor/checks.ts';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { importAccount } from '../../src/cli/import/command.ts';
 import type { Speaks } from '../../src/cli/output.ts';
-import { resourceOf } from '../../src/cli/operator/operator.ts';
+import { resourceOf } from '../../src/engine/kind/contract/define.ts';
 import { plan } from '../../src/cli/plan/command.ts';
 import { points } from '../../src/cli/points.ts';
 import { commandReferences } from '../../src/cli/reference/commands.ts';

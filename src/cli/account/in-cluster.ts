@@ -7,7 +7,7 @@ import { secretResource } from '../../kube/material.ts';
 import { kindNamed } from '../cluster/objects.ts';
 import { clusterFlags, inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import type { Trouble } from '../frame.ts';
-import { resourceOf } from '../operator/operator.ts';
+import { resourceOf } from '../../engine/kind/contract/define.ts';
 import {
   byFlags,
   credentialByFlags,
