@@ -12,8 +12,10 @@ const lives = [
   'test/cli/{import/import,no-cluster,runs}.test.ts',
   'test/deploy/bundle.test.ts',
   'test/hosting/spoiled-answers.test.ts',
+  'test/kube/{client/large-lists,reflector/reflector-http}.test.ts',
   'test/reporter.test.ts',
   'test/repository/contributing.test.ts',
+  'test/sandbox/control-plane/{processes,sources}.test.ts',
   'test/simulator/{page/page-in-browser,page/page-request,sockets,store/durability,store/logs}.test.ts',
   'test/support/no-orphans.test.ts',
 ];

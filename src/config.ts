@@ -8,6 +8,9 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
+/** The namespace of the operator in an installation, and in a sandbox. */
+export const operatorNamespace = 'apphosting-system';
+
 /** One flag of a command: its help text, and the schema that turns the given text into a setting. */
 export interface Flag<T> {
   readonly help: string;

@@ -94,3 +94,43 @@ export class Backoff {
     return Math.max(pauseMs, wishMs * (1 + this.#entropy.fraction() / 5));
   }
 }
+
+/** Waits for a promise; undefined if it takes longer than `deadlineMs`. Throws the signal's reason if the signal is aborted first. */
+export function inTime<Value>(
+  clock: Clock,
+  deadlineMs: number,
+  promise: Promise<Value>,
+  signal?: AbortSignal,
+): Promise<{ readonly value: Value } | undefined> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', cut);
+    };
+    const cut = (): void => {
+      end();
+      reject(signal?.reason instanceof Error ? signal.reason : new Error('stopped'));
+    };
+    const cancel = clock.after(deadlineMs, () => {
+      end();
+      resolve(undefined);
+    });
+    promise.then((value) => resolve({ value }), reject).finally(end);
+    if (signal?.aborted === true) cut();
+    else signal?.addEventListener('abort', cut, { once: true });
+  });
+}
+
+/** Waits `delayMs`, or until the signal is aborted. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise<void>((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, end);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

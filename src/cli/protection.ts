@@ -12,7 +12,7 @@ import { conditionOf, targetIn } from './cluster/objects.ts';
 import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
 import { command, type CommandAnswer, type Called, type Command } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
-import { resourceOf } from './operator/operator.ts';
+import { resourceOf } from '../engine/kind/contract/define.ts';
 import { ageInTwoUnits } from './output.ts';
 
 /** A DisasterProtection and its recovery points, as these commands need them. */

@@ -8,7 +8,7 @@
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
 import { identityOf, type KubeWire } from './client/parse.ts';
-import { microTime, type Clock, type Entropy, type Moment, momentOf } from '../base/time.ts';
+import { microTime, type Clock, type Entropy, inTime, type Moment, momentOf, pause } from '../base/time.ts';
 import {
   type EventRecorder,
   type KubeApi,
@@ -17,7 +17,6 @@ import {
   type Log,
   type Resource,
 } from '../engine/ports.ts';
-import { pause, within } from './unavailable.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
 
@@ -131,7 +130,7 @@ export class EventPublisher implements EventRecorder {
     for (const key of this.#gathered.keys()) this.#takeGathered(key);
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
     const { clock } = this.#options;
-    await within(clock, deadlineMs, this.#line.onIdle(), 'publishing events').catch(() => undefined);
+    await inTime(clock, deadlineMs, this.#line.onIdle());
     this.#stop.abort();
     this.#line.clear();
   }

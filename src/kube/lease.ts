@@ -20,10 +20,9 @@
 import type { V1Lease } from '@kubernetes/client-node';
 import { z } from 'zod';
 import type { KubeWire } from './client/parse.ts';
-import { microTime, type Clock, type Entropy, type Moment, momentOf } from '../base/time.ts';
+import { microTime, type Clock, type Entropy, inTime, type Moment, momentOf, pause } from '../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, type Resource } from '../engine/ports.ts';
 import { compareVersions, isRecord } from '../base/json.ts';
-import { pause, within } from './unavailable.ts';
 
 /** The times of a lease of this length, in the proportions that Kubernetes' own components use: 15, 10 and 2 seconds. */
 export function leasePaceOf(leaseMs: number) {
@@ -187,9 +186,9 @@ export class LeaseElection implements Leadership {
   }
 
   #read(signal?: AbortSignal): Promise<KubeObject | undefined> {
-    const { api, clock, namespace, name } = this.#options;
+    const { api, namespace, name } = this.#options;
     const read = api.get(leaseResource, namespace, name);
-    return within(clock, this.#patienceMs(), read, 'reading the lease', signal);
+    return this.#patiently('reading the lease', read, signal);
   }
 
   /** Renews the lease; false when somebody else has written it. */
@@ -257,7 +256,7 @@ export class LeaseElection implements Leadership {
   }
 
   #write(over: KubeObject | undefined, spec: LeaseSpec): Promise<KubeObject> {
-    const { api, clock, namespace, name } = this.#options;
+    const { api, namespace, name } = this.#options;
     const body: KubeWire<V1Lease> = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -272,7 +271,14 @@ export class LeaseElection implements Leadership {
       over === undefined
         ? api.create(leaseResource, namespace, body)
         : api.replace(leaseResource, namespace, name, body);
-    return within(clock, this.#patienceMs(), sent, 'writing the lease');
+    return this.#patiently('writing the lease', sent);
+  }
+
+  async #patiently<Answer>(what: string, request: Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
+    const patienceMs = this.#patienceMs();
+    const answer = await inTime(this.#options.clock, patienceMs, request, signal);
+    if (answer === undefined) throw new KubeError('unavailable', `${what}: no end after ${patienceMs} ms`);
+    return answer.value;
   }
 
   /** Begins or extends our term after a successful write; the term counts from before the write. Returns when to renew, in ms. */

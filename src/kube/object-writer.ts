@@ -5,7 +5,7 @@
  * another object with the same name. A write that would change nothing is not sent. `commitStatus` tries again until the answer of
  * the service stands in status, unless the object is gone or the status is no longer ours to write.
  */
-import { type Clock, type Entropy, Backoff } from '../base/time.ts';
+import { type Clock, type Entropy, Backoff, inTime, pause } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
 import {
   type KubeApi,
@@ -18,7 +18,6 @@ import {
   type Written,
   finalizer,
 } from '../engine/ports.ts';
-import { pause, within } from './unavailable.ts';
 
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
 const mostRefusals = 5;
@@ -70,7 +69,7 @@ export class KubeObjectWriter implements ObjectWriter {
   /** Waits until all committed answers are written; returns how many are not when the deadline ends. */
   async drain(deadlineMs: number): Promise<number> {
     const all = Promise.allSettled(this.#commits);
-    await within(this.#options.clock, deadlineMs, all, 'writing answers').catch(() => undefined);
+    await inTime(this.#options.clock, deadlineMs, all);
     const left = this.#commits.size;
     this.#dying.abort();
     return left;

@@ -14,7 +14,7 @@
  * - A rewind means that etcd was restored from an older snapshot: a list, or an object in it, is older than before. Then `onRewind`
  *   is called, unless another reflector noticed the rewind first, and every object of the new list is emitted again.
  *
- * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (unavailable.ts).
+ * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (`withWatchDeadline`).
  *
  * A reflector cannot notice a restore when only whole objects are missing and the restored etcd has already passed the version seen
  * here. The lease shows such a restore, since it is written every two seconds.
@@ -30,10 +30,9 @@ import {
   type Resource,
   type Troubles,
 } from '../engine/ports.ts';
-import { Backoff, type Clock, type Entropy } from '../base/time.ts';
+import { Backoff, type Clock, type Entropy, inTime, pause } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
 import { compareVersions } from '../base/json.ts';
-import { pause, SilenceError, within, withWatchDeadline } from './unavailable.ts';
 
 /** Sizes and durations of a reflector in production. */
 const usualPace = {
@@ -264,10 +263,13 @@ export class Reflector {
     if (this.#seen !== undefined && compareVersions(resourceVersion, this.#seen) < 0) throw new Relist('rewind');
   }
 
-  #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
+  async #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
     const { api, resource, clock } = this.#options;
     const asked = api.list(resource, { ...this.#selection, limit, continue: next });
-    return within(clock, this.#pace.pageMs, asked, `listing ${resource.plural}`, this.#stop.signal);
+    const { pageMs } = this.#pace;
+    const page = await inTime(clock, pageMs, asked, this.#stop.signal);
+    if (page === undefined) throw new KubeError('unavailable', `listing ${resource.plural}: no end after ${pageMs} ms`);
+    return page.value;
   }
 
   /** Watches until the stream ends; true if the stream lasted as long as the reflector asked. */
@@ -371,6 +373,61 @@ function listReasonOf(error: unknown): ListReason | undefined {
   if (error instanceof SilenceError) return 'silent';
   if (error instanceof GarbledError) return 'garbled';
   return error instanceof KubeError && error.reason === 'gone' ? 'gone' : undefined;
+}
+
+/** Thrown when a watch has sent nothing within its deadline. */
+class SilenceError extends KubeError {
+  constructor(what: string, afterMs: number) {
+    super('unavailable', `${what}: silent for ${afterMs} ms`);
+    this.name = 'SilenceError';
+  }
+}
+
+/** How long a watch may be silent, and how to make the API server send a bookmark. */
+interface WatchDeadline {
+  readonly clock: Clock;
+  readonly what: string;
+  readonly idleMs: number;
+  /** Makes the API server learn the newest resourceVersion, so that it sends a bookmark. An error here ends the watch. */
+  readonly probe: () => Promise<void>;
+  /** Ends the watch; the watch then throws the signal's reason. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Passes on what a watch sends, and throws a `SilenceError` when nothing arrives within the deadline.
+ *
+ * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one with which the watch began.
+ * While no object of the resource changes, the API server learns a newer version only when somebody lists, since a plain etcd
+ * reports it every ten minutes only. So when a new watch has been silent for half of the deadline, the probe lists one object, and
+ * a bookmark follows. If a watch is silent for the whole deadline, it is broken, or something on the way holds its data back.
+ *
+ * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
+ */
+async function* withWatchDeadline<Item>(
+  items: AsyncIterable<Item>,
+  { clock, what, idleMs, probe, signal }: WatchDeadline,
+): AsyncGenerator<Item, void, void> {
+  const stream = items[Symbol.asyncIterator]();
+  let receivedAt = clock.monotonic();
+  /** Waits for the next event; undefined when it does not arrive in time. */
+  const arriving = async (coming: ReturnType<typeof stream.next>, ms: number) =>
+    (await inTime(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, signal))?.value;
+  try {
+    for (let hasReceived = false; ; hasReceived = true) {
+      const coming = stream.next();
+      const early = hasReceived ? undefined : await arriving(coming, idleMs / 2);
+      if (!hasReceived && early === undefined) await probe();
+      const next = early ?? (await arriving(coming, idleMs));
+      if (next === undefined) throw new SilenceError(what, idleMs);
+      if (next.done === true) return;
+      yield next.value;
+      receivedAt = clock.monotonic();
+    }
+  } finally {
+    // Do not await this: a stream that hangs would block here too.
+    stream.return?.().catch(() => undefined);
+  }
 }
 
 /**

@@ -13,7 +13,7 @@ import type { KubeObject } from '../engine/ports.ts';
 import { ConnectedConfig } from '../kube/client/api-classes.ts';
 import { parsePage } from '../kube/client/parse.ts';
 import { CannotStart } from './cannot-start.ts';
-import { poll } from './deadline.ts';
+import { poll } from './poll.ts';
 import type { Manifest } from './manifests.ts';
 
 const answerMs = 10_000;

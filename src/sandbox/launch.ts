@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { SandboxSettings } from '../config.ts';
+import { operatorNamespace, type SandboxSettings } from '../config.ts';
 import type { Binaries } from './binaries/binaries.ts';
 import { CannotStart } from './cannot-start.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';
@@ -104,10 +104,11 @@ export async function launch(recipe: Recipe) {
   }
 }
 
-/** Installs the CRDs, and the Secret that the samples refer to. */
+/** Installs the CRDs, the operator's namespace, and the Secret that the samples refer to. */
 async function install(cluster: SandboxCluster, crds: readonly Manifest[], simulatorUrl: string): Promise<void> {
   await Promise.all(crds.map((crd) => cluster.apply(crd)));
   await cluster.established(crds.map(({ metadata }) => metadata.name));
+  await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: operatorNamespace } });
   await cluster.apply({
     apiVersion: 'v1',
     kind: 'Secret',

@@ -1,6 +1,6 @@
 import { extname, join } from 'node:path';
 import { execPath } from 'node:process';
-import { environmentWith, type SandboxSettings } from '../config.ts';
+import { environmentWith, operatorNamespace, type SandboxSettings } from '../config.ts';
 import type { Program } from './control-plane/daemon.ts';
 import { runFolder } from './control-plane/leftovers.ts';
 import { answersOk } from './control-plane/programs.ts';
@@ -82,6 +82,8 @@ export function operator(commands: Commands, dir: string, port: number, more: re
       ...commands.operator,
       '--kubeconfig',
       operatorKubeconfig(dir),
+      '--operator-namespace',
+      operatorNamespace,
       '--metrics-listen',
       listen,
       '--allow-insecure-loopback',

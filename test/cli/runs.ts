@@ -17,14 +17,14 @@ import { definitions, serviceAccounts } from '../../src/cli/doctor/checks.ts';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { importAccount } from '../../src/cli/import/command.ts';
 import type { Speaks } from '../../src/cli/output.ts';
-import { resourceOf } from '../../src/cli/operator/operator.ts';
+import { resourceOf } from '../../src/engine/kind/contract/define.ts';
 import { plan } from '../../src/cli/plan/command.ts';
 import { points } from '../../src/cli/points.ts';
 import { commandReferences } from '../../src/cli/reference/commands.ts';
 import { between } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
-import { wordOf } from '../../src/config.ts';
+import { operatorNamespace, wordOf } from '../../src/config.ts';
 import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
 import { leaseResource } from '../../src/kube/lease.ts';
 import { listen } from '../../src/simulator/http/listen.ts';
@@ -32,7 +32,6 @@ import { InProcess, namespace } from '../support/in-process.ts';
 import { clusterOf } from './support/in-memory.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const operatorNamespace = 'apphosting-system';
 
 type Run = (args: readonly string[], speaks: Speaks, cluster: OpenCluster) => Promise<number>;
 

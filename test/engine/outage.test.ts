@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Outage } from '../../src/kube/unavailable.ts';
+import { Outage } from '../../src/kube/outage.ts';
 import { KubeError } from '../../src/engine/ports.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import type { InProcess } from '../support/in-process.ts';

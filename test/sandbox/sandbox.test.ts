@@ -193,8 +193,8 @@ describe('arguments', () => {
       'main.ts simulator --listen 127.0.0.1:81 --state /d/run/simulator/state --latency 50 --clock virtual --reading a=b',
     );
     expect(operator(commands, '/d', 82, ['--selector a=b']).args.join(' ')).toBe(
-      'main.ts run --kubeconfig /d/run/operator/kubeconfig --metrics-listen 127.0.0.1:82 ' +
-        '--allow-insecure-loopback --enable-activation --selector a=b',
+      'main.ts run --kubeconfig /d/run/operator/kubeconfig --operator-namespace apphosting-system ' +
+        '--metrics-listen 127.0.0.1:82 --allow-insecure-loopback --enable-activation --selector a=b',
     );
   });
 });

@@ -3,9 +3,9 @@
  * simulator without sockets. The same seed gives the same run.
  */
 import type { Clock } from '../../src/base/time.ts';
-import { createOperator, resourceOf, type Operator } from '../../src/cli/operator/operator.ts';
+import { createOperator, type Operator } from '../../src/cli/operator/operator.ts';
 import { OperatorKey } from '../../src/engine/kind/planner/compare.ts';
-import { type AnyKind, group, version } from '../../src/engine/kind/contract/define.ts';
+import { type AnyKind, group, version, resourceOf } from '../../src/engine/kind/contract/define.ts';
 import type { KubeObject, Leadership, Log } from '../../src/engine/ports.ts';
 import { openHosting } from '../../src/hosting/service.ts';
 import type { Wire } from '../../src/hosting/wire/wire.ts';

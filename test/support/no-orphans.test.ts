@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
 import { isRunning } from '../../src/sandbox/control-plane/process-table.ts';
-import { poll } from '../../src/sandbox/deadline.ts';
+import { poll } from '../../src/sandbox/poll.ts';
 
 const stubborn = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);`;
 

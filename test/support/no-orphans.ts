@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
-import { poll } from '../../src/sandbox/deadline.ts';
+import { poll } from '../../src/sandbox/poll.ts';
 import { isRunning, processTable, signalTo } from '../../src/sandbox/control-plane/process-table.ts';
 
 const variable = 'APPHOSTING_TESTS';

@@ -1,13 +1,13 @@
 /** Finds an account's credential as the operator does: in the Secret that a HostingAccount or ClusterHostingAccount names. */
 import { z } from 'zod';
 import { isRecord, Secret } from '../../base/json.ts';
-import { text, type Settings } from '../../config.ts';
+import { operatorNamespace, text, type Settings } from '../../config.ts';
 import { KubeError, type KubeApi, type KubeObject } from '../../engine/ports.ts';
 import { secretResource } from '../../kube/material.ts';
 import { kindNamed } from '../cluster/objects.ts';
 import { clusterFlags, inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import type { Trouble } from '../frame.ts';
-import { resourceOf } from '../operator/operator.ts';
+import { resourceOf } from '../../engine/kind/contract/define.ts';
 import {
   byFlags,
   credentialByFlags,
@@ -22,7 +22,7 @@ import type { AccountReader, Reports } from './reader.ts';
 export const operatorNamespaceFlag = {
   help: 'where the operator runs',
   value: 'NAME',
-  fallback: 'apphosting-system',
+  fallback: operatorNamespace,
   schema: z.string().min(1, 'must be a namespace'),
 };
 

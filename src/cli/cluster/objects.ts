@@ -1,10 +1,9 @@
 /** Reads the objects of our kinds from a cluster, and finds kinds and conditions for the commands. */
 import { isRecord, recordsIn } from '../../base/json.ts';
-import type { AnyKind } from '../../engine/kind/contract/define.ts';
+import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
 import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
-import { resourceOf } from '../operator/operator.ts';
 import { listAll } from './open.ts';
 
 /** The objects that were read, and the reasons why others could not be read. */

@@ -3,13 +3,12 @@ import { z } from 'zod';
 import { duration, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
-import { annotations } from '../../engine/kind/contract/define.ts';
+import { annotations, resourceOf } from '../../engine/kind/contract/define.ts';
 import { askedBy } from '../../kinds/app-environment/parts.ts';
 import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
 import { command, type CommandAnswer } from '../frame.ts';
 import { realTime, type Waiting } from '../machine.ts';
-import { resourceOf } from '../operator/operator.ts';
 import { exitCodes } from '../output.ts';
 import { gitOwnerOf } from './owner.ts';
 

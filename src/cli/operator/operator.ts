@@ -5,8 +5,8 @@
  */
 import { Engine } from '../../engine/engine.ts';
 import type { EngineOptions } from '../../engine/options.ts';
-import { Outage } from '../../kube/unavailable.ts';
-import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
+import { Outage } from '../../kube/outage.ts';
+import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
 import type { KubeApi, KubeObject, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events.ts';
 import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
@@ -36,11 +36,6 @@ export const operatorName = 'apphosting-operator';
 
 /** The API resource of namespaces, which the operator watches for their labels. */
 export const namespaceResource: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
-
-/** The API resource of one of our kinds. */
-export function resourceOf(kind: AnyKind): Resource {
-  return { group, version, plural: kind.plural, namespaced: kind.scope === 'Namespaced' };
-}
 
 const materialTies = { Secret: 'secret', ConfigMap: 'configMap' } as const;
 

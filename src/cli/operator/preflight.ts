@@ -2,7 +2,8 @@ import { KubeError, type KubeApi, type Resource } from '../../engine/ports.ts';
 import { oldestMinor, type KubeClient } from '../../kube/client/client.ts';
 import { leaseResource } from '../../kube/lease.ts';
 import { configMapResource, secretResource } from '../../kube/material.ts';
-import { namespaceResource, operatorName, resourceOf, type OperatorOptions } from './operator.ts';
+import { namespaceResource, operatorName, type OperatorOptions } from './operator.ts';
+import { resourceOf } from '../../engine/kind/contract/define.ts';
 
 /** The options of an operator that the preflight checks against the cluster. */
 export interface Plans extends Pick<OperatorOptions, 'kinds' | 'namespace' | 'secretWatch' | 'operatorNamespace'> {

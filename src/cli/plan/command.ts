@@ -32,8 +32,9 @@ export const planCommand = {
   name: 'plan DIR|FILE|-',
   summary:
     'Shows what applying these documents would change in the service: the real operator runs them in this process, against\nwhat it reads of the account, and nothing but reads is ever sent.',
-  operands: { least: 1, most: 1 },
+  operands: { least: 0, most: 1 },
   flags: {
+    filename: { short: 'f', ...text('the documents, as kubectl takes them: the same as the argument', 'DIR|FILE|-') },
     ...accountFlags,
     snapshot: text(
       'a file that apphosting import --snapshot made, in place of the service: no credential is needed',
@@ -82,8 +83,12 @@ type PlanSettings = Settings<(typeof planCommand)['flags']>;
 type Planned = Called<(typeof planCommand)['flags']>;
 
 /** Runs `apphosting plan`. */
-export const plan = command(planCommand, ({ settings, operands: [path = ''] }: Planned, given?: OpenCluster) =>
-  inClusterIfNamed(settings, given, async (cluster) => {
+export const plan = command(planCommand, async ({ settings, operands: [operand] }: Planned, given?: OpenCluster) => {
+  const path = operand ?? settings.filename;
+  const isTwice = operand !== undefined && settings.filename !== undefined;
+  if (path === undefined || isTwice)
+    return { trouble: isTwice ? 'the documents are named twice' : 'it needs DIR|FILE|-', isUsage: true };
+  return inClusterIfNamed(settings, given, async (cluster) => {
     const namespace = cluster?.namespace ?? settings.namespace ?? 'default';
     const wanted = sortDocuments(await loadDocuments(path), namespace);
     const base = settings.base && sortDocuments(await loadDocuments(settings.base), namespace);
@@ -105,8 +110,8 @@ export const plan = command(planCommand, ({ settings, operands: [path = ''] }: P
     } finally {
       await Promise.all(opened.readers.map((reader) => reader.close()));
     }
-  }),
-);
+  });
+});
 
 /** Reads the objects of our kinds in these namespaces from the cluster, and says what could not be read. */
 async function liveActors(

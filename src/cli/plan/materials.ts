@@ -1,11 +1,10 @@
 /** The Secrets and ConfigMaps of a plan: given ones, and placeholders for those that a spec only refers to. */
+import { operatorNamespace } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { keyOf, takeApart } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import type { Materials, Scene } from './scenes.ts';
 
-/** The namespace of the Secrets that ClusterHostingAccounts name. */
-export const operatorNamespace = 'apphosting-system';
 /** The beginning of each made-up token; the id of the account follows. */
 export const tokenPrefix = 'the-credential-of-a-plan-for-';
 

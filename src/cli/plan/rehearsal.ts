@@ -19,7 +19,8 @@ import type { AccountReader } from '../account/reader.ts';
 import { ObjectsInMemory } from '../in-memory/objects.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
 import { silent, unmeasured } from '../machine.ts';
-import { materialsOf, operatorNamespace, tokenPrefix } from './materials.ts';
+import { operatorNamespace } from '../../config.ts';
+import { materialsOf, tokenPrefix } from './materials.ts';
 import type { Actor, Materials, Scene } from './scenes.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
 

@@ -16,10 +16,9 @@ import { annotations } from '../kind/contract/define.ts';
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
 const farewellMs = 600_000;
 
-/** Whether the objects of an account may go on, why not, and the rules of its spec that this depends on. */
+/** The decision on the objects of an account: may they go on, why not, and the rules of its spec that this depends on. */
 interface Admission {
   readonly admitted: boolean;
-  readonly reason: Reason;
   readonly message: string;
   readonly rules: string;
 }
@@ -75,8 +74,8 @@ export class Accounts {
     return this.#sessions.get(key);
   }
 
-  /** The account that a service belongs to. */
-  keyOf(service: Service): string | undefined {
+  /** The key of the account that a service belongs to. */
+  accountWith(service: Service): string | undefined {
     for (const [key, session] of this.#sessions) if (servicesOf(session).includes(service)) return key;
     return undefined;
   }

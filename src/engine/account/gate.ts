@@ -84,7 +84,7 @@ export class AccountGate {
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
-    const account = accounts.keyOf(service);
+    const account = accounts.accountWith(service);
     if (account === undefined) return;
     const told = objects.get(account)?.status.conditions.find(({ type }) => type === 'Throttled');
     queue.enqueue(account, urgencies.change, told?.status === 'True' ? waitingMs : 0);
@@ -94,7 +94,7 @@ export class AccountGate {
   listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;
     const users = subscriptions.usersOf(service, key);
-    const account = accounts.keyOf(service);
+    const account = accounts.accountWith(service);
     const session = account === undefined ? undefined : accounts.session(account);
     if (users === undefined || account === undefined || session === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
@@ -151,7 +151,7 @@ export class AccountGate {
     if (session !== undefined) {
       const { lifecycle, allowedNamespaces } = session.spec;
       const rules = JSON.stringify([lifecycle, allowedNamespaces]);
-      session.admission = { admitted, reason: verdict.reason ?? 'InSync', message: verdict.message ?? '', rules };
+      session.admission = { admitted, message: verdict.message ?? '', rules };
     }
     const isSame = before?.admitted === admitted && before.rules === session?.admission?.rules;
     if (!isSame || session === undefined) wake(tie.account(stored.key));

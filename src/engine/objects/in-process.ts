@@ -85,11 +85,17 @@ export class InProcess {
     return this.wrote?.to === id ? this.wrote : undefined;
   }
 
-  /** Forgets a read that missed the object when a later one shows it: only two misses in a row prove that it is gone. */
+  /**
+   * Forgets a read that missed the object when a later one shows it: only two misses in a row prove that it is gone. Where a resource may miss
+   * several objects, each note has the id of its object as its name.
+   */
   noteShown(id: string | undefined, view: RecordingView): void {
-    const { missedAt } = this.notes;
-    const isShown = missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id);
-    if (isShown) this.notes = withoutMisses(this.notes);
+    for (const [name, at] of Object.entries(this.notes)) {
+      const missed = name === 'missedAt' ? id : name;
+      if (missed === undefined || !view.shownAfter(at, missed)) continue;
+      const { [name]: _shown, ...others } = this.notes;
+      this.notes = name === 'missedAt' ? withoutMisses(others) : others;
+    }
   }
 
   /** When this process first saw an open journal entry. */

@@ -20,7 +20,7 @@ import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
-import { interfaceWords } from '../recovery/words.ts';
+import { recoveryWords } from '../recovery/words.ts';
 
 /** The next step: settle an open call first, then keep the bound configuration, and only then set one up. */
 function step(pass: ProtectionPass): ProtectionStep {
@@ -247,7 +247,7 @@ function atLeast(
 /** Protects one environment against the loss of its region. */
 export const disasterProtection = defineKind<DisasterProtectionSpec, DisasterProtectionFacts>({
   ...identity,
-  interfaceWords,
+  interfaceWords: recoveryWords,
   needs: ({ environmentRef }) => ({ references: needOf('AppEnvironment', environmentRef, 'environmentRef') }),
   always,
   fleeting,

@@ -33,7 +33,7 @@ import { expired, never, powerless, unreferred, type Fence } from './approval.ts
 import { operationIdsOf, shows } from './configurations.ts';
 import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
-import { inSpecWords, interfaceWords } from './words.ts';
+import { inSpecWords, recoveryWords } from './words.ts';
 
 /** What the service shows of the object that a request is about. */
 interface Seen {
@@ -117,7 +117,7 @@ export function defineRequest<Spec, Facts extends RequestFacts, Sight extends Se
   own: Own<Spec, Facts>,
 ) {
   return defineKind<Spec, Facts>({
-    interfaceWords,
+    interfaceWords: recoveryWords,
     needs: (spec) => {
       const reference = plan.refersTo(spec);
       return { references: reference === undefined ? [] : [reference] };

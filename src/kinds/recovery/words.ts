@@ -20,7 +20,7 @@ const fields: Readonly<Record<string, string>> = {
 };
 
 /** The interface's field names and their paths in the spec, the same for every kind of disaster readiness. */
-export function interfaceWords(): Readonly<Record<string, string>> {
+export function recoveryWords(): Readonly<Record<string, string>> {
   return fields;
 }
 

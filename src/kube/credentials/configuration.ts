@@ -6,9 +6,8 @@
 import { access, readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, inTime } from '../../base/time.ts';
 import { isRecord, type Secret } from '../../base/json.ts';
-import { within } from '../unavailable.ts';
 import { isIP } from 'node:net';
 
 const readDeadlineMs = 5_000;
@@ -101,12 +100,12 @@ interface Entry {
 async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
   // Import the parser only here, since an operator in a pod never needs it.
   const { parse } = await import('yaml');
-  let text: string;
-  try {
-    text = await within(clock, readDeadlineMs, readFile(file, 'utf8'), `reading ${file}`);
-  } catch (error) {
-    throw new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
-  }
+  const refused = (error?: unknown) => new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
+  const read = readFile(file, 'utf8').catch((error: unknown) => {
+    throw refused(error);
+  });
+  const { value: text } = (await inTime(clock, readDeadlineMs, read)) ?? {};
+  if (text === undefined) throw refused();
   const config = new KubeConfig();
   let value: unknown;
   try {

@@ -6,9 +6,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, inTime } from '../../base/time.ts';
 import { sameJson, Secret } from '../../base/json.ts';
-import { within } from '../unavailable.ts';
 import {
   type KubeAccess,
   type KubeCredentials,
@@ -100,7 +99,8 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
   const { config, cluster, impersonation, title } = configuration;
   const options: RequestOptions = {};
   try {
-    await within(clock, pluginMs + leastBetweenMs, config.applyToHTTPSOptions(options), title);
+    const applied = await inTime(clock, pluginMs + leastBetweenMs, config.applyToHTTPSOptions(options));
+    if (applied === undefined) throw new Error('no end in time');
   } catch (error) {
     // Do not pass the error on: it may quote the credential.
     throw new CredentialsError(`${title}: ${problemOf(error, configuration)}`);

@@ -4,7 +4,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CannotStart } from '../cannot-start.ts';
-import { inTime } from '../deadline.ts';
+import { inTime } from '../../base/time.ts';
+import { realClock } from '../../cli/machine.ts';
 import type { Work } from './progress.ts';
 import type { Archive } from './releases.ts';
 
@@ -27,7 +28,7 @@ export async function unpackArchive({ url, sha512 }: Archive, into: string, work
 /** Downloads a URL; gives up within seconds if nothing answers or no more data comes. */
 async function download(url: string, { detail, signal }: Work): Promise<Buffer> {
   const stop = new AbortController();
-  const answer = await inTime(answerMs, fetch(url, { signal: AbortSignal.any([signal, stop.signal]) }));
+  const answer = await inTime(realClock, answerMs, fetch(url, { signal: AbortSignal.any([signal, stop.signal]) }));
   if (answer === undefined) {
     stop.abort();
     throw new CannotStart(`${new URL(url).host} did not answer in ${answerMs / 1000} s`);
@@ -39,7 +40,7 @@ async function download(url: string, { detail, signal }: Work): Promise<Buffer> 
   const chunks: Uint8Array[] = [];
   let size = 0;
   for (;;) {
-    const next = await inTime(silenceMs, reader.read());
+    const next = await inTime(realClock, silenceMs, reader.read());
     if (next === undefined) {
       stop.abort();
       throw new CannotStart(`the download stopped for ${silenceMs / 1000} s after ${megabytes(size)}`);

@@ -4,7 +4,9 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CannotStart, reasonOf } from '../cannot-start.ts';
-import { inTime, poll } from '../deadline.ts';
+import { poll } from '../poll.ts';
+import { inTime } from '../../base/time.ts';
+import { realClock } from '../../cli/machine.ts';
 
 /** A program that runs until it is stopped, and how to check that it is up. */
 export interface Program {
@@ -77,7 +79,7 @@ export class Daemon {
   async stop(): Promise<void> {
     await this.#end(async (child) => {
       child.kill('SIGTERM');
-      if ((await inTime(this.#program.graceMs, this.#ended)) === undefined) await killed(child, this.#ended);
+      if ((await inTime(realClock, this.#program.graceMs, this.#ended)) === undefined) await killed(child, this.#ended);
     });
   }
 
@@ -143,5 +145,5 @@ export function described({ code, signal }: Ending): string {
 
 async function killed(child: ChildProcess, ended: Promise<Ending>): Promise<void> {
   child.kill('SIGKILL');
-  if ((await inTime(killMs, ended)) === undefined) throw new Error(`process ${child.pid} cannot be killed`);
+  if ((await inTime(realClock, killMs, ended)) === undefined) throw new Error(`process ${child.pid} cannot be killed`);
 }

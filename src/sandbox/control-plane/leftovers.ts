@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import process from 'node:process';
 import { isRunning, processTable, type Running, signalTo } from './process-table.ts';
 import { programNames } from '../binaries/binaries.ts';
-import { poll } from '../deadline.ts';
+import { poll } from '../poll.ts';
 
 const graceMs = 2000;
 /** The programs of a control plane, as the process table names them. */

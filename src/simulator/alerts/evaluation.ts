@@ -2,10 +2,9 @@ import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 import { type Alert, alerts, type AlertState, durationMinutes, metricKey, metrics, observed } from './alert.ts';
 
-/** The state of the alert engine: the timer of its next evaluation. */
+/** The row that the alert engine has while its next evaluation is scheduled. */
 interface Engine {
   readonly engineId: 'engine';
-  readonly timerId: string;
 }
 
 /** Holds one row while the alert engine runs, and none otherwise. */
@@ -17,7 +16,8 @@ const evaluationMs = 15_000;
 export function keepEvaluating(world: World): void {
   if (world.of(engine).has('engine')) return;
   const next = (Math.floor(world.now / evaluationMs) + 1) * evaluationMs;
-  world.of(engine).put({ engineId: 'engine', timerId: world.schedule('alerts.evaluates', next, {}) });
+  world.schedule('alerts.evaluates', next, {});
+  world.of(engine).put({ engineId: 'engine' });
 }
 
 /** Estimates the work of evaluating all alerts every 15 seconds over a time. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { importAccount } from '../../../src/cli/import/command.ts';
 import { plan } from '../../../src/cli/plan/command.ts';
-import { resourceOf } from '../../../src/cli/operator/operator.ts';
+import { resourceOf } from '../../../src/engine/kind/contract/define.ts';
 import { clusterHostingAccount } from '../../../src/kinds/hosting-account/cluster-hosting-account.ts';
 import { InProcess, namespace } from '../../support/in-process.ts';
 import { clusterOf } from '../support/in-memory.ts';

@@ -7,7 +7,7 @@ import type { Plan } from '../../../src/cli/plan/model.ts';
 import { liveActor, sortDocuments } from '../../../src/cli/plan/scenes.ts';
 import { parseStored } from '../../../src/engine/objects/stored.ts';
 import { kinds } from '../../../src/kinds/index.ts';
-import { resourceOf } from '../../../src/cli/operator/operator.ts';
+import { resourceOf } from '../../../src/engine/kind/contract/define.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { folderOf } from '../support/folder.ts';
 

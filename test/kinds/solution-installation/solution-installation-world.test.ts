@@ -480,6 +480,27 @@ describe('a component of a SolutionInstallation', () => {
     expect(statusOf(world, 'SolutionInstallation', 's')['components']).toHaveLength(3);
   });
 
+  it('that one list in two leaves out is not gone, as long as another one is missing meanwhile', async () => {
+    const world = await installed(() => undefined);
+    const { components } = statusOf(world, 'SolutionInstallation', 's');
+    const ids = (components as readonly { environmentId: string }[]).map(({ environmentId }) => environmentId);
+    let lists = 0;
+    world.interference = ({ method, path }) => {
+      if (method !== 'GET' || !path.endsWith('/app-envs')) return undefined;
+      const hidden = ids[(lists += 1) % 2] ?? '';
+      return { retold: (text) => text.replaceAll(`"${hidden}"`, `"${hidden}x"`) };
+    };
+    const seen = new Set<string>();
+    for (let n = 0; n < 40; n += 1) {
+      await world.run(10_000);
+      seen.add(conditionOf(world, 'SolutionInstallation', 's') ?? '');
+    }
+
+    expect(lists).toBeGreaterThan(4);
+    expect([...seen].filter((one) => one.includes('ObjectGone'))).toEqual([]);
+    expect([...seen]).toContain('False/ObjectMissing');
+  });
+
   it('that is still on its way keeps it from being Ready', async () => {
     const world = await aWorld({ readings: { 'deploy.ms': 20_000 } });
     world.apply('SolutionInstallation', 's', queue);

@@ -1,4 +1,4 @@
-import { resourceOf } from '../../../src/cli/operator/operator.ts';
+import { resourceOf } from '../../../src/engine/kind/contract/define.ts';
 import type { KubeObject } from '../../../src/engine/ports.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import { eventResource } from '../../../src/kube/events.ts';

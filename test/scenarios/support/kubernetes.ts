@@ -14,7 +14,7 @@ import {
 import { inject, onTestFinished } from 'vitest';
 import { ConnectedConfig } from '../../../src/kube/client/api-classes.ts';
 import { isRecord } from '../../../src/base/json.ts';
-import { poll, type PollOptions } from '../../../src/sandbox/deadline.ts';
+import { poll, type PollOptions } from '../../../src/sandbox/poll.ts';
 import { startBreakablePlane } from '../../support/breakable-plane.ts';
 import type { BreakablePlane, BreakableOptions } from '../../support/breakable-plane.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';

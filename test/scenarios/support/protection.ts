@@ -1,4 +1,4 @@
-import { poll } from '../../../src/sandbox/deadline.ts';
+import { poll } from '../../../src/sandbox/poll.ts';
 import { eventually, waiting } from './kubernetes.ts';
 import type { Tenant } from './stages/tenant.ts';
 

@@ -4,7 +4,9 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { inject } from 'vitest';
-import { inTime, poll } from '../../../src/sandbox/deadline.ts';
+import { poll } from '../../../src/sandbox/poll.ts';
+import { inTime } from '../../../src/base/time.ts';
+import { realClock } from '../../../src/cli/machine.ts';
 import { sharedKubernetes, waiting } from './kubernetes.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -107,7 +109,7 @@ export class Shell {
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
     const ended = once(child, 'close').then(([code]: (number | null)[]) => ({ code }));
     const allShown = async () => (missing(shows, output).length === 0 ? ('shown' as const) : undefined);
-    const end = follows ? poll(allShown, waiting) : inTime(waiting.deadlineMs, ended);
+    const end = follows ? poll(allShown, waiting) : inTime(realClock, waiting.deadlineMs, ended);
     const [came] = await Promise.all([Promise.race([ended, end]), meanwhile(() => output)]);
     // The whole group: the shell and what it started.
     if (came === undefined || came === 'shown') process.kill(-(child.pid ?? 0), 'SIGKILL');

@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { inject } from 'vitest';
-import { inTime, poll } from '../../../src/sandbox/deadline.ts';
+import { poll } from '../../../src/sandbox/poll.ts';
+import { inTime } from '../../../src/base/time.ts';
+import { realClock } from '../../../src/cli/machine.ts';
 import { waiting } from './kubernetes.ts';
 
 /** The program as a process of its own. */
@@ -46,7 +48,7 @@ export function startProgram(args: readonly string[]): Running {
     end: async () => {
       signal('SIGCONT');
       signal('SIGTERM');
-      if ((await inTime(10_000, ended)) === undefined) signal('SIGKILL');
+      if ((await inTime(realClock, 10_000, ended)) === undefined) signal('SIGKILL');
       await ended;
     },
   };

@@ -4,7 +4,8 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { onTestFinished } from 'vitest';
-import { inTime } from '../../../src/sandbox/deadline.ts';
+import { inTime } from '../../../src/base/time.ts';
+import { realClock } from '../../../src/cli/machine.ts';
 import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
 import { processTable } from '../../../src/sandbox/control-plane/process-table.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
@@ -76,7 +77,7 @@ function startNode(temporary: string, args: readonly string[]): SandboxProcess {
   const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
   onTestFinished(async () => {
     child.kill('SIGTERM');
-    if ((await inTime(20_000, ended)) === undefined) child.kill('SIGKILL');
+    if ((await inTime(realClock, 20_000, ended)) === undefined) child.kill('SIGKILL');
   });
   return { pid: child.pid ?? 0, output: () => printed, ended, kill: (signal) => void child.kill(signal) };
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { environmentWith } from '../../../src/config.ts';
 import { Daemon, type Program } from '../../../src/sandbox/control-plane/daemon.ts';
-import { poll } from '../../../src/sandbox/deadline.ts';
+import { poll } from '../../../src/sandbox/poll.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import { kubectl, type Api } from '../../scenarios/support/kubernetes.ts';

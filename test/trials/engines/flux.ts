@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { parseAllDocuments, stringify } from 'yaml';
 import { environmentWith } from '../../../src/config.ts';
 import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
-import { poll } from '../../../src/sandbox/deadline.ts';
+import { poll } from '../../../src/sandbox/poll.ts';
 import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import type { Condition } from '../../../src/engine/kind/contract/step.ts';

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Resource } from '../../ports.ts';
 import type { Pass } from './pass.ts';
 import type { Memory, Showing, Step } from './step.ts';
 
@@ -110,6 +111,11 @@ export interface KindDefinition<Spec, Facts> {
 /** A kind with any types of spec and facts, as the engine and the generators use it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
+
+/** The API resource of one of our kinds. */
+export function resourceOf(kind: AnyKind): Resource {
+  return { group, version, plural: kind.plural, namespaced: kind.scope === 'Namespaced' };
+}
 
 /** The part of a kind that manifests and reference pages are made from. */
 export type KindIdentity = Pick<

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { parseAllDocuments, stringify } from 'yaml';
-import { poll } from '../../../../src/sandbox/deadline.ts';
+import { poll } from '../../../../src/sandbox/poll.ts';
 import { identities } from '../../../../src/kinds/identities.ts';
 import { type Listening, startSimulator } from '../../../../src/simulator/start.ts';
 import { waiting, type Answer, type Api } from '../kubernetes.ts';

@@ -1,7 +1,7 @@
 import { ApiException, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import type { Condition } from '../../../../src/engine/kind/contract/step.ts';
 import { randomUUID } from 'node:crypto';
-import { poll } from '../../../../src/sandbox/deadline.ts';
+import { poll } from '../../../../src/sandbox/poll.ts';
 import type { KubeObject } from '../../../../src/engine/ports.ts';
 import type { HostingService } from '../hosting-service.ts';
 import { eventually, waiting, type Api } from '../kubernetes.ts';

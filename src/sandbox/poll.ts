@@ -1,18 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Waits for a promise, but not longer than `ms` milliseconds; undefined if it takes longer. */
-export async function inTime<T>(ms: number, work: Promise<T>): Promise<{ readonly value: T } | undefined> {
-  const timer = new AbortController();
-  try {
-    return await Promise.race([
-      work.then((value) => ({ value })),
-      sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined),
-    ]);
-  } finally {
-    timer.abort();
-  }
-}
-
 /** Calls `ask` until it returns a value; undefined if the time is up or `over` says to give up. */
 export async function poll<T>(
   ask: () => Promise<T | undefined>,

@@ -1,0 +1,70 @@
+/** Outages of Kubernetes, which are logged once for all objects. */
+import type { Clock } from '../base/time.ts';
+import type { KubeError, KubeReason, Log, Troubles } from '../engine/ports.ts';
+
+/** The kind of an outage: Kubernetes does not answer, or refuses the operator. A failure of a single object is no outage. */
+type Trouble = 'silent' | 'refusing';
+
+/** The shortest time between two calls of `askAgain`, while Kubernetes answers some requests and not others. */
+const askAgainMs = 10_000;
+
+/** The reasons that make an outage. A 403 makes none, since other objects or verbs may be allowed. */
+const troubleOf: Readonly<Partial<Record<KubeReason, Trouble>>> = {
+  unavailable: 'silent',
+  throttled: 'silent',
+  unauthorized: 'refusing',
+};
+
+const words = {
+  silent: { begins: 'Kubernetes does not answer', ends: 'Kubernetes answers again' },
+  refusing: { begins: 'Kubernetes refuses the operator', ends: 'Kubernetes accepts the operator again' },
+} as const;
+
+/**
+ * Collects failures of Kubernetes as a whole into outages.
+ *
+ * Guarantees: the log has one line when an outage begins, and one when it ends. After the first success all failed objects are
+ * tried again soon, whatever their backoff.
+ */
+export class Outage implements Troubles {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #askAgain: (who: readonly string[]) => void;
+  readonly #open = new Map<Trouble, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
+
+  /** `askAgain` is called with the keys that failed and may now succeed. */
+  constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#askAgain = askAgain;
+  }
+
+  /** Notes a failure; logs the first one of an outage. True if the failure is part of an outage. */
+  failed(who: string, error: KubeError): boolean {
+    const trouble = troubleOf[error.reason];
+    if (trouble === undefined) return false;
+    const open = this.#open.get(trouble);
+    if (open !== undefined) {
+      open.who.add(who);
+      return true;
+    }
+    const since = this.#clock.monotonic();
+    this.#open.set(trouble, { since, who: new Set([who]), askedAt: since });
+    this.#log.warn({ first: who }, `${words[trouble].begins}: ${error.message}`);
+    return true;
+  }
+
+  went(who: string): void {
+    const now = this.#clock.monotonic();
+    for (const [trouble, open] of this.#open) {
+      if (!open.who.delete(who)) continue;
+      if (open.who.size === 0) {
+        this.#open.delete(trouble);
+        this.#log.info({ seconds: Math.round((now - open.since) / 1_000) }, words[trouble].ends);
+      } else if (now - open.askedAt >= askAgainMs) {
+        open.askedAt = now;
+        this.#askAgain([...open.who]);
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { aWorld, commits, conditionOf } from '../kinds/support/world.ts';
+
+/** What runs here in the place of a cluster, a clock and an API server, and is not the operator. */
+const ofTheWorld = /^(simulator|cli\/in-memory|crd)\//;
+
+/** The files of `src` in which a function with a name runs while `work` does. */
+async function filesOf(work: () => Promise<void>): Promise<readonly string[]> {
+  const session = new Session();
+  session.connect();
+  onTestFinished(() => session.disconnect());
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  await session.post('Profiler.takePreciseCoverage');
+  await work();
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  await session.post('Profiler.stopPreciseCoverage');
+  const ran = result.filter(({ functions }) =>
+    functions.some(({ functionName, ranges }) => functionName !== '' && (ranges[0]?.count ?? 0) > 0),
+  );
+  const files = ran.flatMap(({ url }) => /\/src\/([^?]+)/.exec(url)?.[1] ?? []);
+  return [...new Set(files)].filter((file) => !ofTheWorld.test(file));
+}
+
+it('a spec change of a ContactPoint passes at most 30 files, and docs/architecture.md names each', async () => {
+  const world = await aWorld();
+  world.apply('ContactPoint', 'x', { email: { addresses: ['a@example.com'] } });
+  await world.run(300_000);
+  expect(conditionOf(world, 'ContactPoint', 'x')).toBe('True/InSync');
+
+  const files = await filesOf(async () => {
+    world.apply('ContactPoint', 'x', { email: { addresses: ['b@example.com'] } });
+    await world.run(1_500);
+  });
+
+  expect((await commits(world)).map(({ kind }) => kind)).toContain('contactPoint.updated');
+  expect(files.length, files.join('\n')).toBeLessThanOrEqual(30);
+  const page = readFileSync(join(import.meta.dirname, '../../docs/architecture.md'), 'utf8');
+  const unnamed = files.filter((file) => !page.includes(file.split('/').at(-1) ?? file));
+  expect(unnamed).toEqual([]);
+});
