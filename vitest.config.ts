@@ -16,6 +16,7 @@ const lives = [
   'test/repository/contributing.test.ts',
   'test/simulator/{page/page-in-browser,page/page-request,sockets,store/durability,store/logs}.test.ts',
   'test/support/no-orphans.test.ts',
+  'test/telemetry/metrics.test.ts',
 ];
 
 /**
