@@ -53,8 +53,28 @@ export function manifest(kind: KindIdentity) {
   };
 }
 
+/** The schemas of a kind, with the rules about its name. */
+interface Schemas {
+  readonly spec: Structural;
+  readonly status: Structural;
+  readonly rules: readonly CelRule[];
+}
+
+const built = new WeakMap<KindIdentity, Schemas>();
+
+/** Builds the schemas of a kind once: converting them takes most of the time of a generation. */
+export function schemasOf(kind: KindIdentity): Schemas {
+  const schemas = built.get(kind) ?? {
+    spec: structural(kind.spec, 'spec'),
+    status: status(kind),
+    rules: nameRules(kind.spec),
+  };
+  built.set(kind, schemas);
+  return schemas;
+}
+
 function root(kind: KindIdentity) {
-  const rules = nameRules(kind.spec);
+  const { spec, status: found, rules } = schemasOf(kind);
   return {
     type: 'object',
     description: kind.summary,
@@ -63,15 +83,15 @@ function root(kind: KindIdentity) {
       apiVersion: { type: 'string', description: `Always ${group}/${version}.` },
       kind: { type: 'string', description: `Always ${kind.kind}.` },
       metadata: { type: 'object' },
-      spec: structural(kind.spec, 'spec'),
-      status: { ...status(kind), default: { observedGeneration: -1 } },
+      spec,
+      status: { ...found, default: { observedGeneration: -1 } },
     },
     ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
   };
 }
 
 /** Builds the schema of a kind's status: the fields that every kind has, the external id, and the kind's own fields. */
-export function status(kind: KindIdentity): Structural {
+function status(kind: KindIdentity): Structural {
   const own = structural(kind.facts, 'status');
   const id = kind.idWord === undefined ? {} : { externalId: idOf(kind.kind, kind.idWord) };
   const shared = structural(z.object({ ...CommonStatus.shape, ...id }).meta({ description: 'shared' }), 'status');

@@ -53,7 +53,10 @@ function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, 
       `${chart}/secret-reference-policy.yaml`,
     ],
   ] as const;
-  return parts.flatMap(([documents, ...paths]) => paths.map((path) => [path, yaml(documents)] as const));
+  return parts.flatMap(([documents, ...paths]) => {
+    const text = yaml(documents);
+    return paths.map((path) => [path, text] as const);
+  });
 }
 
 /** Builds the alerting rules for clusters with the Prometheus operator. */

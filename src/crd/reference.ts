@@ -4,9 +4,9 @@
 import { group, type KindIdentity, version } from '../engine/kind/contract/define.ts';
 import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
 import { rulesKey, type CelRule } from '../engine/kind/schema/schema.ts';
-import { status } from './manifest.ts';
+import { schemasOf } from './manifest.ts';
 import { canHave, chapters, remedies } from './remedies.ts';
-import { structural, type Structural } from './structural.ts';
+import type { Structural } from './structural.ts';
 
 /** The file name of a kind's page, such as `contact-point`. */
 export function pageName(kind: string): string {
@@ -15,12 +15,13 @@ export function pageName(kind: string): string {
 
 /** Renews the generated parts of a kind's existing page, or builds a new page. */
 export function page(kind: KindIdentity, existing: string | undefined, sample: string): string {
+  const { spec, status } = schemasOf(kind);
   const parts: Readonly<Record<string, string>> = {
     identity: identityTable(kind),
     example: `\`\`\`yaml\n${sample.trim()}\n\`\`\``,
-    spec: fieldTable(structural(kind.spec, 'spec')),
-    rules: ruleList(structural(kind.spec, 'spec')),
-    status: fieldTable(status(kind)),
+    spec: fieldTable(spec),
+    rules: ruleList(spec),
+    status: fieldTable(status),
     reasons: reasonTable(all.filter((reason) => canHave(kind.kind, reason))),
   };
   return renewed(existing ?? skeleton(kind), parts, `docs/kinds/${pageName(kind.kind)}.md`);

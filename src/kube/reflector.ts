@@ -155,6 +155,7 @@ export class Reflector {
   /** Stops the reflector for good. Afterwards it emits nothing and sends no request. */
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#watching?.abort();
     await this.#running;
   }
 
@@ -282,7 +283,9 @@ export class Reflector {
     const startedAt = clock.monotonic();
     const controller = new AbortController();
     this.#watching = controller;
-    const signal = AbortSignal.any([controller.signal, this.#stop.signal]);
+    // Node would keep a signal of both, and with it the reflector, for as long as nobody stops the watch.
+    if (this.#stop.signal.aborted) controller.abort();
+    const { signal } = controller;
     const stream = api.watch(resource, { ...this.#selection, resourceVersion, timeoutSeconds, signal });
     const what = `watching ${resource.plural}`;
     const probe = () => this.#probe();

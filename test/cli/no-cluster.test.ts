@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { json, refusal, scriptedServer } from '../support/scripted-server.ts';
+import { folderOf } from './support/folder.ts';
+import { serviceAtSocket } from './support/service.ts';
 
 const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
 
@@ -18,9 +20,13 @@ function apphosting(...args: readonly string[]): Promise<Ended> {
   return called(main, args);
 }
 
-function called(program: string, args: readonly string[]): Promise<Ended> {
+function called(file: string, args: readonly string[]): Promise<Ended> {
+  return ended(process.execPath, [file, ...args]);
+}
+
+function ended(program: string, args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...args], (error, stdout, stderr) => {
+    execFile(program, args, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : error.code, stdout, stderr });
     });
   });
@@ -146,5 +152,21 @@ describe('a command whose result nobody reads to the end', () => {
     });
 
     expect(stderr).toBe('ended with 0\n');
+  });
+});
+
+describe('a plan', () => {
+  it('reads what a shell gives it as a pipe', async () => {
+    const { url } = await serviceAtSocket();
+    const spec = { email: { addresses: ['a@example.com'] } };
+    const kind = { apiVersion: 'apphosting.dev/v1alpha1', kind: 'ContactPoint' };
+    const document = { ...kind, metadata: { name: 'on-call' }, spec };
+    const folder = folderOf({ 'a.yaml': JSON.stringify(document), token: 'demo-readonly' });
+    const flags = `--base-url ${url} --token-file ${folder}/token --account-id acc_demo --allow-insecure-loopback`;
+    const line = `${process.execPath} ${main} plan <(cat ${folder}/a.yaml) ${flags}`;
+
+    const { stdout } = await ended('bash', ['-c', line]);
+
+    expect(stdout).toMatch(/^1 create\./mu);
   });
 });

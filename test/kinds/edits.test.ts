@@ -67,7 +67,7 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
         bench.apply(name, changed.to);
         await bench.comes(name, changed.comes);
         bench.apply(name, before);
-        await bench.world.run(60_000);
+        await bench.world.run(20_000);
       }
       if (removed !== undefined && removed.comes.is !== 'refused') {
         bench.apply(name, removed.to ?? without(before, field));

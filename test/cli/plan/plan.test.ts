@@ -1,8 +1,6 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import process from 'node:process';
-import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { plan } from '../../../src/cli/plan/command.ts';
 import { Plan } from '../../../src/cli/plan/model.ts';
@@ -263,18 +261,6 @@ describe('a plan of bad input', () => {
 
     expect(out).toMatch(/^x .*x\.yaml:1: it is a named pipe, .* \[Unreadable\]$/mu);
     expect(code).toBe(1);
-  });
-
-  it('reads what a shell gives it as a pipe', async () => {
-    const { port } = new URL((await serviceAtSocket()).url);
-    const main = join(import.meta.dirname, '../../../src/main.ts');
-    const document = folderOf({ 'a.yaml': contactPoint(), token: 'demo-readonly' });
-    const flags = `--base-url http://127.0.0.1:${port} --token-file ${document}/token --account-id acc_demo`;
-    const line = `${process.execPath} ${main} plan <(cat ${document}/a.yaml) ${flags} --allow-insecure-loopback`;
-
-    const { stdout } = await promisify(execFile)('bash', ['-c', line]);
-
-    expect(stdout).toMatch(/^1 create\./mu);
   });
 
   it('says why a kustomization fails in words that are the same each time', async () => {

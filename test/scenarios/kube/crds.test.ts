@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { manifestsIn, type Manifest } from '../../../src/sandbox/manifests.ts';
 import { identities } from '../../../src/kinds/identities.ts';
-import { status } from '../../../src/crd/manifest.ts';
+import { schemasOf } from '../../../src/crd/manifest.ts';
 import { structural, type Structural } from '../../../src/crd/structural.ts';
 import { brokenOf } from '../invalid/bounds.ts';
 import { verdicts } from '../invalid/index.ts';
@@ -178,7 +178,7 @@ describe('the status of', () => {
     const name = unusedName();
     const identity = identities.find((one) => one.kind === kind);
     if (identity === undefined) throw new Error(`no kind ${kind}`);
-    const whole = valueOf(status(identity));
+    const whole = valueOf(schemasOf(identity).status);
     await create(kind, spec, name);
 
     const answer = await api.patch(`${collection(kind)}/${name}/status`, { status: whole });
