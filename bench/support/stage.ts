@@ -16,7 +16,7 @@ import { clusterAt } from '../../src/sandbox/cluster.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { manifestsIn } from '../../src/sandbox/manifests.ts';
 import { operator, operatorKubeconfig, operatorNode, ownCommands, simulator } from '../../src/sandbox/programs.ts';
-import { surroundings } from '../../src/config.ts';
+import { operatorNamespace, surroundings } from '../../src/config.ts';
 import { ConnectedConfig } from '../../src/kube/client/api-classes.ts';
 import { bundle } from '../../deploy/bundle.ts';
 import { AuditLog, auditPolicy } from './audit.ts';
@@ -167,7 +167,8 @@ async function install(plane: BreakablePlane, simulatorUrl: string): Promise<voi
     const crds = await manifestsIn(join(import.meta.dirname, '..', '..', 'crds'));
     await Promise.all(crds.map((crd) => cluster.apply(crd)));
     await cluster.established(crds.map(({ metadata }) => metadata.name));
-    await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: workNamespace } });
+    for (const name of [operatorNamespace, workNamespace])
+      await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
     await cluster.apply({
       apiVersion: 'v1',
       kind: 'Secret',

@@ -6,8 +6,8 @@
 import { Engine } from '../../engine/engine.ts';
 import type { EngineOptions } from '../../engine/options.ts';
 import { Outage } from '../../kube/outage.ts';
-import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
-import type { KubeApi, KubeObject, Resource } from '../../engine/ports.ts';
+import { resourceOf } from '../../engine/kind/contract/define.ts';
+import type { KubeApi, Resource } from '../../engine/ports.ts';
 import { EventPublisher } from '../../kube/events.ts';
 import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
@@ -57,7 +57,8 @@ export function createOperator(options: OperatorOptions) {
     instance: options.instance,
     onDrop: (why) => options.metrics.count('apphosting_events_dropped_total', { why }),
   });
-  const writer = new KubeObjectWriter({ ...around, resourceOf: (object) => resourceOfObject(kinds, object) });
+  const resources = new Map(kinds.map((kind) => [kind.kind, resourceOf(kind)]));
+  const writer = new KubeObjectWriter({ ...around, resourceOf: (object) => found(resources, object.kind) });
   const material = new KubeMaterial({
     ...around,
     ...scope,
@@ -131,8 +132,8 @@ export function createOperator(options: OperatorOptions) {
   };
 }
 
-function resourceOfObject(kinds: readonly AnyKind[], object: KubeObject): Resource {
-  const kind = kinds.find((one) => one.kind === object.kind);
-  if (kind === undefined) throw new Error(`${object.kind} is not a kind of ours`);
-  return resourceOf(kind);
+function found(resources: ReadonlyMap<string, Resource>, kind: string): Resource {
+  const resource = resources.get(kind);
+  if (resource === undefined) throw new Error(`${kind} is not a kind of ours`);
+  return resource;
 }
