@@ -21,25 +21,8 @@ const lives = [
   'test/telemetry/metrics.test.ts',
 ];
 
-/**
- * Most code runs a few times and few objects live long. A worker takes a quarter less CPU when V8 compiles and collects on its one thread,
- * optimizes code from its first runs on, and has room for what is young.
- */
-const execArgv = [
-  '--single-threaded',
-  '--no-lazy-feedback-allocation',
-  '--min-semi-space-size=16',
-  '--max-semi-space-size=64',
-];
-
 /** Nothing in them is shared but code: each worker loads that once. One more than there are cores, as some wait. */
-const inOneProcess = {
-  experimental,
-  execArgv,
-  testTimeout: 120_000,
-  isolate: false,
-  maxWorkers: availableParallelism() + 1,
-};
+const inOneProcess = { experimental, testTimeout: 120_000, isolate: false, maxWorkers: availableParallelism() + 1 };
 
 /**
  * Four projects: `unit` and `lives` need nothing but Node, and `npm run check` leaves the lives to `npm test`; `scenarios` runs against a real
