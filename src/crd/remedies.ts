@@ -32,7 +32,7 @@ const waiting = {
     'Nothing for two and a half minutes (`--call-deadline-seconds` and `--horizon-seconds` together). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
   CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
   EnvironmentInDoubt:
-    'Nothing: it goes on when the resource that the message names knows what came of its call, or when that can no longer arrive.',
+    'Nothing: it goes on when the outcome of the call that the message names is known, or when that call can no longer arrive.',
   TakeOver: 'Nothing: it goes on after one horizon (two minutes by default).',
   ReferenceNotReady:
     'Look at the object that the message names: `kubectl get` it. Is it in the same namespace, and spelled so?',
@@ -55,7 +55,7 @@ const waiting = {
     "Create the environment in the service's console. It is bound within a poll; the annotation `apphosting.dev/reconcile-at` looks at once.",
   Preparing: byItself,
   InProgress: byItself,
-  OperationInProgress: 'Nothing: it goes next. `status.activeOperation` of the protection shows what is in the way.',
+  OperationInProgress: 'Nothing: it is sent next. `status.activeOperation` of the protection shows the operation that it waits for.',
   ClockUnsure: 'Set the clock of the node that the operator runs on (NTP). The message says which clocks differ.',
   CleanupPending: 'Nothing; it may take as long as the service keeps its leftovers.',
 } as const satisfies Remedies;
@@ -81,7 +81,7 @@ const stalled = {
   NeverDeployed: 'Deploy something: `spec.deploy`.',
   RollbackRefused: 'Name another content version, or deploy an image or a build instead.',
   DeployInDoubt:
-    'Look in the console what runs. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
+    'Look up the running version in the console. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
   ApplyInDoubt:
     'Look in the console what the environments run. To send it again, change the field, or take `spec.applyImmediately` away and set it again.',
   DeployFailed:

@@ -44,7 +44,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
     'Objects in the service that carry our mark and belong to no resource, as status lists them.',
     ['account'],
   ),
-  apphosting_in_doubt_calls: gauge('Creates and requests that were begun and whose outcome is not known yet.', [
+  apphosting_in_doubt_calls: gauge('Creates and requests whose outcome is not known yet.', [
     'kind',
     'operation',
   ]),

@@ -29,7 +29,7 @@ interface Way {
 /** The actions by name. */
 export const ways: Readonly<Record<Steering, Way>> = {
   reconcile: {
-    summary: 'Lets the operator look at a resource now, and read anew what it otherwise reads in turns.',
+    summary: 'Makes the operator reconcile a resource now, with fresh reads of the service.',
     ...asking(annotations.reconcileAt, 'lastHandledReconcileAt'),
   },
   pause: {

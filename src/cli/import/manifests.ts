@@ -105,7 +105,7 @@ export function draftsOf(
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      skip(`protection ${id}`, 'the service does not show what it protects');
+      skip(`protection ${id}`, 'the service does not show which environment it protects');
       continue;
     }
     const shown = protectionSpec(protection);

@@ -79,7 +79,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   });
 }
 
-const notQuiet = 'after six hours of the clock of the plan something still goes on';
+const notQuiet = 'the plan did not settle within six hours of its virtual clock';
 
 /** A finding that makes the plan incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {

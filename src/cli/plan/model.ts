@@ -56,7 +56,7 @@ export const Plan = z
       z.strictObject({
         accountId: z.string(),
         endpoint: z.string(),
-        asOf: z.string().describe('When what was read was so.'),
+        asOf: z.string().describe('The time of the reads.'),
       }),
     ),
     complete: z

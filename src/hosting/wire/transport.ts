@@ -172,7 +172,7 @@ async function carried(
   let sent = false;
   let bug: { readonly cause: unknown } | undefined;
   const start = (): string | undefined => {
-    if (cut.signal.aborted) return 'nobody waits for it any longer';
+    if (cut.signal.aborted) return 'the caller no longer waits for the answer';
     try {
       const no = options.mayStart?.();
       sent ||= no === undefined;

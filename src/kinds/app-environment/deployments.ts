@@ -427,7 +427,7 @@ export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item,
   if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
   const words = `${entry.operation} of environment "${item.name}": the answer is not known`;
   if (stateOf(item) === 'Updating') {
-    const message = `${words}; waiting until the environment is at rest`;
+    const message = `${words}; waiting until its deployment has ended`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
   if (snapshot.begunAt < settledAt) {

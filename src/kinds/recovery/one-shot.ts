@@ -111,7 +111,7 @@ export interface No {
 /** The names and schemas of one kind of request, and where its definition differs from the common one. */
 type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
-/** Defines a kind of request by its plan. */
+/** Defines a kind of recovery request from its plan. */
 export function defineRequest<Spec, Facts extends RequestFacts, Sight extends Seen, Sent extends Body>(
   plan: OncePlan<Spec, Facts, Sight, Sent>,
   own: Own<Spec, Facts>,

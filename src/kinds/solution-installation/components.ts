@@ -218,7 +218,7 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
     const seen = view.one(list, environmentId);
     if (seen === undefined || seen.snapshot.begunAt < askedAt) return readOf(pass, list, askedAt);
     if (isUnderWay(seen.item?.status)) {
-      const message = `environment ${environmentId} is being updated; the solution is upgraded when it is at rest`;
+      const message = `environment ${environmentId} is being updated; the solution is upgraded after that`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
     const bound = (related?.('AppEnvironment', environmentId) ?? []).filter(({ id }) => id === environmentId);

@@ -46,7 +46,7 @@ export const reasons = {
   EnvironmentNotFound:
     'The environment does not exist in the service, which cannot be told to create one; it is bound as soon as it appears.',
   EnvironmentChanged:
-    'The environment that this resource is bound to has another name or belongs to another app now, or a reference means another one; nothing is sent.',
+    'The environment that this resource is bound to has another name or belongs to another app now, or a reference leads to another environment; nothing is sent.',
   UnknownRemoteStatus:
     'The service shows a status that the interface does not describe; nothing is sent until it changes.',
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
@@ -68,7 +68,7 @@ export const reasons = {
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
     'The object is proved gone from the service, and spec.lifecycle.onMissing is Stall or spec.externalId names it.',
-  ToBeDoneByYou: 'The service says that a person must do something before the installation is of use.',
+  ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
   NothingToDo: 'Nothing is left to be done by a person.',
   TokenSuffices: 'No resource of the account waits for a permission of its token.',
   ChangesPending: 'Changes of the app wait in each environment for its next deployment.',

@@ -175,7 +175,7 @@ function correct(
   const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
   const contested = drifted.filter((field) => pass.contested.has(field));
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is not corrected for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
   const { corrected = 0, triesAgain } = pass.notes;
@@ -277,7 +277,7 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   return { is: 'seen', seen: { item, fields } };
 }
 
-/** For how long the service has refused this list; its items may be gone then. A list that cannot be reached is believed. */
+/** How long the service has refused this list. Items of a refused list may be gone; a list that is only out of reach still counts. */
 function refusedFor(pass: Pass, list: Read, snapshot: Snapshot): number {
   const problem = pass.view.problem(list);
   return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
