@@ -106,7 +106,7 @@ export function steeringCommand(name: Steering) {
     operands: { least: 1, most: 1 },
     flags,
     notes: [
-      'Exit codes: 0 fine (with --wait: Ready), 1 it could not be told in time, 2 it cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
+      'Exit codes: 0 fine (with --wait: Ready), 1 it is not known in time, 2 it cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
     ],
   } satisfies CommandLine<Flags>;
 }

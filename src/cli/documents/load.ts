@@ -73,7 +73,10 @@ async function* filesIn(file: string, around: readonly string[]): AsyncGenerator
   try {
     const found = await stat(file);
     if (found.isFIFO() && !file.startsWith('/dev/')) {
-      yield { file, problem: 'this is a named pipe, which waits for a writer: pass its content to -, on standard input' };
+      yield {
+        file,
+        problem: 'this is a named pipe, which waits for a writer: pass its content to -, on standard input',
+      };
     } else if (!found.isDirectory()) {
       yield { file, text: await readFile(file, 'utf8') };
     } else {

@@ -33,7 +33,7 @@ export const importCommand = {
     },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
     id: list('only the object of this id', 'ID', z.string()),
-    member: list('also the access of this membership: the service has no list of them', 'ID', z.string()),
+    member: list('also the access of this membership: the service has no list of memberships', 'ID', z.string()),
     installation: list(
       'also this installation of a solution, only observed: the service shows none of them',
       'ID=SOLUTION/REGION/APP-NAME',

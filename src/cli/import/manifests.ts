@@ -161,7 +161,7 @@ const theirs = {
 };
 const sentAnew = {
   code: 'SentAnew',
-  reason: 'the service shows no installation, so that taking it up sends POST /solutions once more',
+  reason: 'the service shows no installation, so adopting it sends POST /solutions once more',
 };
 
 type AlertContent = NonNullable<AccountContent['alerts']>[number];

@@ -160,7 +160,9 @@ function boundByName({ objects }: Played, { actors }: Known): readonly string[] 
   }).length;
   if (count === 0) return [];
   const words = count === 1 ? 'resource names' : 'resources name';
-  return [`${count} ${words} no id: what has the name in the service is taken for theirs; --context tells for sure`];
+  return [
+    `${count} ${words} no id: an object of the same name in the service is taken for theirs; --context reads the real ids`,
+  ];
 }
 
 /** Kinds of objects that have no name of their own in the service. */

@@ -33,7 +33,7 @@ export interface ExchangeOptions {
   readonly deadline?: number;
 }
 
-/** What happened to a request, as far as the operator can know. */
+/** How a request ended, as far as the operator can know. */
 export type Seen =
   | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
   /** Not sent, because the interface does not allow such a request. */

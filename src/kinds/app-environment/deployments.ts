@@ -78,7 +78,7 @@ interface Done {
   readonly attempt: number;
 }
 
-/** What is due now: a deployment, a change that goes along with the next build, or nothing. */
+/** The call that is due now: a deployment, a change that waits for the next build, or none. */
 export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | 'nothing' {
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';

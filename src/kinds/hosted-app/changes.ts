@@ -134,7 +134,7 @@ export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCo
 }
 
 function waiting(fields: readonly string[]): string {
-  return `${fields.join(', ')} was changed and waits in each environment for its next deployment; only those by an AppEnvironment are seen`;
+  return `${fields.join(', ')} was changed and waits in each environment for its next deployment; the operator sees only the deployments of an AppEnvironment`;
 }
 
 /** Ready, with a message on fields of the spec that the environments do not run, and why. */

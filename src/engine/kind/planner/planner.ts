@@ -143,7 +143,7 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
     const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
     return { is: 'stall', reason: 'Immutable', message };
   }
-  const message = `differs from the spec in ${differing.join(', ')}; that is only reported, and nothing is sent, since the service cannot change ${field}`;
+  const message = `differs from the spec in ${differing.join(', ')}; this is only reported, since the service cannot change ${field}`;
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
@@ -227,7 +227,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
     return {
       is: 'stall',
       reason: 'ObjectGone',
-      message: `${plan.noun} ${id} is gone from the service and is not made again`,
+      message: `${plan.noun} ${id} is gone from the service and is not created again`,
       // An object that is proved gone but stays bound must not keep the account frozen.
       note: { ...pass.notes, provedGone: 1 },
     };
@@ -238,7 +238,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   return {
     is: 'wait',
     reason: 'Creating',
-    message: `${plan.noun} ${id} is gone from the service and is made again`,
+    message: `${plan.noun} ${id} is gone from the service and is created again`,
     retryInMs: 1,
     remember: {
       id: undefined,
