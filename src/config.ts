@@ -205,7 +205,7 @@ export function choice<const Words extends readonly [string, string, ...string[]
 /** The flag `-o`, which chooses the output format. */
 export function output<const Words extends readonly [string, string, ...string[]]>(
   words: Words,
-  help = 'how it is printed',
+  help = 'the output format',
 ) {
   return { short: 'o', ...choice(help, words) };
 }
@@ -346,7 +346,7 @@ export const runCommand = {
       [1, 3_600],
     ),
     callDeadlineSeconds: whole(
-      'how long a call that changes something may take, its wait for a turn included, before it counts as lost; a read may take a third of it',
+      'how long a call that changes something may take, including its wait for a turn, before it counts as lost; a read may take a third of that',
       'SECONDS',
       '30',
       [3, 300],
@@ -357,7 +357,7 @@ export const runCommand = {
       '15',
       [2, 300],
     ),
-    pollSeconds: whole('how often an account is read whose spec.pollSeconds does not say', 'SECONDS', '60', [1, 3_600]),
+    pollSeconds: whole('the interval of polls for an account without spec.pollSeconds', 'SECONDS', '60', [1, 3_600]),
     workers: whole('objects worked on at the same time', 'N', '32', [1, 1_024]),
     logLevel: choice('the least important line to log', ['debug', 'info', 'warn', 'error'], 'info'),
   },

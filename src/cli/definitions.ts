@@ -70,8 +70,8 @@ function messageOf(issue: Exclude<z.core.$ZodIssue, { code: 'unrecognized_keys' 
   }
   if (code === 'invalid_format') return `is ${inWords(input)}, and ${message}`;
   const size = Array.isArray(input) ? `has ${input.length} items` : `is ${inWords(input)}`;
-  if (code === 'too_small') return `${size}, and ${issue.minimum} is the least`;
-  return code === 'too_big' ? `${size}, and ${issue.maximum} is the most` : message;
+  if (code === 'too_small') return `${size}, but must be at least ${issue.minimum}`;
+  return code === 'too_big' ? `${size}, but must be at most ${issue.maximum}` : message;
 }
 
 function inWords(value: unknown): string {

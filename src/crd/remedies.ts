@@ -17,7 +17,7 @@ const ready = {
   Presumed:
     'Nothing. Before an upgrade, look in the console for the id of the installation, and for a step that is left to you, and put the id into `spec.externalId`.',
   DeployHeld: 'Set `spec.powerState: Running` when it is to run.',
-  PendingNextBuild: 'Change `spec.deploy.build.revision`, or wait until you do.',
+  PendingNextBuild: 'Nothing until the next build. To start one now, change `spec.deploy.build.revision`.',
 } as const satisfies Remedies;
 
 const waiting = {
@@ -32,7 +32,7 @@ const waiting = {
     'Nothing for two and a half minutes (`--call-deadline-seconds` and `--horizon-seconds` together). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
   CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
   EnvironmentInDoubt:
-    'Nothing: it goes on when the resource that the message names knows what came of its call, or when that can no longer arrive.',
+    'Nothing: it goes on when the outcome of the call that the message names is known, or when that call can no longer arrive.',
   TakeOver: 'Nothing: it goes on after one horizon (two minutes by default).',
   ReferenceNotReady:
     'Look at the object that the message names: `kubectl get` it. Is it in the same namespace, and spelled so?',
@@ -52,12 +52,13 @@ const waiting = {
   ObjectMissing: 'Nothing: it is looked for again, and what follows depends on `spec.lifecycle.onMissing`.',
   InUse: 'Delete the resources that the message names, or give them time to go.',
   EnvironmentNotFound:
-    "Create the environment in the service's console. It is bound within a poll; the annotation `apphosting.dev/reconcile-at` looks at once.",
+    "Create the environment in the service's console. It is bound within a poll; the annotation `apphosting.dev/reconcile-at` makes the operator look at once.",
   Preparing: byItself,
   InProgress: byItself,
-  OperationInProgress: 'Nothing: it goes next. `status.activeOperation` of the protection shows what is in the way.',
+  OperationInProgress:
+    'Nothing: it is sent next. `status.activeOperation` of the protection shows the operation that it waits for.',
   ClockUnsure: 'Set the clock of the node that the operator runs on (NTP). The message says which clocks differ.',
-  CleanupPending: 'Nothing; it may take as long as the service keeps its leftovers.',
+  CleanupPending: 'Nothing; it ends when the service has removed its leftovers.',
 } as const satisfies Remedies;
 
 const stalled = {
@@ -75,18 +76,19 @@ const stalled = {
   UnknownPreset: 'Use one of `status.catalog` of the account; the message names the nearest.',
   UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message names the nearest.',
   EnvironmentChanged:
-    'If the environment was renamed by mistake, give it its old name back. Otherwise create a resource of another name for it as it is now; a MemberAccess needs only an edit of its spec.',
+    'If the environment was renamed by mistake, give it its old name back. Otherwise create a resource of another name for the environment as it is now; a MemberAccess needs only an edit of its spec.',
   UnknownRemoteStatus:
-    'Look at the environment in the console. If all is well there, update the operator, or report the word.',
+    'Look at the environment in the console. If all is well there, update the operator, or report the unknown value.',
   NeverDeployed: 'Deploy something: `spec.deploy`.',
   RollbackRefused: 'Name another content version, or deploy an image or a build instead.',
   DeployInDoubt:
-    'Look in the console what runs. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
+    'Look up the running version in the console. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
   ApplyInDoubt:
     'Look in the console what the environments run. To send it again, change the field, or take `spec.applyImmediately` away and set it again.',
   DeployFailed:
     "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
-  PartiallyInstalled: 'Put right what the message says of the components; it is continued, nothing is installed twice.',
+  PartiallyInstalled:
+    'Mend the components as the message says. The installation is then continued; nothing is installed twice.',
   UpgradeInDoubt:
     'Look in the console which image runs. To try again, change `agentImage` in `spec.inputs`: to the image of before, and back when the resource is Ready.',
   InstallationIdUnknown:
@@ -95,7 +97,7 @@ const stalled = {
   Immutable: 'Take the change back, or create another resource as the message says.',
   NotFound: 'Is the id right, and can the token see it?',
   ObjectGone:
-    'Set `spec.lifecycle.onMissing: Recreate` for a new and empty one, and take out `spec.externalId` where it names the one that is gone; or delete the resource.',
+    'For a new and empty object, set `spec.lifecycle.onMissing: Recreate`, and remove `spec.externalId` if it names the old one. Otherwise delete the resource.',
   ChangeNotShown:
     'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec, or set `apphosting.dev/reconcile-at`, to go on.',
   Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
@@ -105,7 +107,8 @@ const stalled = {
     'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret. A private address needs `--allow-private-addresses` too.',
   VisibilityLost:
     'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
-  JournalDamaged: 'Find out who writes status. Look in the service what exists; then remove `status.internal.journal`.',
+  JournalDamaged:
+    'Find out who writes status. Check what exists in the service; then remove `status.internal.journal`.',
   ConfigurationGone:
     'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
   WipedByReset: 'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
@@ -138,7 +141,7 @@ const aspects = {
   ToBeDoneByYou:
     'Do what `status.postInstallNote` says; then annotate it with `apphosting.dev/post-install-done: "true"`.',
   NothingToDo: nothing,
-  NotDeployedYet: 'Nothing: the first alert in a region may bring it there.',
+  NotDeployedYet: 'Nothing: the service may deploy the contact point to a region only with the first alert there.',
   Firing: 'What your alert is for.',
   Normal: nothing,
   Pending: byItself,
@@ -148,7 +151,7 @@ const aspects = {
   NotRefreshed: byItself,
   StateStale:
     'With `refreshSeconds: 0` or `Observe` only the service itself looks: set `refreshSeconds`. Else see the log for refreshes that fail.',
-  UnknownAlertState: 'Look at the alert in the console; update the operator, or report the word.',
+  UnknownAlertState: 'Look at the alert in the console; update the operator, or report the unknown value.',
   Running: nothing,
   Stopped: nothing,
   AsSpecified: nothing,
@@ -158,14 +161,15 @@ const aspects = {
   FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
   RecoveryReady: nothing,
   NotProtected:
-    'Let the protection be set up: its Ready condition says what it waits for, or that it is only observed.',
+    'Wait until the protection is set up: its Ready condition says what it waits for, or that it is only observed.',
   NotEligible:
     'Change the field that the message names to one of the values that it lists; `status.source` has all of them.',
   NeedsAttention: '[The runbook](runbooks/protection-not-ready.md).',
   ChainRollover: byItself,
   CatchingUp: byItself,
-  RpoExceeded: 'Look at the snapshots in the console; plan with the newest point listed.',
-  SustainedStandby: 'Nothing, but it costs more: a larger usual size is needed.',
+  RpoExceeded:
+    'Look at the snapshots in the console. Until there is a newer one, count on the newest point in `status.recoveryPoints`.',
+  SustainedStandby: 'Nothing, but it costs more: the standard size is too small.',
   SeedBoost: byItself,
   UnknownState:
     'Look in the console at what the message names, or else at the protection; is it a word? Update the operator, or report it.',

@@ -397,7 +397,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const message =
     doubt === undefined
       ? waiting
-      : `a call, whose answer is not known, may still arrive until ${context.arrivesUntil(doubt)}; waiting for a read of the service that shows its effect`;
+      : `a call whose answer is not known may still arrive until ${context.arrivesUntil(doubt)}; waiting for a read of the service that shows its effect`;
   const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
   return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
 }

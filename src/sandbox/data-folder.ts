@@ -5,7 +5,7 @@ import { CannotStart, reasonOf } from './cannot-start.ts';
 import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
 import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 
-/** What a temporary folder is for. */
+/** The purpose of a temporary folder, which becomes part of its name. */
 type Purpose = 'sandbox' | 'tests';
 
 const prefixes: Readonly<Record<Purpose, string>> = {

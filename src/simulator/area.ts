@@ -53,7 +53,7 @@ export interface AreaCall {
 export interface AreaAnswer {
   readonly status: number;
   readonly body?: unknown;
-  /** An error to answer with, while the changes of the handler are kept. */
+  /** Set to answer with an error although the changes of the handler are kept. */
   readonly refusal?: RequestRefusal;
 }
 

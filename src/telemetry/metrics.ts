@@ -44,10 +44,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
     'Objects in the service that carry our mark and belong to no resource, as status lists them.',
     ['account'],
   ),
-  apphosting_in_doubt_calls: gauge('Creates and requests that were begun and whose outcome is not known yet.', [
-    'kind',
-    'operation',
-  ]),
+  apphosting_in_doubt_calls: gauge('Creates and requests whose outcome is not known yet.', ['kind', 'operation']),
   apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
   apphosting_queue_depth: gauge('Objects that wait for a worker.'),
   apphosting_queue_wait_seconds: histogram('How long an object waited for a worker.'),

@@ -19,7 +19,7 @@ export const accountFlags = {
   accountId: { ...text('the account in the service', 'ID', 'must be an id'), variable: 'APPHOSTING_ACCOUNT_ID' },
   caFile: text('certificates in PEM form that are trusted in place of the usual ones', 'FILE'),
   ...hostFlags,
-  requestsPerSecond: whole('how hard the service may be asked', 'N', '5', [1, 1_000]),
+  requestsPerSecond: whole('the most requests to the service in one second', 'N', '5', [1, 1_000]),
 };
 
 /** The parsed values of the account flags. */

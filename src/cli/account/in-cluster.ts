@@ -31,7 +31,7 @@ const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
 /** Flags that choose the account resource in a cluster whose credential is used. */
 export const clusterAccountFlags = {
   ...anyCluster,
-  account: text('read as this HostingAccount of the cluster does, or as this ClusterHostingAccount/NAME', 'NAME'),
+  account: text('use the credential of this HostingAccount, or of this ClusterHostingAccount/NAME', 'NAME'),
   operatorNamespace: operatorNamespaceFlag,
 };
 

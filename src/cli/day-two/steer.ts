@@ -29,7 +29,7 @@ interface Way {
 /** The actions by name. */
 export const ways: Readonly<Record<Steering, Way>> = {
   reconcile: {
-    summary: 'Lets the operator look at a resource now, and read anew what it otherwise reads in turns.',
+    summary: 'Makes the operator reconcile a resource now, with fresh reads of the service.',
     ...asking(annotations.reconcileAt, 'lastHandledReconcileAt'),
   },
   pause: {
@@ -106,7 +106,7 @@ export function steeringCommand(name: Steering) {
     operands: { least: 1, most: 1 },
     flags,
     notes: [
-      'Exit codes: 0 fine (with --wait: Ready), 1 it could not be told in time, 2 it cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
+      'Exit codes: 0 fine (with --wait: Ready), 1 it is not known in time, 2 it cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
     ],
   } satisfies CommandLine<Flags>;
 }

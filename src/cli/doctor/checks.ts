@@ -162,7 +162,7 @@ function clockIs({ api, time }: Patient, say: Say): Findings {
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const remedy = 'Start the operator, or name its namespace with --operator-namespace; docs/runbooks/nobody-acts.md.';
   const first = await leaseSeen(patient);
-  if (first === undefined) return say('error', 'nobody has ever led here', remedy);
+  if (first === undefined) return say('error', 'no operator has ever held the lease here', remedy);
   let seen = first;
   if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
     // Look again: an operator whose clock is slow may still renew this lease.
@@ -257,7 +257,7 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   }
   if ((status.memory.journal ?? status.damaged) !== undefined) {
     const remedy = 'docs/runbooks/call-in-doubt.md, if it stays for more than two minutes.';
-    found.push(...about('InDoubt', key)('warning', 'a call was begun whose end is not known', remedy));
+    found.push(...about('InDoubt', key)('warning', 'the outcome of a call is not known', remedy));
   }
   const nobody = 'docs/runbooks/nobody-acts.md';
   const isPaused = metadata.annotations?.[annotations.paused] === 'true';

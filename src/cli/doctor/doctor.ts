@@ -22,18 +22,21 @@ export const doctorCommand = {
     allNamespaces: { short: 'A', help: 'in all namespaces, as without --namespace', schema: z.boolean() },
     operatorNamespace: operatorNamespaceFlag,
     pre: { help: 'only checks that make sense before the operator is installed', schema: z.boolean() },
-    failOn: choice('what ends with 2', ['error', 'warning']),
+    failOn: choice('the severity from which a finding ends with exit code 2', ['error', 'warning']),
     skip: list('leave out findings of this code, or of this code and object', 'CODE[=OBJECT]', z.string().min(1)),
     wait: {
-      help: 'check again until nothing is found, for so long, such as 2m',
+      help: 'repeat the checks until nothing is found, for at most this long, such as 2m',
       value: 'TIME',
       schema: duration(1, 86_400).optional(),
     },
     bundle: text('also write a file for a bug report, without secrets and without words of the service', 'FILE'),
-    output: output(['text', 'short', 'json', 'yaml', 'markdown'], 'how it is printed; short leaves out what is fine'),
+    output: output(
+      ['text', 'short', 'json', 'yaml', 'markdown'],
+      'the output format; short leaves out checks that passed',
+    ),
   },
   notes: [
-    'Without --namespace all namespaces are looked at.',
+    'Without --namespace, all namespaces are checked.',
     'Exit codes, the same for every -o: 0 fine, 1 a check could not be made, 2 findings as of --fail-on, 64 usage.',
   ],
 } satisfies CommandLine<Flags>;

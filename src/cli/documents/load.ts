@@ -73,12 +73,15 @@ async function* filesIn(file: string, around: readonly string[]): AsyncGenerator
   try {
     const found = await stat(file);
     if (found.isFIFO() && !file.startsWith('/dev/')) {
-      yield { file, problem: 'it is a named pipe, which waits for a writer: give what it carries to -' };
+      yield {
+        file,
+        problem: 'this is a named pipe, which waits for a writer: pass its content to -, on standard input',
+      };
     } else if (!found.isDirectory()) {
       yield { file, text: await readFile(file, 'utf8') };
     } else {
       const real = await realpath(file);
-      if (around.includes(real)) yield { file, problem: 'this link leads back to a folder that it stands in' };
+      if (around.includes(real)) yield { file, problem: 'this link leads back to a folder that contains it' };
       else for (const name of await wantedIn(file)) yield* filesIn(join(file, name), [...around, real]);
     }
   } catch (error) {
@@ -99,7 +102,7 @@ async function kustomized(path: string, sources: Documents): Promise<Documents> 
   const rendered = await render(path);
   if (rendered === undefined) {
     const note =
-      'kustomization.yaml is not rendered, since neither kustomize nor kubectl is there: files are taken as they are';
+      'kustomization.yaml is not rendered, since neither kustomize nor kubectl is installed: the files are read as they are';
     return { ...sources, notes: [...sources.notes, note] };
   }
   const place = { file: 'kustomization.yaml', line: 1 };

@@ -33,7 +33,7 @@ export const importCommand = {
     },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
     id: list('only the object of this id', 'ID', z.string()),
-    member: list('also the access of this membership: the service has no list of them', 'ID', z.string()),
+    member: list('also the access of this membership: the service has no list of memberships', 'ID', z.string()),
     installation: list(
       'also this installation of a solution, only observed: the service shows none of them',
       'ID=SOLUTION/REGION/APP-NAME',
@@ -49,7 +49,7 @@ export const importCommand = {
     observe: { help: 'only observe everything: nothing is ever sent', schema: z.boolean() },
     snapshot: text('also write what was read, without secrets, into this file, for apphosting plan --snapshot', 'FILE'),
     check: { help: 'write nothing, and end with 2 when files would change', schema: z.boolean() },
-    output: output(['text', 'json'], 'how the report is printed'),
+    output: output(['text', 'json'], 'the format of the report'),
   },
   notes: [
     'A second import changes only fields that come from the service: comments and other edits stay, and no file is removed.',

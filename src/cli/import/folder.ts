@@ -52,7 +52,7 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
       const [kind, { name, namespace }, { externalId }] = [String(value['kind']), value['metadata'], value['spec']];
       const key = JSON.stringify([kind, namespace, name]);
       const first = places.get(key);
-      if (first !== undefined) return { problem: `${path}: ${kind}/${String(name)} stands in ${first} too` };
+      if (first !== undefined) return { problem: `${path}: ${kind}/${String(name)} is in ${first} too` };
       places.set(key, path);
       if (typeof name !== 'string' || typeof externalId !== 'string') continue;
       names.set(externalId, name);

@@ -105,7 +105,7 @@ export function draftsOf(
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      skip(`protection ${id}`, 'the service does not show what it protects');
+      skip(`protection ${id}`, 'the service does not show which environment it protects');
       continue;
     }
     const shown = protectionSpec(protection);
@@ -161,7 +161,7 @@ const theirs = {
 };
 const sentAnew = {
   code: 'SentAnew',
-  reason: 'the service shows no installation, so that taking it up sends POST /solutions once more',
+  reason: 'the service shows no installation, so adopting it sends POST /solutions once more',
 };
 
 type AlertContent = NonNullable<AccountContent['alerts']>[number];

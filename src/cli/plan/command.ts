@@ -47,7 +47,7 @@ export const planCommand = {
     ),
     operatorNamespace: operatorNamespaceFlag,
     base: text(
-      'the documents as they were before: only what differs from them is told, and what is missing is deleted',
+      'the documents as they were before: the plan shows only what changed, and deletes what is no longer there',
       'DIR|FILE',
     ),
     only: list('show only this resource', 'KIND/NAME', z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),

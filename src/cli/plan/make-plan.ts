@@ -79,7 +79,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   });
 }
 
-const notQuiet = 'after six hours of the clock of the plan something still goes on';
+const notQuiet = 'the plan did not settle within six hours of its virtual clock';
 
 /** A finding that makes the plan incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {
@@ -160,7 +160,9 @@ function boundByName({ objects }: Played, { actors }: Known): readonly string[] 
   }).length;
   if (count === 0) return [];
   const words = count === 1 ? 'resource names' : 'resources name';
-  return [`${count} ${words} no id: what has the name in the service is taken for theirs; --context tells for sure`];
+  return [
+    `${count} ${words} no id: an object of the same name in the service is taken for theirs; --context reads the real ids`,
+  ];
 }
 
 /** Kinds of objects that have no name of their own in the service. */

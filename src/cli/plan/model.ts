@@ -8,7 +8,7 @@ const Field = z
     after: z
       .json()
       .optional()
-      .describe('What is sent; ? for what only the answer of the service will tell. Absent for a secret.'),
+      .describe('The value that is sent; ? for one that only the service's answer will show. Absent for a secret.'),
     secret: z.boolean().optional().describe('The value is a secret: only that it changes is shown.'),
   })
   .describe('One field of a call.');
@@ -18,7 +18,7 @@ const Row = z
     action: z
       .enum(['create', 'change', 'deploy', 'access', 'request', 'delete', 'unknown'])
       .describe(
-        'create, change and delete are of an object in the service; deploy deploys, restarts, stops or starts an environment; access changes what a member may reach; request asks for a recovery operation; unknown cannot be told without more knowledge.',
+        'create, change and delete concern an object in the service; deploy deploys, restarts, stops or starts an environment; access changes what a member may reach; request asks for a recovery operation; unknown means that the plan cannot tell.',
       ),
     kind: z.string(),
     namespace: z.string(),
@@ -51,12 +51,12 @@ export const Plan = z
   .strictObject({
     format: z.literal('apphosting-plan'),
     version: z.literal(1),
-    name: z.string().describe('What the plan is called, for a comment that is updated in place.'),
+    name: z.string().describe('The name of the plan, by which an earlier comment is found and updated.'),
     accounts: z.array(
       z.strictObject({
         accountId: z.string(),
         endpoint: z.string(),
-        asOf: z.string().describe('When what was read was so.'),
+        asOf: z.string().describe('The time of the reads.'),
       }),
     ),
     complete: z

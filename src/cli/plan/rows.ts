@@ -144,7 +144,7 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
 function solutionNote({ request, words, answer }: PlannedCall): string {
   const id = request.body?.['installationId'];
   if (id !== undefined)
-    return words.startsWith('upgrade') ? 'deploys another agent image' : 'creates only what is missing of it: ?';
+    return words.startsWith('upgrade') ? 'deploys another agent image' : 'creates only its missing components: ?';
   const names = (solutionResultOf(answer)?.components ?? []).map(({ name = '?' }) => name);
   return plainText(`makes ${names.length === 0 ? '?: the catalog shows no components' : names.join(', ')}`);
 }

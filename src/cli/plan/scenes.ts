@@ -84,7 +84,7 @@ export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fal
         places.set(key, place);
         if (flaws.length === 0) actors.push(actorIn(loaded, namespace));
       } else {
-        const message = `it stands in ${first.file}:${first.line} too`;
+        const message = `it is in ${first.file}:${first.line} too`;
         findings.push({ code: 'Duplicate', incomplete: false, message, kind, namespace, name, ...place });
       }
     }

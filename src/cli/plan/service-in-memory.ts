@@ -48,7 +48,7 @@ export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }
 
-/** What this run has made of an item. */
+/** The state of an item after the calls of this run. */
 interface Kept {
   readonly shelf: ShelfName;
   /** The whole item if it is new, else what was changed in it; undefined if it was deleted. */
@@ -197,7 +197,7 @@ export class ServiceInMemory {
     return changes && { ...read, ...changes };
   }
 
-  /** What was kept of an item, as it is now: a deployment whose time is over has ended. */
+  /** Brings a stored item up to date: a deployment whose time is over has ended. */
   #asOfNow({ item, settles }: Kept): Item | undefined {
     if (item === undefined || settles === undefined || settles.at > this.#wallMs()) return item;
     return { ...item, status: settles.status, updatedAt: new Date(settles.at).toISOString() };

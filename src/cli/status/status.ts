@@ -61,7 +61,7 @@ function textOf(tree: readonly Branch[], output: string, paint: Paint, { namespa
 
 /** Says that all resources are Ready or, if some could not be read, that all the others are. */
 export function allReady(count: number, isWhole: boolean): string {
-  if (count === 0 && !isWhole) return 'no resource could be read, so nothing can be said';
+  if (count === 0 && !isWhole) return 'no resource could be read, so nothing is known';
   return `all ${count} resources${isWhole ? '' : ' that could be read'} are Ready`;
 }
 

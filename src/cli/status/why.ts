@@ -20,7 +20,7 @@ export const whyCommand = {
     notReady: { help: 'only what is not Ready', schema: z.boolean() },
     output: output(['text', 'json']),
   },
-  notes: ['Exit codes: 0 Ready, 2 it waits and goes on by itself, 3 it needs you, 1 it could not be told, 64 usage.'],
+  notes: ['Exit codes: 0 Ready, 2 it waits and goes on by itself, 3 it needs you, 1 it is not known, 64 usage.'],
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting why`. */

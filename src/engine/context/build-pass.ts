@@ -158,7 +158,7 @@ async function sessionOf(stored: Stored, sources: EngineParts): Promise<Session 
     const name = stored.account.replace('/', ' ');
     const missing = settings.seesAll
       ? 'does not exist; create it, or name another in spec.accountRef'
-      : "does not exist, or lacks the labels that this operator's --selector asks for; an account has the labels of what uses it";
+      : "does not exist, or lacks the labels that this operator's --selector asks for; an account needs the labels of the resources that use it";
     return unready(`${name} ${missing}`);
   }
   const namespace = stored.object.metadata.namespace ?? '';

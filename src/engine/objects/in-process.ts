@@ -62,7 +62,7 @@ export class InProcess {
   failedCall: FailedCall | undefined;
   /** How many calls in a row failed. */
   failures = 0;
-  /** Since when changes that only concern what the service shows wait to be written. */
+  /** When status last fell behind: the service has shown a change that is not written yet. */
   newsSince: number | undefined;
   /** The value of `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
@@ -70,7 +70,7 @@ export class InProcess {
   #journalSeen: (Moment & { readonly entry: string }) | undefined;
   /** The object's mark in the account in which it was last looked at. */
   #marker: { readonly where: string; readonly text: string } | undefined;
-  /** What the backoff depends on besides the request; any change of this text ends the backoff. See `noteCircumstances`. */
+  /** The circumstances of the failed call besides its request, as text; any change of them ends the backoff. See `noteCircumstances`. */
   #circumstances: string | undefined;
   /** Fields that we and somebody else keep changing in turn. */
   #contest: Contest = { generation: -1, ...peace };
@@ -272,13 +272,13 @@ export class InProcessStates {
 // Guarantees: a list is polled exactly while some object's last reconcile used it; an object that used one item is
 // reconciled when that item changes, one that used the whole list at any change.
 
-/** What one reconcile used of one read: some ids, or the whole list. */
+/** The part of one read that a reconcile used: some ids, or the whole list. */
 interface Use {
   readonly ids: string[];
   all: boolean;
 }
 
-/** What one reconcile used of the service, by the key of the read. */
+/** Everything that one reconcile read of the service, by the key of the read. */
 type Looked = Map<string, Use & { readonly read: Read }>;
 
 interface Followed {

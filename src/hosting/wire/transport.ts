@@ -33,7 +33,7 @@ export interface ExchangeOptions {
   readonly deadline?: number;
 }
 
-/** What happened to a request, as far as the operator can know. */
+/** How a request ended, as far as the operator can know. */
 export type Seen =
   | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
   /** Not sent, because the interface does not allow such a request. */
@@ -172,7 +172,7 @@ async function carried(
   let sent = false;
   let bug: { readonly cause: unknown } | undefined;
   const start = (): string | undefined => {
-    if (cut.signal.aborted) return 'nobody waits for it any longer';
+    if (cut.signal.aborted) return 'the caller no longer waits for the answer';
     try {
       const no = options.mayStart?.();
       sent ||= no === undefined;

@@ -136,10 +136,10 @@ const words: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'the connection was closed',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
   CERT_HAS_EXPIRED: 'the certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is of an authority that is not trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is of an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is of an authority that is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is of an authority that is not trusted',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is signed by an authority that is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is signed by an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is signed by an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an authority that is not trusted',
 };
 
 /** Decodes complete texts only, so it keeps no state between calls and can be shared. */

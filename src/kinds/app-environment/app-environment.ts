@@ -165,8 +165,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
     return { is: 'ready', reason: 'Observed', message };
   }
   if (isDrift && contested.has('powerState')) {
-    const message =
-      'somebody else keeps starting or stopping the environment; it is left as it is until the spec changes';
+    const message = 'somebody else keeps starting or stopping the environment; nothing is sent until the spec changes';
     return { is: 'stall', reason: 'Contested', message };
   }
   const held = besideOthers(pass, item);

@@ -78,7 +78,7 @@ interface Done {
   readonly attempt: number;
 }
 
-/** What is due now: a deployment, a change that goes along with the next build, or nothing. */
+/** The call that is due now: a deployment, a change that waits for the next build, or none. */
 export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | 'nothing' {
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
@@ -427,7 +427,7 @@ export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item,
   if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
   const words = `${entry.operation} of environment "${item.name}": the answer is not known`;
   if (stateOf(item) === 'Updating') {
-    const message = `${words}; waiting until the environment is at rest`;
+    const message = `${words}; waiting until its deployment has ended`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
   if (snapshot.begunAt < settledAt) {

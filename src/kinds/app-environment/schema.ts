@@ -230,7 +230,7 @@ export const AppEnvironmentFacts = facts({
     },
   ).optional(),
   tookChanges: shown(
-    'When the newest calls by this resource were decided with which the environment takes what was changed in its app, in milliseconds since 1970.',
+    'Times of the newest calls with which this resource brought changes of the app into the environment, in milliseconds since 1970.',
     {
       settingsMs: wholeNumber('A call that restarts it.').optional(),
       versionMs: wholeNumber('A call that makes a new version.').optional(),

@@ -52,7 +52,7 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   const { unread, configuration, source } = shown;
   const pending = cleanupPending(configuration.pendingCleanup ?? source?.pendingCleanup);
   if (unread === undefined) return [...current, pending];
-  const message = `what the service showed last is too old to count: ${unread}`;
+  const message = `the newest read of the service is too old to count: ${unread}`;
   return [...current.map(({ type }) => about(type).unknown('ServiceUnavailable', message)), pending];
 }
 

@@ -48,7 +48,7 @@ export function underway(
   const message =
     other === undefined
       ? `${what} is under way; settings are sent after it`
-      : `${what} was taken up and its end is not known; settings are sent after it, or once you delete it: check first in the service that it is over`;
+      : `${what} was accepted and its end is not known; settings are sent after it, or once you delete it: check first in the service that it is over`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 

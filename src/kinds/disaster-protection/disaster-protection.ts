@@ -187,7 +187,7 @@ function correct(
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
   const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; it is left as it is for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; it is not corrected for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
   if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {

@@ -44,7 +44,7 @@ function hasMoment({ cutoffAt }: PointItem): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(cutoffAt);
 }
 
-/** All points as rows of status, those to show first; undefined if there are none. */
+/** All recovery points as rows of status, the most important first; undefined if there are none. */
 export function pointsShown(
   points: Iterable<PointItem>,
   configuration: Pick<ConfigurationItem, 'generation'>,

@@ -207,7 +207,7 @@ export const DisasterProtectionFacts = facts({
   canRequestDiscard: flag('Whether the service says that an activation can be discarded; only a hint.').optional(),
   validationSchedule: shown('The schedule of validations.', {
     established: flag('Whether validations run by schedule (interface: validationScheduleEstablished).').optional(),
-    nextValidationTime: time('When the next one is due.'),
+    nextValidationTime: time('When the next validation is due.'),
     nextSnapshotTime: time('When the next snapshot is due.'),
   }).optional(),
   recoveryPoints: listOf(

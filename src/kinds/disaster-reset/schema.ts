@@ -40,7 +40,7 @@ const Fields = specInAccount('Which protection to wipe, and until when the wipe 
     { min: 1, max: 256 },
   ),
   acknowledgements: recovery.acknowledgements(
-    'The risks that you accept. DeletesProtectionAndLeftovers: the protection and what is left of its recoveries is deleted.',
+    'The risks that you accept. DeletesProtectionAndLeftovers: the protection and what is left of its recoveries are deleted.',
     ['DeletesProtectionAndLeftovers'],
   ),
   validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),

@@ -134,7 +134,7 @@ export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCo
 }
 
 function waiting(fields: readonly string[]): string {
-  return `${fields.join(', ')} was changed and waits in each environment for its next deployment; only those by an AppEnvironment are seen`;
+  return `${fields.join(', ')} was changed and waits in each environment for its next deployment; the operator sees only the deployments of an AppEnvironment`;
 }
 
 /** Ready, with a message on fields of the spec that the environments do not run, and why. */
@@ -151,7 +151,7 @@ export function atRest(pass: AppPass): AppStep {
     ...(spec.applyImmediately !== true && pendingChanges.length > 0 ? [waiting(pendingChanges)] : []),
     ...(spec.applyImmediately === true && takenOverGeneration === subject.generation
       ? [
-          `${pendingChanges.join(', ')} was sent to the app when it was adopted, since the service does not show whether it differed; it waits in each environment for its next deployment, or for the next edit of this spec`,
+          `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show its old value; each environment takes it with its next deployment, or with the next edit of this spec`,
         ]
       : []),
   ];
@@ -224,7 +224,7 @@ function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
 function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;
-  const message = `the answer to ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the environments have it; each time may restart them: change it, or take applyImmediately away, to send it again`;
+  const message = `the answer to ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the environments have it; each time may restart them: change it, or remove applyImmediately, to send it again`;
   return { is: 'stall', reason: 'ApplyInDoubt', message };
 }
 

@@ -289,7 +289,7 @@ export const HostedAppFacts = facts({
   ).optional(),
   pendingSinceMs: wholeNumber('When the newest of these was sent, in milliseconds since 1970.').optional(),
   takenOverGeneration: wholeNumber(
-    'The generation of the spec by which the app was taken over: what it left pending is applied at once from the next one on.',
+    'The generation of the spec with which the app was adopted. Changes that it left pending are applied at once from the next generation on.',
   ).optional(),
   applyInDoubt: shown('A change that is applied at once and has no answer.', {
     digest: text('The fingerprint of what was sent.', { max: 128 }),

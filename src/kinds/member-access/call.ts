@@ -67,7 +67,7 @@ export function holdsBack(pass: AccessPass): AccessStep | undefined {
     return { is: 'ready', reason: 'Observed', message };
   }
   if (!contested.has('environments')) return undefined;
-  const message = `somebody else keeps changing what ${spec.externalId} may reach; it is left as it is for now`;
+  const message = `somebody else keeps changing what ${spec.externalId} may reach; it is not corrected for now`;
   return { is: 'stall', reason: 'Contested', message };
 }
 

@@ -157,7 +157,7 @@ function leave(pass: AccessPass): AccessStep {
     const hasAsked = remembered(pass).asked.length > 0;
     // Status does not tell a refusal from a lost answer, and neither proves that the restriction is ours to lift.
     const why = hasAsked
-      ? 'what was asked for is not known to have been carried out'
+      ? 'the outcome of the last change is not known'
       : 'this resource is not known to have restricted it';
     return { is: 'release', stays: `${stays}: ${why}` };
   }

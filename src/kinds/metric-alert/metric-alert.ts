@@ -82,7 +82,7 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   if (seen === undefined) return readOf(pass, list);
   if (seen.item !== undefined) return undefined;
   if (seen.snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is made as soon as it does`;
+  const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is created as soon as it does`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 

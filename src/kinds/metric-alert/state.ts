@@ -105,7 +105,7 @@ export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveS
   }
   const { state } = live;
   if (isStale(pass, live)) {
-    const message = `the state ${state ?? ''} is of ${heldAt(live)}, and nothing has shown a newer one since`;
+    const message = `the state ${state ?? ''} dates from ${heldAt(live)}, and no newer one has been shown since`;
     return fires.unknown('StateStale', message);
   }
   if (state === undefined) return fires.unknown('NotRefreshed', 'the state has not been asked for yet');

@@ -128,7 +128,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   return `${what} ${which}; name the last one, or, where its end is not shown, ${anew}`;
 }
 
-const anew = 'begin anew with a DisasterReset and a raised enrollment';
+const anew = 'start again with a DisasterReset and a raised enrollment';
 
 /**
  * Says which history entry without an id may be another activation. If the named activation has the result, entries before it

@@ -167,7 +167,7 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   const operation = configuration && ownOperation(pass, configuration);
   if (operation?.endedAt !== undefined) return ended(pass, endOf(operation));
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
-  const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and shows no end of it yet`;
+  const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and has not shown its end yet`;
   const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
   if (configuration !== undefined && operation !== undefined) {
     return untilUnknown(pass, configuration, operation, snapshot, running);

@@ -66,7 +66,7 @@ export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fe
     return never('InvalidSpec', message);
   }
   if (remote.length === 0) {
-    const message = 'neither Kubernetes nor the service shows its clock, so nobody can say what time it is';
+    const message = 'neither Kubernetes nor the service shows its clock, so the time is not known';
     return notYet('ClockUnsure', message);
   }
   const writtenAt = Date.parse(pass.memory.journal?.startedAt ?? '');

@@ -95,7 +95,7 @@ export interface OncePlan<
   shown(pass: Pass<Spec, Facts>): Facts;
   /** Conditions besides Accepted and Succeeded. */
   conditions?(pass: Pass<Spec, Facts>): readonly OwnCondition[];
-  /** Those of them that stand when the request ends and nobody knows how. */
+  /** The conditions besides Accepted and Succeeded for a request that ended with an unknown outcome. */
   readonly untoldConditions?: readonly OwnCondition[];
 }
 
@@ -104,14 +104,14 @@ export interface No {
   readonly words: string;
   /** True when no earlier call can arrive any more, or nothing more may be sent. */
   readonly isOver: boolean;
-  /** That time, in words for messages. */
+  /** When an earlier call can no longer arrive, in words for messages. */
   readonly until: string;
 }
 
 /** The names and schemas of one kind of request, and where its definition differs from the common one. */
 type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
-/** Defines a kind of request by its plan. */
+/** Defines a kind of recovery request from its plan. */
 export function defineRequest<Spec, Facts extends RequestFacts, Sight extends Seen, Sent extends Body>(
   plan: OncePlan<Spec, Facts, Sight, Sent>,
   own: Own<Spec, Facts>,

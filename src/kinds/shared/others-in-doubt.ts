@@ -19,7 +19,7 @@ export function awaitDoubts(
   const isSame = (notes['besideOf'] ?? 0) === besideOf;
   const besideSince = (isSame ? notes['besideSince'] : undefined) ?? monotonicMs;
   if (monotonicMs - besideSince > callMs + horizonMs + longestLookMs) return undefined;
-  const message = `whether the last call of ${doubtful.name} was carried out is not known yet; ${held} before`;
+  const message = `the outcome of the last call of ${doubtful.name} is not known yet; ${held} before`;
   return {
     is: 'wait',
     reason: 'EnvironmentInDoubt',

@@ -89,7 +89,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
 
 function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): SolutionStep {
   const some = apps.slice(0, 5).map(({ appId, name }) => `${appId} "${name}"`);
-  const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to take that up, put its id into spec.externalId; if they are none, choose another spec.appName`;
+  const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to continue that one, put its id into spec.externalId; if they are not, choose another spec.appName`;
   return { is: 'stall', reason: 'AlreadyExists', message };
 }
 

@@ -112,7 +112,7 @@ function squashed(name: string): string {
   return wordsOf(name).join('');
 }
 
-/** Looks for components that lists no longer show. They count as gone only after proof; the spec says if they are made again. */
+/** Looks for components that lists no longer show. They count as gone only after proof; the spec says if they are created again. */
 export function lookForComponents(pass: SolutionPass): SolutionStep | undefined {
   for (const component of pass.memory.facts.components ?? []) {
     const missing = missingApp(pass, component) ?? missingEnvironment(pass, component);
@@ -155,7 +155,7 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
   const { appId = '', environmentId = '', name = appId } = component;
   const what = `component ${name} (app ${appId}, environment ${environmentId})`;
   if (spec.lifecycle?.onMissing !== 'Recreate') {
-    const message = `${what} is gone from the service, or a part of it, and is not made again`;
+    const message = `${what} is gone from the service, wholly or in part, and is not created again`;
     return { is: 'stall', reason: 'ObjectGone', message };
   }
   const blind = sightLost(pass);
@@ -218,7 +218,7 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
     const seen = view.one(list, environmentId);
     if (seen === undefined || seen.snapshot.begunAt < askedAt) return readOf(pass, list, askedAt);
     if (isUnderWay(seen.item?.status)) {
-      const message = `environment ${environmentId} is being updated; the solution is upgraded when it is at rest`;
+      const message = `environment ${environmentId} is being updated; the solution is upgraded after that`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
     const bound = (related?.('AppEnvironment', environmentId) ?? []).filter(({ id }) => id === environmentId);

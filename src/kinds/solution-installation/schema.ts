@@ -34,7 +34,7 @@ export const SolutionInstallationSpec = specInAccount('Which solution to install
   ).optional(),
   externalId: annotated(externalId('an installation', 'installationId'), {
     description:
-      'The id of an installation that exists, to complete it or to take it up again: it is sent with the request, which creates only what is missing (interface: installationId). It cannot be changed once the service has answered to it.',
+      'The id of an existing installation, to complete or continue it. It is sent with the request, which then creates only what is missing (interface: installationId). It cannot be changed once the service has answered.',
   }),
   lifecycle: lifecycle({
     managementPolicy,

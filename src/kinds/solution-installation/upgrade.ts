@@ -69,7 +69,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
     const isComplete = memory.facts.complete === true;
     const next =
       entry.attempt < mostUpgrades
-        ? `the image of the spec is sent once more ${isComplete ? 'at' : 'when everything is there, not before'} ${inWords}`
+        ? `the image of the spec is sent once more ${isComplete ? 'at' : 'when everything is created, and not before'} ${inWords}`
         : `it is not sent a third time, and no other image is sent before ${inWords}`;
     const what = isComplete ? 'upgrade' : 'installation';
     const message = `the answer to the ${what} of "${spec.appName}" is not known; ${next}`;

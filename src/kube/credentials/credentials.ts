@@ -169,7 +169,9 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
   const field = askedOf(user);
   if (authorization !== undefined) {
     const isSendable = /^[\t\x20-\x7e\x80-\xff]*$/u.test(authorization.reveal());
-    return isSendable ? undefined : `users["${user.name}"].${field ?? 'token'} has a character that no header carries`;
+    return isSendable
+      ? undefined
+      : `users["${user.name}"].${field ?? 'token'} has a character that a header cannot carry`;
   }
   if (tls.cert !== undefined) return undefined;
   if (user.exec)

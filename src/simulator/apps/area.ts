@@ -24,7 +24,7 @@ export const appsArea: Area = {
   control: [
     control(
       'PATCH /apps/:id',
-      'sets what a deletion runs into: {sandboxTermination?: done, pending or failed}',
+      'sets the result of a deletion: {sandboxTermination?: done, pending or failed}',
       ({ world, id, body }) => {
         const app = appNamed(world, id);
         const given = fields({ sandboxTermination: choice(['done', 'pending', 'failed']) })(body, '');

@@ -28,7 +28,7 @@ export const disasterReadiness: Area = {
   control: [
     control(
       'PATCH /configurations/:id',
-      'tells a disaster-readiness configuration what its circumstances are, or moves its operation on',
+      'sets the circumstances of a disaster-readiness configuration, or advances its operation',
       tellConfiguration,
     ),
     control('POST /configurations/:id/points', 'takes snapshots now', takeSnapshots),

@@ -118,7 +118,7 @@ function isJson(type: string | undefined): boolean {
 export function queryOf(query: URLSearchParams): BodyFields {
   const fields: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of query) {
-    if (Object.hasOwn(fields, name)) throw invalid(`the query parameter ${name} is there twice`);
+    if (Object.hasOwn(fields, name)) throw invalid(`the query parameter ${name} is given twice`);
     if (value.includes('\uFFFD') || name.includes('\uFFFD')) throw invalid('the query is not valid UTF-8');
     fields[name] = value;
   }

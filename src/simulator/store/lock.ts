@@ -42,8 +42,8 @@ function removeIfStale(file: string): void {
   const text = contentOf(file);
   if (text === undefined) return;
   const owner = ownerIn(text);
-  if (owner === undefined) throw new InUse(`${file} names no process: remove it when nobody has the file`);
-  if (isAlive(owner)) throw new InUse(`process ${owner.pid} has it`);
+  if (owner === undefined) throw new InUse(`${file} names no process: remove it if no process uses the state`);
+  if (isAlive(owner)) throw new InUse(`process ${owner.pid} uses it`);
   // Another process may replace the stale lock at this moment. If this moved the new lock by mistake, put it back.
   const aside = `${file}.${ownPid}`;
   try {

@@ -80,7 +80,7 @@ export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWor
   if (ledger === undefined) return 'its ledger is damaged';
   if (typeof seed !== 'string' || typeof now !== 'number' || !isObject(collections)) return 'its head is incomplete';
   for (const [name, rows] of Object.entries(collections)) {
-    if (!known.has(name)) return `it has a collection "${name}" that nobody knows`;
+    if (!known.has(name)) return `it has a collection "${name}" that this version does not know`;
     if (!Array.isArray(rows) || !rows.every(isObject)) return `its collection "${name}" is not a list of objects`;
   }
   return {

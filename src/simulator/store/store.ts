@@ -167,7 +167,7 @@ export class Store {
 
   /** Writes a line into the ledger. */
   record(entry: Entry): void {
-    if (this.#open === undefined) throw new Error('the ledger is written inside a transaction');
+    if (this.#open === undefined) throw new Error('the ledger must be written inside a transaction');
     this.#open.entries.push(entry);
   }
 

@@ -61,7 +61,7 @@ describe('a plan of something new', () => {
 
     const made = await planned([resource('SolutionInstallation', 'jobs', spec)], service.flags);
 
-    expect(made.rows).toMatchObject([{ call: 'POST /solutions', note: 'creates only what is missing of it: ?' }]);
+    expect(made.rows).toMatchObject([{ call: 'POST /solutions', note: 'creates only its missing components: ?' }]);
     expect(made.rows[0]?.fields).toContainEqual({ name: 'installationId', after: 'inst_1' });
   });
 

@@ -243,7 +243,7 @@ describe('a plan of bad input', () => {
     const { code, out } = await ran(plan, [folder, ...service.flags]);
 
     expect(out.split('\n').filter((line) => line.startsWith('x '))).toEqual([
-      'x apps/back:1: this link leads back to a folder that it stands in [Unreadable]',
+      'x apps/back:1: this link leads back to a folder that contains it [Unreadable]',
     ]);
     expect(out).toMatch(/^1 create, 1 finding\..* INCOMPLETE/m);
     expect(code).toBe(1);

@@ -73,8 +73,8 @@ describe('status', () => {
   });
 
   it.each([
-    ['status', status, ['--color', 'never'], 'no resource could be read, so nothing can be said\n'],
-    ['why', why, ['-A'], 'no resource could be read, so nothing can be said\n'],
+    ['status', status, ['--color', 'never'], 'no resource could be read, so nothing is known\n'],
+    ['why', why, ['-A'], 'no resource could be read, so nothing is known\n'],
   ] as const)(
     '%s says that nothing could be read, and not that there is nothing',
     async (_name, command, args, told) => {

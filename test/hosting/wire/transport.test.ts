@@ -101,7 +101,7 @@ describe('the transport', () => {
     await clock.advance(30_000);
 
     expect(await seen).toMatchObject({ was: 'notSent' });
-    expect(start()).toBe('nobody waits for it any longer');
+    expect(start()).toBe('the caller no longer waits for the answer');
   });
 
   it('sends nothing that may not go out', async () => {

@@ -176,7 +176,7 @@ describe('an app that is taken over with applyImmediately', () => {
     expect(step).toMatchObject({
       is: 'ready',
       message:
-        'the service equals the spec; image.reference was sent to the app when it was adopted, since the service does not show whether it differed; it waits in each environment for its next deployment, or for the next edit of this spec',
+        'the service equals the spec; image.reference was sent to the adopted app, because the service does not show its old value; each environment takes it with its next deployment, or with the next edit of this spec',
     });
     expect(next.sent).toEqual([
       { healthCheckPath: '/', applyImmediately: true },

@@ -343,7 +343,7 @@ describe('the access of a member', () => {
     [
       'what was asked for was never answered with a yes',
       { askedAppEnvIds: ['a'] },
-      'what was asked for is not known to have been carried out',
+      'the outcome of the last change is not known',
     ],
   ])('is not opened at the end of what was never applied, and says why: %s', (_because, facts, why) => {
     const step = settledStep(memberAccess, {

@@ -164,7 +164,7 @@ describe('a kubeconfig', () => {
     [
       'a token that no header can carry',
       config({ token: 'planted-secret\nx: y' }),
-      'FILE: users["x"].token has a character that no header carries',
+      'FILE: users["x"].token has a character that a header cannot carry',
     ],
     ['a file of a token that is empty', config({ tokenFile: '/dev/null' }), 'FILE: users["x"].tokenFile gave no token'],
     [

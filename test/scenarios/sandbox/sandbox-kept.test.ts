@@ -23,7 +23,7 @@ describe('a sandbox with --data', () => {
     const first = await readJson(data, 'urls.json');
 
     const second = await runSandbox(temporary, '--data', data);
-    expect(second.output).toContain(`a sandbox is running in ${data} (process ${sandbox.pid} has it)`);
+    expect(second.output).toContain(`a sandbox is running in ${data} (process ${sandbox.pid} uses it)`);
     const other = await runSandbox(temporary, '--data', foreign);
     expect(other.output).toContain('holds other things');
     expect([second.code, other.code]).toEqual([1, 1]);

@@ -39,7 +39,7 @@ it('a file has one owner at a time', () => {
 
   const release = lock(path);
 
-  expect(() => lock(path)).toThrow(`process ${process.pid} has it`);
+  expect(() => lock(path)).toThrow(`process ${process.pid} uses it`);
   expect(ownerOf(path)).toBe('living');
   release();
   expect(ownerOf(path)).toBe('nobody');

@@ -148,7 +148,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
   /** Resources that use this account, the first few in words; only for accounts. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
-  /** What the account is used for; absent for everything else. */
+  /** Present for an account only: the resources that use it. */
   readonly usage?: () => Usage;
   /** Another resource with an open create of this name in this collection, in words. It is named only if it is stuck. */
   readonly creating: (collection: string, name: string) => string | undefined;

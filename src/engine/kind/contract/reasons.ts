@@ -21,7 +21,7 @@ export const reasons = {
   SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',
   ConfigMapMissing: 'A ConfigMap or one of its keys that the spec refers to does not exist.',
   AccountNotReady: 'The account that this object belongs to cannot be used; its own conditions say why.',
-  Throttled: 'The service asked to slow down; the call is repeated when it allows.',
+  Throttled: 'The service asked to slow down; the call is repeated when the pause is over.',
   ServiceUnavailable: 'The service did not answer, or answered with an error of its own; retried with growing pauses.',
   DangerousCredential:
     'The Secret of spec.dangerousCredentialsRef is missing, names another host, or its token does not see the account; the call is not made with any other.',
@@ -46,7 +46,7 @@ export const reasons = {
   EnvironmentNotFound:
     'The environment does not exist in the service, which cannot be told to create one; it is bound as soon as it appears.',
   EnvironmentChanged:
-    'The environment that this resource is bound to has another name or belongs to another app now, or a reference means another one; nothing is sent.',
+    'The environment that this resource is bound to has another name or belongs to another app now, or a reference leads to another environment; nothing is sent.',
   UnknownRemoteStatus:
     'The service shows a status that the interface does not describe; nothing is sent until it changes.',
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
@@ -68,7 +68,7 @@ export const reasons = {
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
     'The object is proved gone from the service, and spec.lifecycle.onMissing is Stall or spec.externalId names it.',
-  ToBeDoneByYou: 'The service says that a person must do something before the installation is of use.',
+  ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
   NothingToDo: 'Nothing is left to be done by a person.',
   TokenSuffices: 'No resource of the account waits for a permission of its token.',
   ChangesPending: 'Changes of the app wait in each environment for its next deployment.',
@@ -76,7 +76,7 @@ export const reasons = {
   ChangeNotShown:
     'The service accepted the same change, an edit three times or a correction twice, but still shows the old value; it is not sent again until the spec changes.',
   Contested:
-    'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field stands as the spec says.',
+    'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field has the value of the spec again.',
   EndpointChanged:
     'The object belongs to another endpoint or account than the one it would be sent to; nothing is sent.',
   HostNotAllowed: 'The host in the Secret is not allowed by the operator.',
@@ -116,7 +116,7 @@ export const reasons = {
   ChainRollover: 'A new chain of snapshots is being built; until it is complete, recovery is not ready.',
   CatchingUp: 'The standby has not applied all changes yet.',
   RpoExceeded: 'The newest data that can be recovered is older than the target allows, by far.',
-  SustainedStandby: 'The standby runs at its full size for good, since the usual size was too slow.',
+  SustainedStandby: 'The standby runs at its full size for good, since the standard size was too slow.',
   SeedBoost: 'The standby runs at a larger size while it makes its first copy.',
   UnknownState:
     'The service shows a state that its interface does not explain, or no result of a request; it does not count as ready.',

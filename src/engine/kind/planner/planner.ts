@@ -143,7 +143,7 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
     const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
     return { is: 'stall', reason: 'Immutable', message };
   }
-  const message = `differs from the spec in ${differing.join(', ')}; that is only reported, and nothing is sent, since the service cannot change ${field}`;
+  const message = `differs from the spec in ${differing.join(', ')}; this is only reported, since the service cannot change ${field}`;
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
@@ -175,7 +175,7 @@ function correct(
   const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
   const contested = drifted.filter((field) => pass.contested.has(field));
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is left as it is for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is not corrected for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
   const { corrected = 0, triesAgain } = pass.notes;
@@ -227,7 +227,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
     return {
       is: 'stall',
       reason: 'ObjectGone',
-      message: `${plan.noun} ${id} is gone from the service and is not made again`,
+      message: `${plan.noun} ${id} is gone from the service and is not created again`,
       // An object that is proved gone but stays bound must not keep the account frozen.
       note: { ...pass.notes, provedGone: 1 },
     };
@@ -238,7 +238,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   return {
     is: 'wait',
     reason: 'Creating',
-    message: `${plan.noun} ${id} is gone from the service and is made again`,
+    message: `${plan.noun} ${id} is gone from the service and is created again`,
     retryInMs: 1,
     remember: {
       id: undefined,
@@ -277,7 +277,7 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   return { is: 'seen', seen: { item, fields } };
 }
 
-/** For how long the service has refused this list; its items may be gone then. A list that cannot be reached is believed. */
+/** How long the service has refused this list. Items of a refused list may be gone; a list that is only out of reach still counts. */
 function refusedFor(pass: Pass, list: Read, snapshot: Snapshot): number {
   const problem = pass.view.problem(list);
   return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;

@@ -65,7 +65,7 @@ export const InternalStatus = {
     accountId: text('The account.', { max: 128 }),
   }).optional(),
   ownership: choice(
-    'Created by this resource, Adopted from what was there, or Presumed to be the one that a lost call created.',
+    'Created by this resource, Adopted because it existed before, or Presumed to be the one that a lost call created.',
     ['Created', 'Adopted', 'Presumed'],
   ).optional(),
 };

@@ -73,7 +73,7 @@ function toldFrom(configuration: Configuration, telling: Circumstances): ToldRec
   };
 }
 
-/** The counts of a cleanup that a request leaves out. */
+/** The defaults for the counts of a cleanup that a request does not give. */
 const ONE_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
 /** Returns the new value, or the earlier one if there is no new value; null removes the earlier one. */

@@ -66,7 +66,7 @@ export const controlForms: readonly Form[] = [
     ],
     'DELETE /_sim/environments/:id': ['deletes an environment', anEnvironment],
     'PATCH /_sim/apps/:id': [
-      'sets what a deletion of the app runs into',
+      'sets the result of a deletion of the app',
       'id* @apps, sandboxTermination =done|pending|failed <id',
       (at) => ({ sandboxTermination: at.row('id', apps)?.sandboxTermination }),
     ],

@@ -42,7 +42,7 @@ export const appForms: readonly Form[] = [
   ...formsOf('Solutions', {
     'GET /solutions': ['lists the catalog', 'accountId* @accounts'],
     'POST /solutions': [
-      'installs a solution, or goes on with an installation',
+      'installs a solution, or continues an installation',
       `accountId* @accounts, solutionSlug* =solutions, appName*, region* @regions, installationId, inputs/agentImage <solutionSlug,
       inputs/agentAuthenticationMode =API_KEY|PERSONAL_SUBSCRIPTION <solutionSlug, inputs/llmProviderKeyId @credentials ${byMode},
       inputs/agentPrimaryModel ${byMode}, inputs/agentSecondaryModel ${byMode}`,

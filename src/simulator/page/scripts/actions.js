@@ -36,7 +36,7 @@ export function appActions({ id, accountId }) {
     to('Delete…', 'DELETE /app', it),
     line,
     to('New environment…', 'POST /_sim/environments', { ...it, accountId }),
-    to('What its deletion runs into…', 'PATCH /_sim/apps/:id', { id }),
+    to('The result of its deletion…', 'PATCH /_sim/apps/:id', { id }),
   ];
 }
 
@@ -52,7 +52,7 @@ export function environmentActions({ id, accountId, status }) {
     to('Protect…', 'POST /disaster-readiness/configure', { accountId, 'items/0/sourceAppEnvId': id }),
     line,
     to('Change its status and more…', 'PATCH /_sim/environments/:id', { id }),
-    to('Show what is hidden', 'GET /_sim/environments/:id', { id }),
+    to('Show all its fields', 'GET /_sim/environments/:id', { id }),
     to('Delete…', 'DELETE /_sim/environments/:id', { id }),
   ];
 }
