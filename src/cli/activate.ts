@@ -37,7 +37,7 @@ export const activateCommand = {
     validMinutes: whole('for how long the manifest may be used', 'N', '60', [1, 1_440]),
   },
   notes: [
-    'Without flags of the service, the credential of the protection's account is used, if you may read its Secret.',
+    "Without flags of the service, the credential of the protection's account is used, if you may read its Secret.",
     'Exit codes: 0 fine, 1 something could not be told, 64 usage.',
   ],
 } satisfies CommandLine<Flags>;

@@ -30,7 +30,7 @@ export const pointsCommand = {
     ),
   },
   notes: [
-    'Without flags of the service, the credential of the protection's account is used, if you may read its Secret.',
+    "Without flags of the service, the credential of the protection's account is used, if you may read its Secret.",
     'Exit codes: 0 fine, 1 something could not be told, 64 usage.',
   ],
 } satisfies CommandLine<Flags>;

@@ -8,7 +8,7 @@ const Field = z
     after: z
       .json()
       .optional()
-      .describe('The value that is sent; ? for one that only the service's answer will show. Absent for a secret.'),
+      .describe("The value that is sent; ? for one that only the service's answer will show. Absent for a secret."),
     secret: z.boolean().optional().describe('The value is a secret: only that it changes is shown.'),
   })
   .describe('One field of a call.');
