@@ -543,7 +543,7 @@ describe('an import', () => {
       { 'a.yaml': 'kind: *team\n' },
       'a.yaml:1: Unresolved alias (the anchor must be set before the alias): team',
     ],
-    ['two documents of one name', { 'a.yaml': point, 'b.yaml': point }, 'b.yaml: ContactPoint/x stands in a.yaml too'],
+    ['two documents of one name', { 'a.yaml': point, 'b.yaml': point }, 'b.yaml: ContactPoint/x is in a.yaml too'],
   ])('does not touch a folder with %s', async (_because, files, line) => {
     const service = await serviceAtSocket();
     const folder = folderOf(files);

@@ -206,7 +206,7 @@ describe('a plan of bad input', () => {
       'two of one name',
       { 'a.yaml': contactPoint(), 'b.yaml': contactPoint() },
       2,
-      'x b.yaml:1: ContactPoint/on-call: it stands in a.yaml:1 too',
+      'x b.yaml:1: ContactPoint/on-call: it is in a.yaml:1 too [Duplicate]',
     ],
     ['a field that is none', { 'a.yaml': webhook }, 2, 'x a.yaml:1: ContactPoint/hook: spec.webhook.url: is required'],
     ['a document that is no object', { 'a.yaml': 'just words\n' }, 1, 'it is no Kubernetes object'],
@@ -259,7 +259,7 @@ describe('a plan of bad input', () => {
 
     const { code, out } = await ran(plan, [join(folder, path), ...service.flags]);
 
-    expect(out).toMatch(/^x .*x\.yaml:1: it is a named pipe, .* \[Unreadable\]$/mu);
+    expect(out).toMatch(/^x .*x\.yaml:1: this is a named pipe, .* \[Unreadable\]$/mu);
     expect(code).toBe(1);
   });
 
