@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
-import { onTestFinished } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 import { inTime } from '../../../src/base/time.ts';
 import { realClock } from '../../../src/cli/machine.ts';
 import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
@@ -74,6 +74,7 @@ function startNode(temporary: string, args: readonly string[]): SandboxProcess {
   });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += String(chunk)));
+  onTestFailed(() => void process.stdout.write(`node ${args.join(' ')} printed:\n${printed}`));
   const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
   onTestFinished(async () => {
     child.kill('SIGTERM');
