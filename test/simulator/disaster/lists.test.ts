@@ -267,6 +267,27 @@ describe('pages', () => {
     expect(most.body.items).toHaveLength(100);
   });
 
+  it('refuse a cursor that this list has not given', async () => {
+    const at = setting();
+    const configurationId = await at.protect();
+    await at.control('POST', `/configurations/${configurationId}/points`, { count: 3 });
+    const other = await at.protect({ sourceAppEnvId: 'env_db_prod', target: { envName: 'db', appName: 'db' } });
+    const { nextCursor } = (await at.list('sources', { limit: '1' })).body;
+    const given = String(nextCursor);
+    const { nextCursor: ofPoints } = (await at.points(configurationId, { limit: '1' })).body;
+
+    const after = async (cursor: string) => (await at.list('sources', { after: cursor })).status;
+
+    expect(await after(given)).toBe(200);
+    expect(await after(given.slice(0, -1))).toBe(400);
+    expect(await after(given.slice(0, -8))).toBe(400);
+    expect(await after(`${given}!`)).toBe(400);
+    expect(await after(String(ofPoints))).toBe(400);
+    expect((await at.list('configurations', { after: given })).status).toBe(400);
+    expect((await at.points(configurationId, { after: String(ofPoints) })).status).toBe(200);
+    expect((await at.points(other, { after: String(ofPoints) })).status).toBe(400);
+  });
+
   it.each([
     { end: 'absent', last: undefined },
     { end: 'null', last: null },

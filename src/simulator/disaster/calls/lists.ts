@@ -21,7 +21,7 @@ export function sources(call: AreaCall): AreaAnswer {
   const membership = asked(call);
   const rows = listed(call, environments, 'account', membership.accountId);
   const visible = rows.filter(({ appEnvId }) => maySee(world, membership, appEnvId));
-  const page = pageOf(call, visible, (row) => placeInList(world, row.createdAt, row.appEnvId));
+  const page = pageOf(call, `sources ${membership.accountId}`, visible, (row) => placeInList(world, row.createdAt, row.appEnvId));
   const protections = new Map(rowsShown(call, membership).map((row) => [row.sourceAppEnvId, row]));
   const items = page.things.map((row) => {
     const protection = protections.get(row.appEnvId);
@@ -33,8 +33,9 @@ export function sources(call: AreaCall): AreaAnswer {
 /** Lists the protections of an account with their current readiness. */
 export function protections(call: AreaCall): AreaAnswer {
   const { world } = call;
-  const rows = rowsShown(call, asked(call));
-  const page = pageOf(call, rows, (row) => placeInList(world, row.createdAt, row.configurationId));
+  const membership = asked(call);
+  const rows = rowsShown(call, membership);
+  const page = pageOf(call, `configurations ${membership.accountId}`, rows, (row) => placeInList(world, row.createdAt, row.configurationId));
   const items = page.things.map((row) => disclosed(world, configurationItem(world, withPoints(call, row))));
   return ok({ items, ...nextCursor(world, page.next) });
 }
@@ -48,7 +49,7 @@ export function points(call: AreaCall): AreaAnswer {
   if (!maySee(world, membership, configuration.sourceAppEnvId)) {
     throw forbidden('you have no access to this environment');
   }
-  const page = pageOf(call, selectablePoints(configuration), (point) => placeOfPoint(world, point));
+  const page = pageOf(call, `points ${configurationId}`, selectablePoints(configuration), (point) => placeOfPoint(world, point));
   const items = page.things.map((point) => pointItem(world, configuration, point));
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
@@ -59,25 +60,33 @@ function asked(call: AreaCall): MembershipRecord {
 }
 
 /** Returns the page that follows a cursor, and the cursor of the next page if there is one. */
-function pageOf<Thing>(call: AreaCall, things: readonly Thing[], placeOf: (thing: Thing) => string) {
+function pageOf<Thing>(call: AreaCall, list: string, things: readonly Thing[], placeOf: (thing: Thing) => string) {
   onlyFields(call.query, 'query', ['accountId', 'configurationId', 'after', 'limit']);
   const limit = optional(call.query, 'limit', queryNumber({ min: 1, max: 100 })) ?? DEFAULT_LIMIT;
-  const after = optional(call.query, 'after', cursor) ?? '';
+  const after = optional(call.query, 'after', cursorOf(list)) ?? '';
   const ordered = things
     .map((thing) => ({ thing, place: placeOf(thing) }))
     .filter(({ place }) => place > after)
     .toSorted((one, other) => (one.place < other.place ? -1 : 1));
   const page = ordered.slice(0, limit);
   const last = ordered.length > page.length ? page.at(-1) : undefined;
-  return { things: page.map(({ thing }) => thing), next: last && Buffer.from(last.place).toString('base64url') };
+  return { things: page.map(({ thing }) => thing), next: last && cursorAt(list, last.place) };
 }
 
-/** Reads a cursor: the place of the last item that was shown, so it survives changes of the list. */
-const cursor: Reads<string> = (value, name) => {
-  const place = Buffer.from(text()(value, name), 'base64url').toString();
-  if (!/^\d{16} ./.test(place)) throw invalid(`${name} is not a cursor of this list`);
-  return place;
-};
+/** Makes a cursor: the place of the last item that was shown, so it survives changes of the list, and a seal of the list. */
+function cursorAt(list: string, place: string): string {
+  return Buffer.from(`${hash(`${list} ${place}`).slice(0, 8)} ${place}`).toString('base64url');
+}
+
+/** Reads a cursor; refuses one that this list has not given. */
+function cursorOf(list: string): Reads<string> {
+  return (value, name) => {
+    const given = text()(value, name);
+    const place = Buffer.from(given, 'base64url').toString().slice('12345678 '.length);
+    if (given !== cursorAt(list, place)) throw invalid(`${name} is not a cursor of this list`);
+    return place;
+  };
+}
 
 /** Makes the place of an item in the order of a list: by number, then by text. */
 function placeAt(number: number, text: string): string {
