@@ -5,7 +5,7 @@ import { activate, configure, discardActivation, validate } from './calls/journa
 import { points, protections, sources } from './calls/lists.ts';
 import { reset } from './calls/reset.ts';
 import type { ConfigurationSettings } from './model.ts';
-import { clearDisks, configurationOf, configurations, DUE, journaledCalls, keep } from './rows.ts';
+import { clearDisks, configurationOf, configurations, DISK_DUE, DUE, journaledCalls, keep } from './rows.ts';
 import { recoveryPoints, retainedDisks } from './rows.ts';
 import { tick } from './schedule.ts';
 
@@ -33,7 +33,7 @@ export const disasterReadiness: Area = {
     ),
     control('POST /configurations/:id/points', 'takes snapshots now', takeSnapshots),
   ],
-  timers: { [DUE]: wake },
+  timers: { [DUE]: wake, [DISK_DUE]: expire },
   workIn,
 };
 
@@ -49,6 +49,10 @@ function workIn(world: World, ms: number): number {
 function wake(world: World, { configurationId }: { readonly configurationId: string }): void {
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;
-  clearDisks(world, configuration.sourceAppEnvId, 'expired');
   keep(world, tick(world, configuration));
+}
+
+/** Removes the disks of a source whose retention is over. */
+function expire(world: World, { sourceAppEnvId }: { readonly sourceAppEnvId: string }): void {
+  clearDisks(world, sourceAppEnvId, 'expired');
 }

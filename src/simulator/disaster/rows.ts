@@ -41,6 +41,9 @@ export function callId(accountId: string, requestId: string): string {
 /** The name of the timer that fires when something is due for a configuration. */
 export const DUE = 'disaster.due';
 
+/** The name of the timer that fires when the retention of a disk ends; it outlives the configuration. */
+export const DISK_DUE = 'disaster.diskDue';
+
 /** Finds a configuration by its id. */
 export function configurationOf(world: World, configurationId: string): Configuration | undefined {
   const row = world.of(configurations).get(configurationId);
@@ -112,9 +115,10 @@ function note(world: World, configuration: Configuration, happening: Happening, 
   const diskId = world.id('disk');
   const retentionUntil = world.now + DISK_RETENTION_MS;
   world.of(retainedDisks).put({ diskId, accountId, sourceAppEnvId, configurationId, retentionUntil });
+  world.schedule(DISK_DUE, retentionUntil, { sourceAppEnvId });
 }
 
-/** Lists the kept disks of a source. Some may have expired: they are removed when the timer of the configuration fires next. */
+/** Lists the kept disks of a source. */
 export function disksOf(world: World, sourceAppEnvId: string): readonly RetainedDisk[] {
   return world.of(retainedDisks).where('source', sourceAppEnvId);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Fields, setting, SETTLED, WARM } from './setting.ts';
+import { type Fields, HOUR, setting, SETTLED, WARM } from './setting.ts';
 
 const DATABASE = { sourceAppEnvId: 'env_db_prod', target: { envName: 'dr', appName: 'orders-dr' } };
 const ACCOUNT = { scope: 'account', confirmationName: 'Demo', sourceAppEnvId: undefined };
@@ -30,6 +30,18 @@ describe('reset', () => {
     expect(body).toEqual({ configurations: 1, destinations: 1 });
     expect(await at.source()).toMatchObject({ pendingCleanup: { retainedDiskCount: 1 } });
     expect(await at.source()).not.toHaveProperty('target');
+  });
+
+  it('keeps the disk of a wiped protection no longer than its retention', async () => {
+    const at = setting();
+    await at.protect(WARM);
+    await at.reset();
+
+    at.advance(HOUR);
+
+    const { body } = await at.control<{ collections: { retainedDisks?: unknown[] } }>('GET', '/world');
+    expect(body.collections.retainedDisks ?? []).toEqual([]);
+    expect(await at.source()).not.toHaveProperty('pendingCleanup');
   });
 
   it('never deletes a destination that is live', async () => {
