@@ -21,7 +21,9 @@ export function sources(call: AreaCall): AreaAnswer {
   const membership = asked(call);
   const rows = listed(call, environments, 'account', membership.accountId);
   const visible = rows.filter(({ appEnvId }) => maySee(world, membership, appEnvId));
-  const page = pageOf(call, `sources ${membership.accountId}`, visible, (row) => placeInList(world, row.createdAt, row.appEnvId));
+  const page = pageOf(call, `sources ${membership.accountId}`, visible, (row) =>
+    placeInList(world, row.createdAt, row.appEnvId),
+  );
   const protections = new Map(rowsShown(call, membership).map((row) => [row.sourceAppEnvId, row]));
   const items = page.things.map((row) => {
     const protection = protections.get(row.appEnvId);
@@ -35,7 +37,9 @@ export function protections(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
   const rows = rowsShown(call, membership);
-  const page = pageOf(call, `configurations ${membership.accountId}`, rows, (row) => placeInList(world, row.createdAt, row.configurationId));
+  const page = pageOf(call, `configurations ${membership.accountId}`, rows, (row) =>
+    placeInList(world, row.createdAt, row.configurationId),
+  );
   const items = page.things.map((row) => disclosed(world, configurationItem(world, withPoints(call, row))));
   return ok({ items, ...nextCursor(world, page.next) });
 }
@@ -49,7 +53,9 @@ export function points(call: AreaCall): AreaAnswer {
   if (!maySee(world, membership, configuration.sourceAppEnvId)) {
     throw forbidden('you have no access to this environment');
   }
-  const page = pageOf(call, `points ${configurationId}`, selectablePoints(configuration), (point) => placeOfPoint(world, point));
+  const page = pageOf(call, `points ${configurationId}`, selectablePoints(configuration), (point) =>
+    placeOfPoint(world, point),
+  );
   const items = page.things.map((point) => pointItem(world, configuration, point));
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
