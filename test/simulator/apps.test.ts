@@ -34,6 +34,19 @@ describe('presets', () => {
 });
 
 describe('POST /app', () => {
+  it.each([
+    ['a second node of CouchDB', 400, { dockerPreset: 'COUCHDB', containers: 2 }],
+    ['one node of CouchDB', 200, { dockerPreset: 'COUCHDB', containers: 1 }],
+    ['as many replicas as the preset has', 200, { dockerPreset: 'POSTGRESQL', containers: 3, disk: 500 }],
+    ['a replica too many', 400, { dockerPreset: 'POSTGRESQL', containers: 4 }],
+    ['a disk too large', 400, { dockerPreset: 'POSTGRESQL', disk: 501 }],
+    ['a flag that is a text', 400, { dockerPreset: 'REDIS', withPersistence: 'true' }],
+    ['settings that are a list', 400, { dockerPreset: 'REDIS', databaseSettings: [] }],
+    ['fields of a database for another app', 200, { containers: 2 }],
+  ] as const)('takes a managed service only within its limits: %s', async (_, status, more) => {
+    expect(await box().post('/app', { ...smallest, ...more })).toMatchObject({ status });
+  });
+
   it('creates an app with the defaults of the text', async () => {
     const on = box();
 

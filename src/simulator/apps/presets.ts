@@ -69,6 +69,11 @@ export function isDatabase(preset: string): boolean {
   return databasePresets.some((each) => each.name === preset);
 }
 
+/** The limits of a managed service; undefined for other presets. */
+export function limitsOf(preset: string): { readonly maxDisk: number; readonly maxReplicas: number } | undefined {
+  return databasePresets.find((each) => each.name === preset)?.limits;
+}
+
 /** Lists the versions of a preset, or none. */
 export function versionsOf(preset: string): readonly string[] {
   return [...appPresets, ...databasePresets].find((each) => each.name === preset)?.versions ?? [];

@@ -10,7 +10,7 @@ import { forbidden, invalid, notFound, RequestRefusal } from '../http/refusal.ts
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { type App, appNamed, apps, createApp, type JobConfig } from './app.ts';
-import { creatablePresets, isDatabase, knownPresets, versionsOf } from './presets.ts';
+import { creatablePresets, isDatabase, knownPresets, limitsOf, versionsOf } from './presets.ts';
 
 /** Reads a TCP port. */
 const port = number({ min: 1, max: 65_535, whole: true });
@@ -51,6 +51,7 @@ function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
   const name = required(body, 'name', text());
   const dockerPreset = optional(body, 'dockerPreset', choice(creatablePresets)) ?? 'CUSTOM';
   refuseStartup(body);
+  requireWithinLimits(dockerPreset, body);
   const customDockerfileContent = optional(body, 'customDockerfileContent', text());
   const isPlain = dockerPreset === 'CUSTOM' && customDockerfileContent === undefined;
   return present({
@@ -74,6 +75,18 @@ function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
 function refuseStartup(body: BodyFields): void {
   if (sent(body, 'startupConfig'))
     throw invalid('startupConfig is not accepted: startup commands belong to environments');
+}
+
+/** Refuses more replicas or a larger disk than a managed service has, and environment fields of another type. */
+function requireWithinLimits(preset: string, body: BodyFields): void {
+  const limits = limitsOf(preset);
+  if (limits === undefined) return;
+  readFields(body, {
+    containers: number({ min: 1, max: limits.maxReplicas, whole: true }),
+    disk: number({ min: 0, max: limits.maxDisk }),
+    withPersistence: flag,
+    databaseSettings: object,
+  });
 }
 
 function versionFor(preset: string, body: BodyFields): string | undefined {
