@@ -264,14 +264,14 @@ class Stage {
     };
   }
 
-  #enter({ kind, key, namespace, name, metadata, spec, live }: Actor): void {
+  #enter({ kind, key, namespace, name, metadata, spec, status }: Actor): void {
     const isNew = this.#objects.get(key) === undefined;
     this.#objects.apply({
       apiVersion: `${group}/${version}`,
       kind: kind.kind,
       metadata: { ...metadata, name, ...(namespace !== '' && { namespace }) },
       spec,
-      ...(isNew && live && { status: asOfGeneration(live.status, live.generation) }),
+      ...(isNew && status && { status }),
     });
   }
 }
@@ -286,17 +286,4 @@ function expectedOf(app: string, actors: readonly Actor[]): readonly Readonly<Re
     return [{ name: environmentName, ...(cliEnvironmentName !== undefined && { cliEnvName: cliEnvironmentName }) }];
   });
   return found.length === 0 ? [{ name: '?' }] : found;
-}
-
-/** Rewrites the generations in a status for an object that was just created: the current one becomes 1, all others 0. */
-function asOfGeneration(value: unknown, generation: number, within = ''): unknown {
-  if (Array.isArray(value)) return value.map((item) => asOfGeneration(item, generation));
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => {
-      const isOurs = name === 'observedGeneration' || (name === 'generation' && within === 'applied');
-      if (isOurs && typeof inner === 'number') return [name, inner === generation ? 1 : 0];
-      return [name, asOfGeneration(inner, generation, name)];
-    }),
-  );
 }
