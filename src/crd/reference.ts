@@ -7,6 +7,7 @@ import { rulesKey, type CelRule } from '../engine/kind/schema/schema.ts';
 import { schemasOf } from './manifest.ts';
 import { canHave, chapters, remedies } from './remedies.ts';
 import type { Structural } from './structural.ts';
+import { withPart } from './text.ts';
 
 /** The file name of a kind's page, such as `contact-point`. */
 export function pageName(kind: string): string {
@@ -36,18 +37,7 @@ export function troubleshooting(existing: string): string {
 }
 
 function renewed(page: string, parts: Readonly<Record<string, string>>, path: string): string {
-  return Object.entries(parts).reduce((text, [name, body]) => replaced(text, name, body, path), page);
-}
-
-function replaced(text: string, name: string, body: string, path: string): string {
-  const begin = `<!-- generated:begin ${name} -->`;
-  const end = `<!-- generated:end ${name} -->`;
-  const [head, rest, ...more] = text.split(begin);
-  const [, tail, ...others] = rest?.split(end) ?? [];
-  if (head === undefined || tail === undefined || more.length > 0 || others.length > 0) {
-    throw new Error(`${path} needs exactly one pair of the markers ${begin} and ${end}`);
-  }
-  return `${head}${begin}\n\n${body}\n\n${end}${tail}`;
+  return Object.entries(parts).reduce((text, [name, body]) => withPart(text, name, body, path), page);
 }
 
 function skeleton(kind: KindIdentity): string {

@@ -1,4 +1,4 @@
-/** Builds the text of generated YAML files. */
+/** Builds the text of generated files. */
 import { stringify } from 'yaml';
 
 /** The first line of every generated YAML file. */
@@ -15,4 +15,16 @@ export function yaml(documents: readonly object[]): string {
     }),
   );
   return `${header}\n${bodies.map((body) => `---\n${body}`).join('')}`;
+}
+
+/** Renews a generated part of a page, which stands between two markers; `path` names the page in an error. */
+export function withPart(page: string, name: string, body: string, path: string): string {
+  const begin = `<!-- generated:begin ${name} -->`;
+  const end = `<!-- generated:end ${name} -->`;
+  const [head, rest, ...more] = page.split(begin);
+  const [, tail, ...others] = rest?.split(end) ?? [];
+  if (head === undefined || tail === undefined || more.length > 0 || others.length > 0) {
+    throw new Error(`${path} needs exactly one pair of the markers ${begin} and ${end}`);
+  }
+  return `${head}${begin}\n\n${body}\n\n${end}${tail}`;
 }

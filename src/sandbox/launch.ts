@@ -50,16 +50,11 @@ export async function launch(recipe: Recipe) {
   const writePids = () =>
     writeWhole(files.pids, JSON.stringify({ ...plane?.pids(), simulator: service.pid, operator: ours.pid }));
   /** Ends every process: the operator, which talks to all others, first. */
-  const end = async () => {
+  const stop = async () => {
+    await cluster?.close();
     await ours.stop();
     await Promise.all([plane?.stop(), service.stop()]);
   };
-  const stop = async () => {
-    await cluster?.close();
-    await end();
-  };
-  const abandon = () => void end();
-  signal.addEventListener('abort', abandon, { once: true });
   try {
     await mkdir(dirname(simulatorState(dir)), { recursive: true });
     const starting = startControlPlane({
@@ -70,7 +65,7 @@ export async function launch(recipe: Recipe) {
       port: ports.kubernetes,
       onEnded: (part, how) => revived.ended(part, how, async () => plane?.daemons[part]?.start()),
     }).then((started) => (plane = started));
-    for (const ground of await Promise.allSettled([service.start(), starting])) {
+    for (const ground of await Promise.allSettled([service.start(signal), starting])) {
       if (ground.status === 'rejected') throw ground.reason;
     }
     const { url, ca, adminToken, kubeconfigPath, kubeconfig } = await starting;
@@ -88,8 +83,7 @@ export async function launch(recipe: Recipe) {
     const ownConfig = operatorKubeconfig(dir);
     await mkdir(dirname(ownConfig), { recursive: true, mode: 0o700 });
     await writeFile(ownConfig, kubeconfig('operator'), { mode: 0o600 });
-    await ours.start();
-    signal.throwIfAborted();
+    await ours.start(signal);
     say('the operator is up');
     for (const sample of inApplyOrder(recipe.samples)) await cluster.apply(sample);
     await writeWhole(files.urls, JSON.stringify(urls));
@@ -99,8 +93,6 @@ export async function launch(recipe: Recipe) {
   } catch (error) {
     await stop();
     throw error;
-  } finally {
-    signal.removeEventListener('abort', abandon);
   }
 }
 

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { commandReferences, type ClusterPermission } from '../../src/cli/reference/commands.ts';
-import { referencePages } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
 import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
@@ -22,11 +21,7 @@ const root = join(import.meta.dirname, '..', '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 describe('the pages of the commands', () => {
-  it.each([...referencePages(read)])('%s is as its command says', (path, text) => {
-    expect(read(path)).toBe(text);
-  });
-
-  it('has links that lead somewhere', () => {
+  it('have links that lead somewhere', () => {
     for (const path of ['README.md', 'pull-requests.md']) {
       const links = [...read(`docs/cli/${path}`).matchAll(/\]\(([^)#:]+)[^)]*\)/g)].map(([, link = '']) => link);
       expect(links.filter((link) => !existsSync(join(root, 'docs/cli', link)))).toEqual([]);

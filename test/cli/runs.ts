@@ -21,10 +21,10 @@ import { resourceOf } from '../../src/engine/kind/contract/define.ts';
 import { plan } from '../../src/cli/plan/command.ts';
 import { points } from '../../src/cli/points.ts';
 import { commandReferences } from '../../src/cli/reference/commands.ts';
-import { between } from '../../src/cli/reference/generate.ts';
 import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
 import { operatorNamespace, wordOf } from '../../src/config.ts';
+import { withPart } from '../../src/crd/text.ts';
 import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
 import { leaseResource } from '../../src/kube/lease.ts';
 import { listen } from '../../src/simulator/http/listen.ts';
@@ -231,7 +231,7 @@ export async function pagesWithRuns(read: (path: string) => string): Promise<Rea
     const path = `docs/cli/${wordOf(command)}.md`;
     const run = runs.get(wordOf(command));
     if (run === undefined) throw new Error(`there is no run of ${wordOf(command)}`);
-    return [path, between(read(path), 'run', `\`\`\`console\n${run.trimEnd()}\n\`\`\``)];
+    return [path, withPart(read(path), 'run', `\`\`\`console\n${run.trimEnd()}\n\`\`\``, path)];
   });
   return new Map(pages);
 }

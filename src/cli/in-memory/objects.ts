@@ -42,19 +42,22 @@ export class ObjectsInMemory implements ObjectWriter {
     return [...this.#objects.values()];
   }
 
-  /** Creates an object, or changes it; a new spec is a new generation. A status that is not given stays as it is. */
+  /**
+   * Creates an object, by default with generation 1, or changes it; a new spec is a new generation. A status that is not given
+   * stays as it is.
+   */
   apply(given: Applied): void {
     const key = keyOf(given.kind, given.metadata.namespace, given.metadata.name);
     const known = this.#objects.get(key);
-    const { creationTimestamp = isoSeconds(this.#clock.wall()), generation = 0 } = known?.metadata ?? {};
-    const isSame = known !== undefined && sameJson(known.spec, given.spec);
+    const { creationTimestamp = isoSeconds(this.#clock.wall()), generation = 1 } = (known ?? given).metadata;
+    const isChanged = known !== undefined && !sameJson(known.spec, given.spec);
     const metadata = {
       resourceVersion: '1',
       ...known?.metadata,
       ...given.metadata,
       uid: key,
       creationTimestamp,
-      generation: isSame ? generation : generation + 1,
+      generation: isChanged ? generation + 1 : generation,
     };
     const next = parseObject({ status: known?.status, ...given, metadata }, key);
     if (!sameJson(next, known)) this.#tell(this.#put(next));

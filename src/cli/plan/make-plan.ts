@@ -143,7 +143,7 @@ function byKey(actors: readonly Actor[]): ReadonlyMap<string, Actor> {
 }
 
 function notesOf(actors: readonly Actor[], wanted: Sorted): readonly string[] {
-  const isOurs = (actor: Actor) => wanted.places.has(actor.key) || actor.live !== undefined;
+  const isOurs = (actor: Actor) => wanted.places.has(actor.key) || actor.status !== undefined;
   const standIns = actors.filter((actor) => actor.kind.life === 'account' && !isOurs(actor));
   return standIns.map(
     ({ key, spec }) =>

@@ -14,7 +14,7 @@ import { openHosting } from '../../hosting/service.ts';
 import { appEnvironment } from '../../kinds/app-environment/app-environment.ts';
 import { hostedApp } from '../../kinds/hosted-app/hosted-app.ts';
 import { kinds } from '../../kinds/index.ts';
-import { isRecord, recordsIn, sameJson, Secret } from '../../base/json.ts';
+import { isRecord, sameJson, Secret } from '../../base/json.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { ObjectsInMemory } from '../in-memory/objects.ts';
 import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.ts';
@@ -50,12 +50,10 @@ export interface Played {
 }
 
 /**
- * The time without a call after which the engine counts as finished: longer than a poll, and longer than the pause between
- * the two reads that prove that an object is absent.
+ * The time without a call after which the engine counts as finished: longer than several polls, and longer than the pause
+ * between the two reads that prove that an object is absent.
  */
-const quietMs = 150_000;
-/** The longer limit that applies while an object is neither Ready nor Stalled. */
-const patienceMs = 420_000;
+const quietMs = 420_000;
 const longestMs = 6 * 3_600_000;
 
 /** Runs the engine with the objects `before` the change, if known, and then with those `after` it. */
@@ -192,8 +190,7 @@ class Stage {
     for (;;) {
       await this.#rest();
       const now = this.#clock.monotonic();
-      const silentMs = now - this.#lastCallAt;
-      if (silentMs >= patienceMs || (silentMs >= quietMs && this.#isConcluded())) return true;
+      if (now - this.#lastCallAt >= quietMs) return true;
       if (now - this.#beganAt > longestMs) return false;
       const next = this.#clock.nextAt ?? now + 1_000;
       await this.#clock.advance(Math.max(1, next - now));
@@ -208,18 +205,6 @@ class Stage {
       if (!answered.includes(true)) return;
       await settle();
     }
-  }
-
-  /** True when every object is Ready or Stalled for its newest generation. */
-  #isConcluded(): boolean {
-    return this.#objects.all().every(({ metadata, status }) => {
-      return recordsIn(status, 'conditions').some(
-        (condition) =>
-          condition['observedGeneration'] === metadata.generation &&
-          condition['status'] === 'True' &&
-          (condition['type'] === 'Ready' || condition['type'] === 'Stalled'),
-      );
-    });
   }
 
   #material(): Material {
@@ -264,14 +249,14 @@ class Stage {
     };
   }
 
-  #enter({ kind, key, namespace, name, metadata, spec, live }: Actor): void {
+  #enter({ kind, key, namespace, name, metadata, spec, status }: Actor): void {
     const isNew = this.#objects.get(key) === undefined;
     this.#objects.apply({
       apiVersion: `${group}/${version}`,
       kind: kind.kind,
       metadata: { ...metadata, name, ...(namespace !== '' && { namespace }) },
       spec,
-      ...(isNew && live && { status: asOfGeneration(live.status, live.generation) }),
+      ...(isNew && status && { status }),
     });
   }
 }
@@ -286,17 +271,4 @@ function expectedOf(app: string, actors: readonly Actor[]): readonly Readonly<Re
     return [{ name: environmentName, ...(cliEnvironmentName !== undefined && { cliEnvName: cliEnvironmentName }) }];
   });
   return found.length === 0 ? [{ name: '?' }] : found;
-}
-
-/** Rewrites the generations in a status for an object that was just created: the current one becomes 1, all others 0. */
-function asOfGeneration(value: unknown, generation: number, within = ''): unknown {
-  if (Array.isArray(value)) return value.map((item) => asOfGeneration(item, generation));
-  if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => {
-      const isOurs = name === 'observedGeneration' || (name === 'generation' && within === 'applied');
-      if (isOurs && typeof inner === 'number') return [name, inner === generation ? 1 : 0];
-      return [name, asOfGeneration(inner, generation, name)];
-    }),
-  );
 }

@@ -16,8 +16,8 @@ export interface Actor {
   readonly name: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly spec: Readonly<Record<string, unknown>>;
-  /** The generation and status of the object in the cluster; absent if unknown. */
-  readonly live?: { readonly generation: number; readonly status: Readonly<Record<string, unknown>> };
+  /** The status of the object in the cluster; absent if unknown. */
+  readonly status?: Readonly<Record<string, unknown>>;
   /** True if the object may bind by name, because the id that it is bound to is unknown. */
   readonly presumed?: true;
 }
@@ -130,18 +130,20 @@ function texts(value: unknown): Readonly<Record<string, string>> {
 /** Makes an actor from an object of the cluster, with its status. */
 export function liveActor({ kind, object: { metadata, spec, status } }: ParsedObject): Actor {
   const { name, namespace = '', generation = 1, labels, annotations, finalizers } = metadata;
-  const kept = { ...(labels && { labels }), ...(annotations && { annotations }), ...(finalizers && { finalizers }) };
-  return {
-    ...actorOf(kind.kind, namespace, name, spec, kept),
-    ...(isRecord(status) && { live: { generation, status } }),
+  const kept = {
+    generation,
+    ...(labels && { labels }),
+    ...(annotations && { annotations }),
+    ...(finalizers && { finalizers }),
   };
+  return { ...actorOf(kind.kind, namespace, name, spec, kept), ...(isRecord(status) && { status }) };
 }
 
 /** Marks objects as `presumed`, so that they may bind by name, if the id that they are bound to is unknown. */
 export function presumed(actors: readonly Actor[]): readonly Actor[] {
   return actors.map((actor) => {
-    const { kind, spec, live } = actor;
-    if (live !== undefined || kind.life !== 'long' || typeof spec['externalId'] === 'string') return actor;
+    const { kind, spec, status } = actor;
+    if (status !== undefined || kind.life !== 'long' || typeof spec['externalId'] === 'string') return actor;
     const free = withAdoption(spec);
     return { ...actor, spec: kind.spec.safeParse(free).success ? free : spec, presumed: true as const };
   });

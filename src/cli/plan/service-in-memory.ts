@@ -2,7 +2,7 @@
  * Plays the service during a plan: what was read of an account, with the changes that the plan has made so far.
  *
  * A read is answered with what the real service answered, with changed items in place of the old ones. Changes stay in memory:
- * a new item gets an id that begins with `new-`, a deployment takes a while and succeeds, and what the interface does not
+ * a new item gets an id that begins with `new-`, a deployment succeeds at once, and what the interface does not
  * specify is not invented.
  */
 import { isRecord, recordsIn } from '../../base/json.ts';
@@ -39,8 +39,6 @@ const shelves: Readonly<Record<ShelfName, Shelf>> = {
 
 /** The beginning of the ids of items that this run has created. */
 const newPrefix = 'new-';
-/** How long a deployment takes in virtual time; the duration that a plan prints counts requests only. */
-const deploymentMs = 20_000;
 const prefix = '/api/public/v1';
 
 /** True for an id that this run has made up. */
@@ -53,8 +51,6 @@ interface Kept {
   readonly shelf: ShelfName;
   /** The whole item if it is new, else what was changed in it; undefined if it was deleted. */
   readonly item: Item | undefined;
-  /** When the running deployment ends, and the status of the item afterwards. */
-  readonly settles?: { readonly at: number; readonly status: string };
 }
 
 interface Answer {
@@ -163,7 +159,7 @@ export class ServiceInMemory {
     const shelf = shelves[name];
     const id = query[shelf.id] ?? '';
     const kept = this.#kept.get(`${name}/${id}`);
-    if (kept !== undefined && (isNewId(id) || kept.item === undefined)) return answerOf(this.#asOfNow(kept));
+    if (kept !== undefined && (isNewId(id) || kept.item === undefined)) return answerOf(kept.item);
     const listed = shelf.isListedWhole === true ? this.#listedOf(name, id) : undefined;
     const base = listed === undefined ? await this.#base(shelf.single ?? '', query) : done(listed);
     if (kept === undefined || 'failed' in base || base.status !== 200) return base;
@@ -185,7 +181,7 @@ export class ServiceInMemory {
   /** Items that this run has created and that a list would show. */
   #made(name: ShelfName, query: Query): readonly Item[] {
     const made = [...this.#kept].filter(([key, { shelf }]) => shelf === name && key.startsWith(`${name}/${newPrefix}`));
-    const items = made.map(([, kept]) => this.#asOfNow(kept)).filter((item) => item !== undefined);
+    const items = made.map(([, { item }]) => item).filter((item) => item !== undefined);
     return items.filter((item) => Object.entries(query).every(([field, value]) => (item[field] ?? value) === value));
   }
 
@@ -193,14 +189,7 @@ export class ServiceInMemory {
   #withChanges(name: ShelfName, read: Item, id = read[shelves[name].id]): Item | undefined {
     const kept = this.#kept.get(`${name}/${String(id)}`);
     if (kept === undefined) return read;
-    const changes = this.#asOfNow(kept);
-    return changes && { ...read, ...changes };
-  }
-
-  /** Brings a stored item up to date: a deployment whose time is over has ended. */
-  #asOfNow({ item, settles }: Kept): Item | undefined {
-    if (item === undefined || settles === undefined || settles.at > this.#wallMs()) return item;
-    return { ...item, status: settles.status, updatedAt: new Date(settles.at).toISOString() };
+    return kept.item && { ...read, ...kept.item };
   }
 
   /** An item as a list of the real service showed it; undefined if no list did. */
@@ -227,11 +216,11 @@ export class ServiceInMemory {
     return [...listed.filter((item) => item !== undefined), ...this.#made(name, {})];
   }
 
-  #create(shelf: ShelfName, item: Item, settles?: Kept['settles']): Item {
+  #create(shelf: ShelfName, item: Item): Item {
     const id = this.#newId(shelf);
     const at = new Date(this.#wallMs()).toISOString();
     const made = { ...item, [shelves[shelf].id]: id, createdAt: at, updatedAt: at };
-    this.#kept.set(`${shelf}/${id}`, { shelf, item: made, ...(settles && { settles }) });
+    this.#kept.set(`${shelf}/${id}`, { shelf, item: made });
     return made;
   }
 
@@ -239,11 +228,11 @@ export class ServiceInMemory {
     return `${newPrefix}${what}-${(this.#count += 1)}`;
   }
 
-  #merge(shelf: ShelfName, id: string, changes: Item, settles?: Kept['settles']): void {
+  #merge(shelf: ShelfName, id: string, changes: Item): void {
     const known = this.#kept.get(`${shelf}/${id}`);
     const updatedAt = new Date(this.#wallMs()).toISOString();
     const item = { ...known?.item, ...changes, [shelves[shelf].id]: id, updatedAt };
-    this.#kept.set(`${shelf}/${id}`, { shelf, ...known, item, ...(settles && { settles }) });
+    this.#kept.set(`${shelf}/${id}`, { shelf, item });
   }
 
   #remove(shelf: ShelfName, id: string): Answer {
@@ -299,7 +288,7 @@ export class ServiceInMemory {
     }
   }
 
-  /** Creates an app. A database also gets its environments, as from the service; their deployment takes a while. */
+  /** Creates an app. A database also gets its environments, as from the service. */
   async #createApp(body: Item): Promise<unknown> {
     const { appId } = this.#create('app', newApp(body));
     const presets = await this.#itemsOf(databasePresetsOf());
@@ -310,12 +299,7 @@ export class ServiceInMemory {
   }
 
   #createEnvironment(item: Item): Item {
-    return this.#create('environment', { region: '?', ...item, status: 'UPDATING' }, this.#deployed('running'));
-  }
-
-  /** When a deployment that begins now ends, and the status afterwards. */
-  #deployed(status: string): Kept['settles'] {
-    return { at: this.#wallMs() + deploymentMs, status };
+    return this.#create('environment', { region: '?', ...item, status: 'running' });
   }
 
   /** Creates the components that the catalog names, each as an app with one environment. Nothing else is known of them. */
@@ -330,15 +314,10 @@ export class ServiceInMemory {
     return { installationId: this.#newId('installation'), components };
   }
 
-  /** Deploys, stops or starts an environment: its status is UPDATING for a while, then `running` or `stopped`. */
+  /** Deploys, stops or starts an environment: its status is at once that after the deployment, `running` or `stopped`. */
   #deploy(endpoint: string, { appEnvId }: Item): Answer {
-    const status = 'UPDATING';
-    this.#merge(
-      'environment',
-      textOf(appEnvId),
-      { status },
-      this.#deployed(endpoint.endsWith('/stop') ? 'stopped' : 'running'),
-    );
+    const status = endpoint.endsWith('/stop') ? 'stopped' : 'running';
+    this.#merge('environment', textOf(appEnvId), { status });
     const contentId = this.#newId('content');
     return done({ success: true, message: 'accepted', contentId, appEnv: { appEnvId, status } });
   }

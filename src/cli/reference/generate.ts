@@ -1,31 +1,57 @@
-/** Generates the parts of the command pages that come from the code: help, permissions, the JSON schema of a plan. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** `npm run generate` writes all generated files. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
 import { helpOf, wordOf } from '../../config.ts';
+import { outputs, wholeFolders, type ReadFile } from '../../crd/outputs.ts';
+import { withPart } from '../../crd/text.ts';
+import { identities } from '../../kinds/identities.ts';
 import { planSchema } from '../plan/model.ts';
-import { commandReferences, permissionsOf } from './commands.ts';
+import { type CommandReference, commandReferences, permissionsOf } from './commands.ts';
 
-/** The text that each generated file must have, by path; `read` returns a page as it is now. */
-export function referencePages(read: (path: string) => string): ReadonlyMap<string, string> {
-  const pages = commandReferences.map((reference): [string, string] => {
-    const path = `docs/cli/${wordOf(reference.command)}.md`;
-    const help = `\`\`\`text\n${helpOf(reference.command).trimEnd()}\n\`\`\``;
-    const page = between(read(path), 'help', help);
-    return [path, between(page, 'permissions', permissionsOf(reference))];
-  });
-  return new Map([...pages, ['docs/cli/plan.schema.json', `${JSON.stringify(planSchema(), null, 2)}\n`]]);
+/** Lists the files under `root` that `npm run generate` would write or remove. */
+export function staleFiles(root: string): readonly string[] {
+  return [...outOfDate(root).keys()];
 }
 
-/** Replaces the text between the two marker comments of a part of a page. */
-export function between(page: string, part: string, text: string): string {
-  const [begin, end] = [`<!-- ${part}: made from the command -->`, `<!-- /${part} -->`];
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`a page lacks ${begin} and ${end}`);
-  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+/** Writes every generated file that is out of date, and removes leftover ones; returns their paths. */
+export function generate(root: string): readonly string[] {
+  const stale = outOfDate(root);
+  for (const [path, content] of stale) {
+    if (content === undefined) rmSync(join(root, path));
+    else {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), content);
+    }
+  }
+  return [...stale.keys()];
+}
+
+/** The files that are out of date, with their new content; undefined for one that the generator does not make any more. */
+function outOfDate(root: string): ReadonlyMap<string, string | undefined> {
+  const read: ReadFile = (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);
+  const fresh = new Map([
+    ...outputs(identities, read),
+    ...commandReferences.map((reference) => commandPage(reference, read)),
+    ['docs/cli/plan.schema.json', `${JSON.stringify(planSchema(), null, 2)}\n`],
+  ]);
+  const changed = [...fresh].filter(([path, content]) => read(path) !== content);
+  const leftover = wholeFolders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+    .filter((path) => !fresh.has(path))
+    .map((path) => [path, undefined] as const);
+  return new Map([...changed, ...leftover].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Renews the help and the permissions on the page of a command. */
+function commandPage(reference: CommandReference, read: ReadFile): readonly [string, string] {
+  const path = `docs/cli/${wordOf(reference.command)}.md`;
+  const help = `\`\`\`text\n${helpOf(reference.command).trimEnd()}\n\`\`\``;
+  const page = withPart(read(path) ?? '', 'help', help, path);
+  return [path, withPart(page, 'permissions', permissionsOf(reference), path)];
 }
 
 if (import.meta.main) {
-  const root = join(import.meta.dirname, '../../..');
-  const read = (path: string) => readFileSync(join(root, path), 'utf8');
-  for (const [path, text] of referencePages(read)) writeFileSync(join(root, path), text);
+  for (const path of generate(join(import.meta.dirname, '../../..'))) process.stdout.write(`wrote: ${path}\n`);
 }

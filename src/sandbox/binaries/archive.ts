@@ -3,9 +3,8 @@ import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { EnvHttpProxyAgent, fetch } from 'undici';
 import { CannotStart } from '../cannot-start.ts';
-import { inTime } from '../../base/time.ts';
-import { realClock } from '../../cli/machine.ts';
 import type { Work } from './progress.ts';
 import type { Archive } from './releases.ts';
 
@@ -27,29 +26,22 @@ export async function unpackArchive({ url, sha512 }: Archive, into: string, work
 
 /** Downloads a URL; gives up within seconds if nothing answers or no more data comes. */
 async function download(url: string, { detail, signal }: Work): Promise<Buffer> {
-  const stop = new AbortController();
-  const answer = await inTime(realClock, answerMs, fetch(url, { signal: AbortSignal.any([signal, stop.signal]) }));
-  if (answer === undefined) {
-    stop.abort();
-    throw new CannotStart(`${new URL(url).host} did not answer in ${answerMs / 1000} s`);
-  }
-  const { value: response } = answer;
+  const dispatcher = new EnvHttpProxyAgent({
+    connect: { timeout: answerMs },
+    headersTimeout: answerMs,
+    bodyTimeout: silenceMs,
+  });
+  const response = await fetch(url, { dispatcher, signal });
   if (!response.ok || response.body === null) throw new CannotStart(`HTTP ${response.status} from ${url}`);
   const total = Number(response.headers.get('content-length') ?? 0);
-  const reader = response.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for (;;) {
-    const next = await inTime(realClock, silenceMs, reader.read());
-    if (next === undefined) {
-      stop.abort();
-      throw new CannotStart(`the download stopped for ${silenceMs / 1000} s after ${megabytes(size)}`);
-    }
-    if (next.value.done) return Buffer.concat(chunks);
-    chunks.push(next.value.value);
-    size += next.value.value.length;
+  for await (const chunk of response.body) {
+    chunks.push(chunk);
+    size += chunk.length;
     detail(total > 0 ? `${megabytes(size)} of ${megabytes(total)}` : megabytes(size));
   }
+  return Buffer.concat(chunks);
 }
 
 function megabytes(bytes: number): string {

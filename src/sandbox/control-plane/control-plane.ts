@@ -76,21 +76,15 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     apiserver: apiserver.pid,
     controllerManager: daemons.controllerManager?.pid,
   });
-  const abandon = () => void stop();
-  signal?.addEventListener('abort', abandon, { once: true });
   try {
-    for (const one of [etcdDaemon, apiserver]) {
-      signal?.throwIfAborted();
-      await one.start();
-    }
+    for (const one of [etcdDaemon, apiserver]) await one.start(signal);
     const ca = (await certificateIn(credentials.certDir)) ?? '';
     /** The text of a kubeconfig for one of the built-in users. */
     const kubeconfig = (user: User) => kubeconfigFor(url, ca, users[user], credentials.tokenOf(user));
     const kubeconfigPath = join(dir, 'kubeconfig');
     await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
     await writeFile(managerConfig, kubeconfig('controllerManager'), { mode: 0o600 });
-    signal?.throwIfAborted();
-    if (manager) await manager.start();
+    if (manager) await manager.start(signal);
     else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
     const adminToken = credentials.tokenOf('admin');
     // Each of `daemons` can be stopped and started again at the same address; `stop` ends all of them, etcd last.
@@ -98,7 +92,5 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   } catch (error) {
     await stop();
     throw error;
-  } finally {
-    signal?.removeEventListener('abort', abandon);
   }
 }

@@ -51,8 +51,9 @@ export class Daemon {
     return this.#child?.pid;
   }
 
-  /** Starts the program and waits until it is up. Throws `CannotStart` with the end of its log. */
-  async start(): Promise<void> {
+  /** Starts the program and waits until it is up. Throws `CannotStart` with the end of its log, and ends it when aborted. */
+  async start(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     if (this.#child !== undefined) return;
     const { name, isUp, upWithinMs } = this.#program;
     const child = await this.#spawn();
@@ -61,7 +62,11 @@ export class Daemon {
       running = false;
     });
     const up = async () => ((await isUp(() => this.#written())) ? true : undefined);
-    const came = await poll(up, { everyMs: 50, deadlineMs: upWithinMs, over: () => !running });
+    const came = await poll(up, {
+      everyMs: 50,
+      deadlineMs: upWithinMs,
+      over: () => !running || signal?.aborted === true,
+    });
     if (came === true && running) {
       void ended.then((ending) => {
         if (this.#child !== child) return;
@@ -69,6 +74,10 @@ export class Daemon {
         this.#onEndedByItself(ending);
       });
       return;
+    }
+    if (signal?.aborted === true) {
+      await this.stop();
+      throw signal.reason;
     }
     const why = running ? `is not up after ${upWithinMs / 1000} s` : `ended (${described(await ended)})`;
     await this.kill();

@@ -33,6 +33,16 @@ describe('objects in memory', () => {
     expect(events).toEqual([{ is: 'applied', object: one(), initial: false }]);
   });
 
+  it('begin with the generation that is given', async () => {
+    const objects = new ObjectsInMemory(new VirtualClock(), () => undefined);
+    const { metadata, ...rest } = contactPoint();
+
+    objects.apply({ ...rest, metadata: { ...metadata, generation: 7 } });
+    objects.apply(contactPoint('b@example.com'));
+
+    expect(objects.get(key)).toMatchObject({ metadata: { generation: 8 } });
+  });
+
   it('tell nothing where nothing changes, and nothing of what the engine writes', async () => {
     const { objects, events, one } = await objectsWithOne();
 

@@ -82,6 +82,22 @@ describe('a daemon', () => {
     );
   });
 
+  it('that is aborted while it starts has ended', async () => {
+    const abort = new AbortController();
+    let pid = 0;
+    const isUp = async () => {
+      pid = daemon.pid ?? 0;
+      abort.abort();
+      return false;
+    };
+    const daemon: Daemon = new Daemon({ ...program(await temporaryDir(), waiting), isUp });
+
+    await expect(daemon.start(abort.signal)).rejects.toThrow('aborted');
+
+    expect(pid).toBeGreaterThan(0);
+    expect(await isRunning(pid)).toBe(false);
+  });
+
   it('whose program is not there says so', async () => {
     const daemon = new Daemon({ ...program(await temporaryDir(), ''), command: '/does/not/exist' });
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { identities } from '../../src/kinds/identities.ts';
-import { generate, staleFiles } from '../../src/crd/generate.ts';
+import { generate, staleFiles } from '../../src/cli/reference/generate.ts';
 import { outputs } from '../../src/crd/outputs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '..', '..');
 function copyOfTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'generated-'));
   onTestFinished(() => rmSync(copy, { recursive: true }));
-  for (const folder of ['crds', 'deploy', 'docs/kinds']) {
+  for (const folder of ['crds', 'deploy', 'docs/cli', 'docs/kinds']) {
     cpSync(join(root, folder), join(copy, folder), { recursive: true });
   }
   return copy;
