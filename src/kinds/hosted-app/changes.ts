@@ -78,7 +78,7 @@ function noLongerInDoubt(facts: HostedAppFacts): AppStep | undefined {
   return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
 }
 
-/** Drops waiting fields that every environment has taken up with a deployment; undefined when there are none. */
+/** Drops waiting fields that every environment has after a deployment; undefined when there are none. */
 export function dropTaken(pass: AppPass): AppStep | undefined {
   const { facts } = pass.memory;
   const { pendingChanges = [], pendingSinceMs = Number.POSITIVE_INFINITY } = facts;
