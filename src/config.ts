@@ -119,7 +119,13 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
       continue;
     }
     if (token.kind === 'option-terminator') continue;
-    if (token.kind !== 'option') return wrong(command, `"${args[token.index] ?? ''}" is not an option`);
+    if (token.kind !== 'option') {
+      const word = `"${args[token.index] ?? ''}"`;
+      return wrong(
+        command,
+        most === 0 ? `${word} is not an option` : `${word} is too much: give ${operandsOf(command)}`,
+      );
+    }
     if (token.name === 'help' || token.name === 'h') return { kind: 'help', text: helpOf(command) };
     const key = keys.get(token.name);
     const flag = key === undefined ? undefined : command.flags[key];
@@ -138,8 +144,13 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
     else if (before === undefined) given.set(key, token.value);
     else return wrong(command, `${token.rawName} is given twice`);
   }
-  if (operands.length < least) return wrong(command, `it needs ${command.name.split(' ').slice(1).join(' ')}`);
+  if (operands.length < least) return wrong(command, `it needs ${operandsOf(command)}`);
   return { kind: 'settings', settings: given, operands };
+}
+
+/** The operands of a command, as its name shows them. */
+function operandsOf({ name }: CommandLine<Flags>): string {
+  return name.split(' ').slice(1).join(' ');
 }
 
 function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | undefined {

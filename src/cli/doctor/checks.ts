@@ -207,7 +207,12 @@ async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Sa
   if (isAllowed === undefined) return [];
   const account = await getting(api, serviceAccounts, operatorNamespace, operatorName);
   const unknown = 'there is no such ServiceAccount: what the operator may do is not known';
-  if (account === undefined) return say('warning', unknown, 'Name its namespace with --operator-namespace.');
+  if (account === undefined)
+    return say(
+      'warning',
+      unknown,
+      'Where the operator is installed in another namespace, name that with --operator-namespace.',
+    );
   const roles = namespace === undefined ? clusterWide(identities) : namespaced(identities);
   const wanted = [...actionsIn(roles, namespace), ...actionsIn(ownNamespace(), operatorNamespace)];
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${operatorNamespace}`, 'system:authenticated'];
@@ -252,7 +257,8 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   const stalled = conditionOf({ status }, 'Stalled');
   if (stalled?.status === 'True') {
     const verdict = kind.life === 'account' ? 'error' : 'warning';
-    const remedy = `apphosting why ${kind.kind}/${metadata.name}`;
+    const where = metadata.namespace === undefined ? '' : ` -n ${metadata.namespace}`;
+    const remedy = `apphosting why ${kind.kind}/${metadata.name}${where}`;
     found.push(...about('Stalled', key)(verdict, `${stalled.reason}: ${stalled.message}`, remedy));
   }
   if ((status.memory.journal ?? status.damaged) !== undefined) {

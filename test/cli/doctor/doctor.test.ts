@@ -192,7 +192,7 @@ describe('doctor', () => {
 
     expect([plain.code, strict.code, skipped.code]).toEqual([0, 2, 0]);
     expect(plain.out).toMatch(
-      /^warning +Stalled +ContactPoint\/team\/lost +NotFound: .*apphosting why ContactPoint\/lost/m,
+      /^warning +Stalled +ContactPoint\/team\/lost +NotFound: .*apphosting why ContactPoint\/lost -n team$/m,
     );
   });
 
