@@ -169,13 +169,13 @@ export function sameMoment(a: string | undefined, b: string | undefined): boolea
 /** Two lists that prove that something is gone must be at least this far apart. */
 const provenApartMs = 10_000;
 
-/** The next step until two complete lists, far enough apart, prove that something is gone; then undefined. */
+/** Waits until two complete lists, far enough apart, prove that something is gone; undefined once they do. */
 export function provenTwice(pass: Pass, { begunAt }: Snapshot, reason: Reason, message: string) {
   const read = drConfigurationsOf(pass.account.accountId);
   return missedTwice(pass, { read, begunAt, apartMs: provenApartMs }, { reason, message });
 }
 
-/** The next step until a configuration that the list misses is proved gone; then undefined. */
+/** Waits until a configuration that the list misses is proved gone; undefined once it is. */
 export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
   return sightLost(pass) ?? provenTwice(pass, snapshot, reason, message);
 }
