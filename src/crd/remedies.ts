@@ -174,7 +174,7 @@ const aspects = {
   UnknownState:
     'Look in the console at what the message names, or else at the protection; is it a word? Update the operator, or report it.',
   NotDisclosed:
-    'Nothing; what came of an activation, look up in the service. Its protection keeps edits back for it until the RecoveryActivation is deleted.',
+    "Nothing here. See in the service's console what became of an activation. Its protection holds edits back until you delete the RecoveryActivation.",
   CaughtUp: nothing,
   ActivationPossible: nothing,
   NoRecoveryPoint: 'Wait for the first snapshot; if none comes, look at the protection in the console.',
