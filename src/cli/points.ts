@@ -58,7 +58,7 @@ export function listing(protection: ProtectionView, { before, limit, output }: A
       : tableOf(protection, { listed, total: asked.length }, nowMs);
   if (stale === undefined) return { data, text };
   const doubt = `the service could not be asked (${stale.why}); these are the points in status`;
-  return { data, text, ...(stale.asked ? { trouble: doubt } : { note: doubt }) };
+  return { data, text, ...(stale.asked ? { problems: [doubt] } : { note: doubt }) };
 }
 
 /** Formats recovery points as a table, newest first. */

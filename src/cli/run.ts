@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { momentOf } from '../base/time.ts';
-import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
+import { hostRulesOf, runCommand, Trouble, type RunSettings } from '../config.ts';
 import type { Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
 import { KubeClient } from '../kube/client/client.ts';
 import { LeaseElection, leasePaceOf, type LeaseOptions } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
-import { command, type Trouble } from './frame.ts';
+import { command } from './frame.ts';
 import { realClock, realEntropy } from './machine.ts';
 import { laterOf } from './operator/started.ts';
 import { kinds } from '../kinds/index.ts';
@@ -23,7 +23,7 @@ const stopMs = 25_000;
 /** `apphosting run`: runs the operator until SIGTERM or SIGINT. */
 export const run = command(runCommand, ({ settings }) => operate(settings));
 
-async function operate(settings: RunSettings): Promise<number | Trouble> {
+async function operate(settings: RunSettings): Promise<number> {
   const started = momentOf(realClock);
   const log = openLog(settings.logLevel, process.stdout.isTTY);
   const metrics = new MetricRegistry();
@@ -36,7 +36,7 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   try {
     const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
     const problem = await preflight(api, { ...settings, kinds, operatorNamespace, title: credentials.title });
-    if (problem !== undefined) return { trouble: problem };
+    if (problem !== undefined) throw new Trouble(problem);
     const key = await operatorKey(api, operatorNamespace);
     const around = { clock: realClock, entropy: realEntropy, log };
     const callMs = settings.callDeadlineSeconds * 1_000;

@@ -21,7 +21,7 @@ export type AccountReading =
 /** Why a read has no usable answer. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
-/** The source of an account's data: the service, or a snapshot. */
+/** The source of an account's data: the service, or a snapshot. It is closed when it is disposed of. */
 export interface AccountReader {
   readonly accountId: string;
   /** The host and port of the service. */
@@ -31,7 +31,7 @@ export interface AccountReader {
   read(request: Request): Promise<AccountReading>;
   /** All finished reads so far, sorted by address. */
   readings(): readonly (readonly [address: string, reading: AccountReading])[];
-  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Collects the items from all answers so far to reads of this path; `field` is the name of the list in an answer. */
@@ -83,13 +83,13 @@ export function openAccount(
     await service.close();
     await open.close();
   };
-  const source = { accountId, endpoint: service.endpoint, asOfMs: realClock.wall(), close };
+  const source = { accountId, endpoint: service.endpoint, asOfMs: realClock.wall(), [Symbol.asyncDispose]: close };
   return readingOnce(source, (request) => persistently(service, request, reports.signal), reports.onRead);
 }
 
 /** Makes a reader that asks for each address once; `onRead` gets the number of answers so far. */
 export function readingOnce(
-  source: Pick<AccountReader, 'accountId' | 'endpoint' | 'asOfMs' | 'close'>,
+  source: Omit<AccountReader, 'read' | 'readings'>,
   ask: (request: Request) => Promise<AccountReading>,
   onRead?: Reports['onRead'],
 ): AccountReader {

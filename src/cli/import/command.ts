@@ -2,12 +2,12 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { list, output, text, type CommandLine, type Flags } from '../../config.ts';
-import { accountFlags } from '../account/flags.ts';
-import { clusterAccountFlags, inAccount } from '../account/in-cluster.ts';
+import { list, output, text, Trouble, type CommandLine, type Flags } from '../../config.ts';
+import { accountFlags, openWith } from '../account/flags.ts';
+import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
-import type { OpenCluster } from '../cluster/open.ts';
-import { command, type CommandAnswer, type Called } from '../frame.ts';
+import { openClusterIfNamed } from '../cluster/open.ts';
+import { command, type Called, type CommandAnswer } from '../frame.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { capitalised, columns, counted, exitCodes, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
@@ -60,19 +60,17 @@ export const importCommand = {
 type Imported = Called<(typeof importCommand)['flags']>;
 
 /** Runs `apphosting import`. */
-export const importAccount = command(importCommand, async (called: Imported, given?: OpenCluster) => {
+export const importAccount = command(importCommand, async (called: Imported) => {
   const { settings, speaks } = called;
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.once('SIGINT', onSignal);
   try {
     const progress = progressOn(speaks, settings.requestsPerSecond);
-    return await inAccount(
-      settings,
-      given,
-      (reader, _cluster, ref) => imported(called, reader, { ref, progress, signal: stop.signal }),
-      { signal: stop.signal, onRead: progress.read },
-    );
+    await using cluster = await openClusterIfNamed(settings, called.cluster);
+    const credential = await credentialFor(settings, cluster);
+    await using reader = openWith(credential, settings, { signal: stop.signal, onRead: progress.read });
+    return await imported(called, reader, { ref: credential.of, progress, signal: stop.signal });
   } finally {
     process.off('SIGINT', onSignal);
   }
@@ -106,12 +104,12 @@ async function imported(
   { ref, progress, signal }: Around,
 ): Promise<CommandAnswer> {
   const found = await readFolder(folder);
-  if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
+  if ('problem' in found) throw new Trouble(`${folder}: ${found.problem}; nothing is written`);
   const { kind: kinds, member: members } = settings;
   const content = await readAccount(reader, { kinds, members, recovery: true, onListed: progress.listed });
   if (speaks.isTerminal) speaks.err('\n');
   const [silent] = nothingReadOf(reader);
-  if (silent !== undefined) return { trouble: `${silent.message}; nothing is written` };
+  if (silent !== undefined) throw new Trouble(`${silent.message}; nothing is written`);
   const everything = draftsOf(content, found.names, settings.installation);
   const byHand = new Set(settings.installation.map(({ id }) => id));
   const isWanted = ({ kind, id }: Draft) =>
@@ -120,7 +118,7 @@ async function imported(
   const wanted = everything.drafts.filter(isWanted).map((draft) => (settings.observe ? asked(draft) : draft));
   const known = new Set([...everything.drafts.map(({ id }) => id), ...settings.member]);
   const missing = settings.id.filter((id) => !known.has(id));
-  if (signal.aborted) return { trouble: 'stopped; nothing is written' };
+  if (signal.aborted) throw new Trouble('stopped; nothing is written');
   const proof = await proved(wanted, reader, settings);
   const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
@@ -151,7 +149,7 @@ async function imported(
     written,
   };
   const told = { data, text: textOf(data, edits, settings.check) };
-  if (signal.aborted) return { ...told, trouble: `stopped after ${written} of ${changes.length} files, each whole` };
+  if (signal.aborted) return { ...told, problems: [`stopped after ${written} of ${changes.length} files, each whole`] };
   if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0)
     return { ...told, code: exitCodes.unknown };
   return { ...told, code: settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine };

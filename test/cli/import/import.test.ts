@@ -516,10 +516,7 @@ describe('an import', () => {
     const account = ['--account', 'ClusterHostingAccount/all', '--operator-namespace', namespace];
     const named = ['--installation', 'inst_1=queue-worker/eu-west/jobs', '--allow-insecure-loopback'];
 
-    const result = await ran(
-      (args, speaks) => importAccount(args, speaks, clusterOf(world)),
-      [folder, ...account, ...named],
-    );
+    const result = await ran(importAccount, [folder, ...account, ...named], { cluster: clusterOf(world) });
 
     expect(result.out).toContain('SolutionInstallation/jobs');
     expect(result).toMatchObject({ code: 0 });

@@ -28,7 +28,7 @@ function readerOf(world: InProcess): AccountReader {
       return reading;
     },
     readings: () => [...readings],
-    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
