@@ -5,7 +5,7 @@ import { flawsOf, pathInWords } from '../definitions.ts';
 import { documentsIn } from '../documents/load.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';
-import { actorOf, sortDocuments } from '../plan/scenes.ts';
+import { objectOf, sortDocuments } from '../plan/scenes.ts';
 import { writtenSpec, type Draft, type Skipped } from './manifests.ts';
 
 /** The result of the proof. */
@@ -71,9 +71,9 @@ function flawOf(draft: Draft): string | undefined {
 
 function play(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Played> {
   const ofAccount = { externalId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } };
-  const account = actorOf('HostingAccount', namespace, 'default', ofAccount);
-  const actors = drafts.map((draft) => actorOf(draft.kind, namespace, draft.name, writtenSpec(draft)));
-  const after = { actors: [account, ...actors], materials: new Map() };
+  const account = objectOf('HostingAccount', namespace, 'default', ofAccount);
+  const objects = drafts.map((draft) => objectOf(draft.kind, namespace, draft.name, writtenSpec(draft)));
+  const after = { objects: [account, ...objects], materials: new Map() };
   return rehearse(undefined, after, [reader]);
 }
 

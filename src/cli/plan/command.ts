@@ -12,12 +12,13 @@ import {
   type Flags,
   type Settings,
 } from '../../config.ts';
+import type { ParsedObject } from '../../engine/objects/stored.ts';
 import { kinds } from '../../kinds/index.ts';
 import { accountFlags, byFlags, credentialByFlags, isNamedByFlags, openWith } from '../account/flags.ts';
 import { credentialInSpec, operatorNamespaceFlag } from '../account/in-cluster.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { openSnapshot } from '../account/snapshot.ts';
-import { readObjects } from '../cluster/objects.ts';
+import { readObjects, type ObjectsRead } from '../cluster/objects.ts';
 import { clusterFlags, openClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { loadDocuments } from '../documents/load.ts';
 import { command } from '../frame.ts';
@@ -26,7 +27,7 @@ import { makePlan } from './make-plan.ts';
 import type { Plan, PlanRow } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
 import { planAsText } from './print-text.ts';
-import { liveActor, sortDocuments, type Actor } from './scenes.ts';
+import { sortDocuments, specOf } from './scenes.ts';
 
 const gates = ['delete', 'restart', 'access', 'unknown'] as const;
 type Gate = (typeof gates)[number];
@@ -94,29 +95,26 @@ export const plan = command(planCommand, async ({ settings, operands: [operand],
   const namespace = cluster?.namespace ?? settings.namespace ?? 'default';
   const wanted = sortDocuments(await loadDocuments(path), namespace);
   const base = settings.base === undefined ? undefined : sortDocuments(await loadDocuments(settings.base), namespace);
-  const namespaces = new Set([namespace, ...wanted.scene.actors.map((actor) => actor.namespace)]);
-  const live = cluster === undefined ? undefined : await liveActors(cluster, namespaces);
+  const namespaces = [namespace, ...wanted.scene.objects.map(({ object }) => object.metadata.namespace)];
+  const live = cluster === undefined ? undefined : await liveObjects(cluster, namespaces);
   await using open = new AsyncDisposableStack();
-  const actors = [...wanted.scene.actors, ...(live?.actors ?? [])];
+  const objects = [...wanted.scene.objects, ...(live?.objects ?? [])];
   const readers: AccountReader[] = [];
-  for await (const reader of openReaders(settings, cluster, actors)) readers.push(open.use(reader));
+  for await (const reader of openReaders(settings, cluster, objects)) readers.push(open.use(reader));
   const name = settings.name ?? (path === '-' ? 'standard input' : basename(resolve(path)));
   const data = await makePlan({ ...settings, name, from: path, wanted, base, live, readers });
   return { data, text: textOf(data, settings), code: exitCodeOf(data, settings) };
 });
 
 /** Reads the objects of our kinds in these namespaces from the cluster, and says what could not be read. */
-async function liveActors(
-  { api }: OpenCluster,
-  namespaces: ReadonlySet<string>,
-): Promise<{ readonly actors: readonly Actor[]; readonly problems: readonly string[] }> {
+async function liveObjects({ api }: OpenCluster, namespaces: readonly (string | undefined)[]): Promise<ObjectsRead> {
   const ofScope = (scope: string) => kinds.filter((kind) => kind.scope === scope);
   const reads = [await readObjects(api, undefined, ofScope('Cluster'))];
-  for (const namespace of [...namespaces].filter((one) => one !== '').toSorted())
-    reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
+  for (const namespace of [...new Set(namespaces)].toSorted())
+    if (namespace !== undefined) reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
   const objects = reads.flatMap((read) => read.objects);
   return {
-    actors: objects.filter(({ object }) => object.metadata.deletionTimestamp === undefined).map(liveActor),
+    objects: objects.filter(({ object }) => object.metadata.deletionTimestamp === undefined),
     problems: reads.flatMap((read) => read.problems.map((problem) => `the cluster: ${problem}`)),
   };
 }
@@ -125,11 +123,12 @@ async function liveActors(
 async function* openReaders(
   settings: PlanSettings,
   cluster: OpenCluster | undefined,
-  actors: readonly Actor[],
+  objects: readonly ParsedObject[],
 ): AsyncGenerator<AccountReader> {
   const { snapshot, operatorNamespace } = settings;
-  const accounts = actors.filter(({ kind }) => kind.life === 'account');
-  const ids = new Set(accounts.map(({ spec }) => String(spec['externalId'])));
+  const accounts = objects.filter(({ kind }) => kind.life === 'account');
+  const idOf = (account: ParsedObject) => String(specOf(account)['externalId']);
+  const ids = new Set(accounts.map(idOf));
   const accountId = settings.accountId ?? (ids.size === 1 ? [...ids][0] : undefined);
   if (snapshot !== undefined) {
     yield await openSnapshot(snapshot, accountId);
@@ -138,9 +137,10 @@ async function* openReaders(
   } else {
     if (cluster === undefined)
       throw new UsageError(`name the account with ${byFlags}, or give --snapshot or --context`);
-    for (const { namespace, spec } of accounts) {
-      if (ids.delete(String(spec['externalId'])))
-        yield openWith(await credentialInSpec(cluster.api, namespace || operatorNamespace, spec), settings);
+    for (const account of accounts) {
+      const { namespace = operatorNamespace } = account.object.metadata;
+      if (ids.delete(idOf(account)))
+        yield openWith(await credentialInSpec(cluster.api, namespace, account.object.spec), settings);
     }
   }
 }
