@@ -46,7 +46,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   await using reader = openWith(await credentialFor(settings, cluster), settings);
   const managers = cluster === undefined ? undefined : await managersIn(cluster);
   const content = await readAccount(reader, { kinds: [], members: [] });
-  const { apps = [], environments = [], contactPoints = [], alerts = [], protections = [] } = content;
+  const { apps, environments, contactPoints, alerts, protections } = content;
   const thing = (type: string, id: string, name: string, within?: string): Thing => {
     return { type, id, name, in: within, managedBy: managers?.byId.get(id) };
   };

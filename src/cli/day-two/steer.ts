@@ -5,7 +5,7 @@ import { isRecord } from '../../base/json.ts';
 import type { KubeObject, PatchOperation } from '../../engine/ports.ts';
 import { annotations, resourceOf } from '../../engine/kind/contract/define.ts';
 import { askedBy } from '../../kinds/app-environment/parts.ts';
-import { clusterFlags, failureOf, openCluster, withGroup } from '../cluster/open.ts';
+import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
 import { command, type CommandAnswer } from '../frame.ts';
 import type { Waiting } from '../machine.ts';
@@ -142,11 +142,7 @@ export function steering(name: Steering) {
         const lines = operations.map((one) => `${title}: ${JSON.stringify(one)}\n`);
         return { text: lines.join('') || `${title}: nothing to change\n` };
       }
-      try {
-        if (operations.length > 0) await api.patch(resource, namespace, target.name, operations);
-      } catch (error) {
-        throw new Trouble(`${title}: ${failureOf(error, `patch ${withGroup(resource)}`)}`, { cause: error });
-      }
+      if (operations.length > 0) await api.patch(resource, namespace, target.name, operations);
       const text = `${title}: ${name} asked for\n`;
       if (!settings.wait) return { text };
       speaks.out(text);

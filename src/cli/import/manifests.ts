@@ -66,7 +66,7 @@ export function draftsOf(
   taken: ReadonlyMap<string, string>,
   installations: readonly NamedInstallation[] = [],
 ): { readonly drafts: readonly Draft[]; readonly skipped: readonly Skipped[] } {
-  const { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members } = content;
+  const { apps, environments, contactPoints, alerts, protections, members } = content;
   const names = namesIn(content, taken, installations);
   const nameOf = (id: string) => names.get(id) ?? '';
   const drafts: Draft[] = [];
@@ -129,7 +129,7 @@ export function draftsOf(
 
 /** Chooses the name of each resource, by the id of its object in the service. */
 function namesIn(
-  { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members }: AccountContent,
+  { apps, environments, contactPoints, alerts, protections, members }: AccountContent,
   taken: ReadonlyMap<string, string>,
   installations: readonly NamedInstallation[],
 ): ReadonlyMap<string, string> {
@@ -164,7 +164,7 @@ const sentAnew = {
   reason: 'the service shows no installation, so adopting it sends POST /solutions once more',
 };
 
-type AlertContent = NonNullable<AccountContent['alerts']>[number];
+type AlertContent = AccountContent['alerts'][number];
 
 /** The fields of an alert that the service shows; a field with its default value is undefined. */
 function alertFields(alert: AlertContent, name: string) {
@@ -197,7 +197,7 @@ const sourceFields = [
   'builder',
 ];
 
-type AppContent = NonNullable<AccountContent['apps']>[number];
+type AppContent = AccountContent['apps'][number];
 
 function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, name: string): HostedAppSpec {
   const preset = app.dockerPreset ?? record.dockerPreset ?? 'CUSTOM';
@@ -229,7 +229,7 @@ function unless<Value>(value: Value, usual: Value): Value | undefined {
   return value === usual ? undefined : value;
 }
 
-type PointContent = NonNullable<AccountContent['contactPoints']>[number];
+type PointContent = AccountContent['contactPoints'][number];
 
 /** How the settings of one type of contact point are written in the spec. */
 interface PointSettings {
@@ -284,7 +284,7 @@ function addressesIn(config: PointContent['config']): readonly string[] {
   return Array.isArray(listed) ? listed.filter((one) => typeof one === 'string' && one !== '') : [];
 }
 
-type ProtectionContent = NonNullable<AccountContent['protections']>[number];
+type ProtectionContent = AccountContent['protections'][number];
 
 function protectionSpec({
   settings,

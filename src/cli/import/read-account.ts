@@ -30,15 +30,13 @@ interface Gap {
   readonly message: string;
 }
 
-/** The content of an account. A list is undefined if it could not be read completely. */
+/** The content of an account. A list that could not be read completely is empty, and a gap. */
 export interface AccountContent {
-  readonly apps: readonly (AppItem & { readonly record: AppRecord | undefined })[] | undefined;
-  readonly environments: readonly AppEnvItem[] | undefined;
-  readonly contactPoints:
-    | readonly (ContactPointItem & { readonly config: ContactPointWithSecrets['config'] })[]
-    | undefined;
-  readonly alerts: readonly AlertItem[] | undefined;
-  readonly protections: readonly ConfigurationItem[] | undefined;
+  readonly apps: readonly (AppItem & { readonly record: AppRecord | undefined })[];
+  readonly environments: readonly AppEnvItem[];
+  readonly contactPoints: readonly (ContactPointItem & { readonly config: ContactPointWithSecrets['config'] })[];
+  readonly alerts: readonly AlertItem[];
+  readonly protections: readonly ConfigurationItem[];
   readonly members: readonly MemberAccessItem[];
   readonly gaps: readonly Gap[];
 }
@@ -63,11 +61,11 @@ export async function readAccount(
 ): Promise<AccountContent> {
   const { accountId } = reader;
   const gaps: Gap[] = [];
-  const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[] | undefined> => {
+  const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[]> => {
     const found = await readWhole(reader, read);
     if ('items' in found) return found.items;
     gaps.push({ what, ...found });
-    return undefined;
+    return [];
   };
   const isWanted = (kind: string) => kinds.length === 0 || kinds.includes(kind);
   const isRecovery = isWanted('DisasterProtection');
@@ -78,7 +76,7 @@ export async function readAccount(
     isRecovery ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
     isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of what may be protected') : [],
   ]);
-  const of = <Item>(kind: string, items: readonly Item[] = []) => (isWanted(kind) ? items : []);
+  const of = <Item>(kind: string, items: readonly Item[]) => (isWanted(kind) ? items : []);
   const wantedApps = of('HostedApp', apps);
   const withAlerts = of('MetricAlert', environments);
   const wantedPoints = of('ContactPoint', contactPoints);
@@ -86,7 +84,7 @@ export async function readAccount(
   const reads = [wantedApps, withAlerts, wantedPoints, memberIds, withPoints];
   onListed?.(accountId, isRecovery ? 5 : 3, reads.flat().length + catalogs);
   const records = await Promise.all(
-    wantedApps.map(async ({ appId }) => [appId, (await list(appOf(appId), `app ${appId}`))?.[0]] as const),
+    wantedApps.map(async ({ appId }) => [appId, (await list(appOf(appId), `app ${appId}`))[0]] as const),
   );
   const recordOf = new Map(records);
   const alerts = await Promise.all(
@@ -100,12 +98,12 @@ export async function readAccount(
   );
   const members = await Promise.all(memberIds.map((id) => list(memberAccessOf(accountId, id), `member ${id}`)));
   return {
-    apps: apps?.map((app) => ({ ...app, record: recordOf.get(app.appId) })),
+    apps: apps.map((app) => ({ ...app, record: recordOf.get(app.appId) })),
     environments,
-    contactPoints: contactPoints?.map((point) => ({ ...point, config: settings.get(point.contactPointId) })),
-    alerts: environments === undefined ? undefined : alerts.flatMap((found) => found ?? []),
+    contactPoints: contactPoints.map((point) => ({ ...point, config: settings.get(point.contactPointId) })),
+    alerts: alerts.flat(),
     protections,
-    members: members.flatMap((found) => found ?? []),
+    members: members.flat(),
     gaps,
   };
 }

@@ -13,7 +13,7 @@ import { folderOf } from '../support/folder.ts';
 import { serviceAtSocket, type ServiceAtSocket } from '../support/service.ts';
 import { ran } from '../support/spoken.ts';
 
-const point = 'kind: ContactPoint\nmetadata: {name: x}\nspec: {}\n';
+const point = 'apiVersion: apphosting.dev/v1alpha1\nkind: ContactPoint\nmetadata: {name: x}\nspec: {}\n';
 const secretUrl = 'https://hooks.example.com/s3cr3t-part';
 
 interface Point {
