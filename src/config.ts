@@ -38,15 +38,15 @@ export interface CommandLine<F extends Flags> {
   readonly summary: string;
   readonly flags: F;
   readonly notes?: readonly string[];
-  /** How many arguments without a dash the command takes; none by default. */
-  readonly operands?: { readonly least: number; readonly most: number };
+  /** Whether the argument that the name shows must be given. A command without this takes none. */
+  readonly operand?: 'needed' | 'optional';
 }
 
 /** The type of the settings that a command's flags give. */
 export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]['schema']> };
 
 /** Either what a command line gives, or the help that it asks for. */
-type Parsed<T> = { readonly settings: T; readonly operands: readonly string[] } | { readonly help: string };
+type Parsed<T> = { readonly settings: T; readonly operand: string | undefined } | { readonly help: string };
 
 /** A problem that ends a command: its message is printed in one line. */
 export class Trouble extends Error {}
@@ -71,7 +71,7 @@ export function parseFlags<F extends Flags>(
     if (!result.success) throw new UsageError(`--${kebab(key)}: ${result.error.issues[0]?.message ?? 'is not valid'}`);
     settings[key] = result.data;
   }
-  return { settings: settings as Settings<F>, operands: given.operands };
+  return { settings: settings as Settings<F>, operand: given.operand };
 }
 
 /** The text of `--help`. */
@@ -114,18 +114,17 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
   );
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const given = new Map<string, Given>();
-  const operands: string[] = [];
-  const { least = 0, most = 0 } = command.operands ?? {};
+  let operand: string | undefined;
   for (const token of tokens) {
-    if (token.kind === 'positional' && operands.length < most) {
-      operands.push(token.value);
+    if (token.kind === 'positional' && command.operand !== undefined && operand === undefined) {
+      operand = token.value;
       continue;
     }
     if (token.kind === 'option-terminator') continue;
     if (token.kind !== 'option') {
       const word = `"${args[token.index] ?? ''}"`;
       throw new UsageError(
-        most === 0 ? `${word} is not an option` : `${word} is too much: give ${operandsOf(command)}`,
+        command.operand === undefined ? `${word} is not an option` : `${word} is too much: give ${operandOf(command)}`,
       );
     }
     if (token.name === 'help' || token.name === 'h') return { help: helpOf(command) };
@@ -146,13 +145,13 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
     else if (before === undefined) given.set(key, token.value);
     else throw new UsageError(`${token.rawName} is given twice`);
   }
-  if (operands.length < least) throw new UsageError(`it needs ${operandsOf(command)}`);
-  return { settings: given, operands };
+  if (command.operand === 'needed' && operand === undefined) throw new UsageError(`it needs ${operandOf(command)}`);
+  return { settings: given, operand };
 }
 
-/** The operands of a command, as its name shows them. */
-function operandsOf({ name }: CommandLine<Flags>): string {
-  return name.split(' ').slice(1).join(' ');
+/** The argument of a command, as its name shows it: `KIND/NAME`. */
+export function operandOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
+  return name.split(' ')[1] ?? '';
 }
 
 function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | undefined {

@@ -13,6 +13,7 @@ export const activateCommand = {
   name: 'activate NAME',
   summary:
     'Prints the manifest of a RecoveryActivation of the DisasterProtection NAME: one recovery point, pinned, with an end to its\nvalidity. It applies nothing: read it, fill in what is left open, and create it yourself.',
+  operand: 'needed',
   flags: {
     ...protectionFlags,
     point: {

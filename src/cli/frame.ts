@@ -26,10 +26,10 @@ export interface Outside {
   readonly time?: Waiting;
 }
 
-/** The flags and operands that a command is called with, and what it uses beside them. */
+/** The flags and the argument that a command is called with, and what it uses beside them. */
 export interface Called<F extends Flags> extends Required<Outside> {
   readonly settings: Settings<F>;
-  readonly operands: readonly string[];
+  readonly operand: string | undefined;
 }
 
 /** A command as a function of its arguments. Returns the exit code. */

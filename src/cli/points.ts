@@ -9,6 +9,7 @@ export const pointsCommand = {
   name: 'points NAME',
   summary:
     'Asks the service for the recovery points of the DisasterProtection NAME, and lists them newest first, with age and size. Where the\nservice cannot be asked it lists those in the status of the protection and says why; it ends with 1 where the service was asked and did not answer.',
+  operand: 'needed',
   flags: {
     ...protectionFlags,
     before: {

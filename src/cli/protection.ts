@@ -41,10 +41,9 @@ export function aboutProtection<F extends typeof protectionFlags & Flags>(
   line: CommandLine<F>,
   answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => CommandAnswer,
 ): Command {
-  const whole = { ...line, operands: { least: 1, most: 1 } };
-  return command(whole, async ({ settings, operands: [word = ''], cluster: given }) => {
-    const target = targetIn(word, 'DisasterProtection');
-    if (target === undefined) throw new UsageError(`"${word}" is not a DisasterProtection`);
+  return command(line, async ({ settings, operand = '', cluster: given }) => {
+    const target = targetIn(operand, 'DisasterProtection');
+    if (target === undefined) throw new UsageError(`"${operand}" is not a DisasterProtection`);
     const { name } = target;
     await using cluster = await openCluster(settings, given);
     const { api, namespace } = cluster;

@@ -31,8 +31,9 @@ async function operate(settings: RunSettings): Promise<number> {
   const api = new KubeClient(credentials, realClock);
   // Give the lease its own connections: a renewal must not queue behind a thousand status writes.
   const leaseApi = new KubeClient(credentials, realClock);
-  const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
+  const stopped = new Promise<'stop'>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve('stop'));
+  });
   try {
     const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
     const problem = await preflight(api, { ...settings, kinds, operatorNamespace, title: credentials.title });
@@ -75,7 +76,7 @@ async function operate(settings: RunSettings): Promise<number> {
         workers: settings.workers,
       },
     });
-    return await serve(settings, { operator, election, log, metrics, stop: stop.signal });
+    return await serve(settings, { operator, election, log, metrics, stopped });
   } finally {
     await Promise.all([api.close(), leaseApi.close()]);
   }
@@ -100,10 +101,11 @@ interface Running {
   readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
-  readonly stop: AbortSignal;
+  /** Resolves when a signal asks the process to stop. */
+  readonly stopped: Promise<'stop'>;
 }
 
-async function serve(settings: RunSettings, { operator, election, log, metrics, stop }: Running): Promise<number> {
+async function serve(settings: RunSettings, { operator, election, log, metrics, stopped }: Running): Promise<number> {
   const { host, port } = settings.metricsListen;
   const probes = await serveProbes(
     {
@@ -120,10 +122,6 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
   log.info({ kinds: kinds.length, metrics: `${host}:${probes.port}` }, 'the operator starts');
   operator.watch();
   election.lease?.start();
-  const stopped = new Promise<'stop'>((resolve) => {
-    if (stop.aborted) resolve('stop');
-    stop.addEventListener('abort', () => resolve('stop'), { once: true });
-  });
   const first = await Promise.race([stopped, Promise.all([operator.synced(), election.won])]);
   let code = 0;
   if (first !== 'stop') {

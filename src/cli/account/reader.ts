@@ -29,7 +29,7 @@ export interface AccountReader {
   /** The time of the data, in milliseconds since the epoch. */
   readonly asOfMs: number;
   read(request: Request): Promise<AccountReading>;
-  /** All finished reads so far, sorted by address. */
+  /** All finished reads so far. */
   readings(): readonly (readonly [address: string, reading: AccountReading])[];
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -109,7 +109,7 @@ export function readingOnce(
       asked.set(address, known);
       return known;
     },
-    readings: () => [...answers].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    readings: () => [...answers],
   };
 }
 

@@ -26,11 +26,12 @@ const Snapshot = z.strictObject({
 export function snapshotOf(reader: AccountReader): string {
   const answers = reader.readings().flatMap(([address, reading]) => {
     if (reading.is !== 'answered' || address.includes('showSecrets=')) return [];
-    return [{ address, status: reading.status === 404 ? 404 : 200, body: reading.body }];
+    return [{ address, status: reading.status, body: reading.body }];
   });
+  const sorted = answers.toSorted((a, b) => (a.address < b.address ? -1 : 1));
   const { accountId, endpoint } = reader;
   const takenAt = new Date(reader.asOfMs).toISOString();
-  return `${JSON.stringify({ format, version: formatVersion, accountId, endpoint, takenAt, answers }, null, 1)}\n`;
+  return `${JSON.stringify({ format, version: formatVersion, accountId, endpoint, takenAt, answers: sorted }, null, 1)}\n`;
 }
 
 /** Opens the account in a snapshot file for reading. */

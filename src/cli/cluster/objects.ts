@@ -4,7 +4,7 @@ import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
 import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
-import { listAll } from './open.ts';
+import { failureOf, listAll, withGroup } from './open.ts';
 
 /** The objects that were read, and the reasons why others could not be read. */
 export interface ObjectsRead {
@@ -23,9 +23,13 @@ export async function readObjects(
   const problems: string[] = [];
   for (const kind of wanted) {
     const place = kind.scope === 'Cluster' ? undefined : namespace;
-    const list = await listAll(api, resourceOf(kind), place);
-    if ('problem' in list) problems.push(`${list.problem}${place === undefined ? '' : ` in namespace ${place}`}`);
-    else objects.push(...list.map((object) => parseStored(kind, object)));
+    const resource = resourceOf(kind);
+    try {
+      objects.push(...(await listAll(api, resource, place)).map((object) => parseStored(kind, object)));
+    } catch (error) {
+      const where = place === undefined ? '' : ` in namespace ${place}`;
+      problems.push(`${failureOf(error, `list ${withGroup(resource)}`)}${where}`);
+    }
   }
   return { objects, problems };
 }

@@ -71,28 +71,20 @@ export async function openClusterIfNamed(
   return isNamed ? openCluster(settings, given) : undefined;
 }
 
-/** Lists every object of a resource, page by page; returns a sentence if the list is not complete. */
+/** Lists every object of a resource, page by page. */
 export async function listAll(
   api: Pick<CommandApi, 'list'>,
   resource: Resource,
-  namespace?: string,
-): Promise<readonly KubeObject[] | { readonly problem: string }> {
+  namespace: string | undefined,
+): Promise<readonly KubeObject[]> {
   const items: KubeObject[] = [];
   let next: string | undefined;
-  try {
-    do {
-      const page = await api.list(resource, {
-        limit: 500,
-        ...(namespace !== undefined && resource.namespaced && { namespace }),
-        ...(next !== undefined && { continue: next }),
-      });
-      items.push(...page.items);
-      next = page.continue;
-    } while (next !== undefined);
-    return items;
-  } catch (error) {
-    return { problem: failureOf(error, `list ${withGroup(resource)}`) };
-  }
+  do {
+    const page = await api.list(resource, { limit: 500, namespace, ...(next !== undefined && { continue: next }) });
+    items.push(...page.items);
+    next = page.continue;
+  } while (next !== undefined);
+  return items;
 }
 
 /** Names a resource as RBAC does: `hostedapps.apphosting.dev`. */

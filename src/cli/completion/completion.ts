@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { kebab, parseFlags, text, UsageError, wordOf, type CommandLine, type Flags } from '../../config.ts';
+import { kebab, operandOf, parseFlags, text, UsageError, wordOf, type CommandLine, type Flags } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
 import { kindNamed, readObjects } from '../cluster/objects.ts';
 import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
@@ -16,7 +16,7 @@ export const completionCommand = {
   name: 'completion bash|zsh|fish',
   summary:
     'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install kubectl completes\n`kubectl apphosting` too: kubectl looks for a program of its own for that.',
-  operands: { least: 0, most: 1 },
+  operand: 'optional',
   flags: {
     install: {
       help: 'write kubectl_complete-apphosting into this folder, which must be on the PATH',
@@ -51,7 +51,7 @@ exec kubectl apphosting __complete "$@"
 `;
 
 /** Runs `apphosting completion`. */
-export const completion = command(completionCommand, async ({ settings, operands: [shell = ''] }) => {
+export const completion = command(completionCommand, async ({ settings, operand: shell = '' }) => {
   if (settings.install) {
     const folder = settings.folder ?? join(homedir(), '.local', 'bin');
     const path = join(folder, 'kubectl_complete-apphosting');
@@ -123,7 +123,7 @@ async function resourcesFor(
   typed: string,
   given: OpenCluster | undefined,
 ): Promise<readonly Candidate[]> {
-  const [, operand = ''] = line.name.split(' ');
+  const operand = operandOf(line);
   const only = kindsOfOperands[operand];
   if (only === undefined && operand !== 'KIND/NAME') return [];
   const [word = '', name] = typed.split('/');
@@ -134,7 +134,7 @@ async function resourcesFor(
   const flags = { ...Object.fromEntries(anything), ...clusterFlags };
   if (kind === undefined) return [];
   try {
-    const parsed = parseFlags({ ...line, flags, operands: { least: 0, most: 1 } }, before);
+    const parsed = parseFlags({ ...line, flags, operand: 'optional' }, before);
     if ('help' in parsed) return [];
     await using cluster = await openCluster({ ...parsed.settings, requestTimeout: 1 }, given);
     const { objects } = await readObjects(cluster.api, cluster.namespace, [kind]);

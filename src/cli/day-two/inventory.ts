@@ -7,7 +7,7 @@ import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { openClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { readAccount, readWhole } from '../import/read-account.ts';
+import { collecting, readAccount } from '../import/read-account.ts';
 import { columns } from '../output.ts';
 
 const flags = { ...accountFlags, ...clusterAccountFlags, output: output(['text', 'json']) };
@@ -92,15 +92,14 @@ async function managersIn({
 export const catalog = command(catalogCommand, async ({ settings, cluster: given }) => {
   await using cluster = await openClusterIfNamed(settings, given);
   await using reader = openWith(await credentialFor(settings, cluster), settings);
-  const [apps, databases, solutions] = await Promise.all([
-    readWhole(reader, appPresetsOf()),
-    readWhole(reader, databasePresetsOf()),
-    readWhole(reader, solutionsOf(reader.accountId)),
+  const { list, gaps } = collecting(reader);
+  const [appPresets, databasePresets, solutions] = await Promise.all([
+    list(appPresetsOf(), 'the presets of apps'),
+    list(databasePresetsOf(), 'the presets of databases'),
+    list(solutionsOf(reader.accountId), 'the solutions'),
   ]);
-  const problems = [apps, databases, solutions].flatMap((found) => ('message' in found ? [found.message] : []));
-  const itemsOf = <Item>(found: { readonly items: readonly Item[] } | { readonly message: string }) =>
-    'items' in found ? found.items : [];
-  const data = { appPresets: itemsOf(apps), databasePresets: itemsOf(databases), solutions: itemsOf(solutions) };
+  const problems = gaps.map(({ message }) => message);
+  const data = { appPresets, databasePresets, solutions };
   const preset = (type: string) => (one: (typeof data.appPresets)[number]) => {
     const others = one.versions.filter((version) => version !== one.defaultVersion);
     const first = one.defaultVersion === undefined ? [] : [`${one.defaultVersion} (default)`];

@@ -103,7 +103,7 @@ export function steeringCommand(name: Steering) {
   return {
     name: `${name} ${kind === undefined ? 'KIND/NAME' : 'ENVIRONMENT'}`,
     summary,
-    operands: { least: 1, most: 1 },
+    operand: 'needed',
     flags,
     notes: [
       'Exit codes: 0 fine (with --wait: Ready), 1 it is not known in time, 2 it cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
@@ -116,7 +116,7 @@ export function steering(name: Steering) {
   const way = ways[name];
   return command(
     steeringCommand(name),
-    async ({ settings, operands: [word = ''], speaks, cluster: given, time }): Promise<CommandAnswer> => {
+    async ({ settings, operand: word = '', speaks, cluster: given, time }): Promise<CommandAnswer> => {
       const target = targetIn(word, way.kind);
       if (target === undefined) {
         const wanted = way.kind === undefined ? 'KIND/NAME of a kind of apphosting.dev' : 'an AppEnvironment';

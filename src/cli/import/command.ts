@@ -23,7 +23,7 @@ export const importCommand = {
   name: 'import DIR',
   summary:
     'Writes an account of the service as a folder of manifests: every app, environment, contact point, alert and protection,\nwith references in the place of ids. Applying the folder changes nothing in the service, which is proved before it is written.',
-  operands: { least: 1, most: 1 },
+  operand: 'needed',
   flags: {
     ...accountFlags,
     ...clusterAccountFlags,
@@ -99,7 +99,7 @@ interface Around {
 }
 
 async function imported(
-  { settings, operands: [folder = ''], speaks }: Imported,
+  { settings, operand: folder = '', speaks }: Imported,
   reader: AccountReader,
   { ref, progress, signal }: Around,
 ): Promise<CommandAnswer> {

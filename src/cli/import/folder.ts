@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Document, isMap, isScalar, isSeq, parseAllDocuments, parseDocument } from 'yaml';
+import { Document, isMap, isSeq, parseAllDocuments, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { definedIn, isRecord, sameJson } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
@@ -160,11 +160,9 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
     const wanted = valueAt(draft.spec, field.split('.'));
     if (sameJson(valueAt(value, path), wanted)) continue;
     isChanged = true;
-    const shown = mine.getIn(path, true);
     if (wanted === undefined) mine.deleteIn(path);
-    else if (isScalar(shown) && typeof wanted !== 'object') shown.value = wanted;
-    else if (isMap(mine.getIn(path.slice(0, -1))) || path.length === 2) mine.setIn(path, mine.createNode(wanted));
-    else mine.setIn(path.slice(0, -1), mine.createNode(valueAt(draft.spec, field.split('.').slice(0, -1))));
+    // A scalar takes the place of the one before it and keeps its comments.
+    else mine.setIn(path, typeof wanted === 'object' ? mine.createNode(wanted) : wanted);
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }

@@ -54,12 +54,8 @@ interface Wanted {
 /** How many catalogs the proof reads: app presets, database presets and solutions. */
 const catalogs = 3;
 
-/** Reads an account. */
-export async function readAccount(
-  reader: Pick<AccountReader, 'accountId' | 'read'>,
-  { kinds, members: memberIds, recovery = false, onListed }: Wanted,
-): Promise<AccountContent> {
-  const { accountId } = reader;
+/** Collects lists of an account. A list that cannot be read completely is empty, and a gap. */
+export function collecting(reader: Pick<AccountReader, 'read'>) {
   const gaps: Gap[] = [];
   const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[]> => {
     const found = await readWhole(reader, read);
@@ -67,6 +63,16 @@ export async function readAccount(
     gaps.push({ what, ...found });
     return [];
   };
+  return { list, gaps };
+}
+
+/** Reads an account. */
+export async function readAccount(
+  reader: Pick<AccountReader, 'accountId' | 'read'>,
+  { kinds, members: memberIds, recovery = false, onListed }: Wanted,
+): Promise<AccountContent> {
+  const { accountId } = reader;
+  const { list, gaps } = collecting(reader);
   const isWanted = (kind: string) => kinds.length === 0 || kinds.includes(kind);
   const isRecovery = isWanted('DisasterProtection');
   const [apps, environments, contactPoints, protections] = await Promise.all([

@@ -37,7 +37,7 @@ export const planCommand = {
   name: 'plan DIR|FILE|-',
   summary:
     'Shows what applying these documents would change in the service: the real operator runs them in this process, against\nwhat it reads of the account, and nothing but reads is ever sent.',
-  operands: { least: 0, most: 1 },
+  operand: 'optional',
   flags: {
     filename: { short: 'f', ...text('the documents, as kubectl takes them: the same as the argument', 'DIR|FILE|-') },
     ...accountFlags,
@@ -87,7 +87,7 @@ export const planCommand = {
 type PlanSettings = Settings<(typeof planCommand)['flags']>;
 
 /** Runs `apphosting plan`. */
-export const plan = command(planCommand, async ({ settings, operands: [operand], cluster: given }) => {
+export const plan = command(planCommand, async ({ settings, operand, cluster: given }) => {
   const path = operand ?? settings.filename;
   if (path === undefined) throw new UsageError('it needs DIR|FILE|-');
   if (operand !== undefined && settings.filename !== undefined) throw new UsageError('the documents are named twice');

@@ -97,7 +97,7 @@ function strangers(only: readonly string[], objects: readonly ParsedObject[]): r
 /** Reports an account if the service answered no read of it. Public catalogs, which are read without a query, do not count. */
 export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   const ofAccount = reader.readings().filter(([address]) => address.includes('?'));
-  const readings = ofAccount.map(([, reading]) => reading);
+  const readings = ofAccount.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, reading]) => reading);
   const [first] = readings;
   if (first?.is !== 'failed' || readings.some(({ is }) => is === 'answered')) return [];
   const account = `account ${reader.accountId} at ${reader.endpoint}`;

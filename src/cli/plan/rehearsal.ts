@@ -79,7 +79,7 @@ export async function rehearse(
     stage.caused = true;
     stage.set(after);
     isQuiet = (await stage.untilQuiet()) && isQuiet;
-    return { calls: stage.calls, objects: stage.objects(), failures: [...stage.failures()], isQuiet };
+    return { calls: stage.calls, objects: stage.objects(), failures: stage.failures(), isQuiet };
   } finally {
     await stage.stop();
   }
@@ -151,8 +151,9 @@ class Stage {
     await Promise.race([this.#engine.stop(), this.#clock.advance(30_000)]);
   }
 
-  failures(): ReadonlySet<string> {
-    return new Set([...this.#services.values()].flatMap((service) => service.failures));
+  failures(): readonly string[] {
+    const services = [...this.#services.values()];
+    return [...new Set(services.flatMap(({ failures }) => [...failures]))].toSorted();
   }
 
   /** The objects by kind, and by name within each. */

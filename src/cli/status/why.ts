@@ -13,7 +13,7 @@ export const whyCommand = {
   name: 'why KIND/NAME',
   summary:
     'Says why a resource is not Ready: what it waits for, down to the deepest cause, since when, and what to do about it.',
-  operands: { least: 0, most: 1 },
+  operand: 'optional',
   flags: {
     ...clusterFlags,
     allNamespaces: { short: 'A', help: 'everything that is not Ready, in all namespaces', schema: z.boolean() },
@@ -24,7 +24,7 @@ export const whyCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting why`. */
-export const why = command(whyCommand, async ({ settings, operands: [word], cluster: given }) => {
+export const why = command(whyCommand, async ({ settings, operand: word, cluster: given }) => {
   const target = word === undefined ? undefined : targetIn(word);
   if (word === undefined && !settings.allNamespaces && !settings.notReady)
     throw new UsageError('name a resource as KIND/NAME, or give -A or --not-ready');
