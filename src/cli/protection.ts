@@ -5,9 +5,9 @@ import { drPointsOf } from '../hosting/requests.ts';
 import { disasterProtection } from '../kinds/disaster-protection/disaster-protection.ts';
 import { byMoment, pointRows, type PointRow } from '../kinds/disaster-protection/points.ts';
 import { DisasterProtectionFacts, DisasterProtectionSpec } from '../kinds/disaster-protection/schema.ts';
-import { accountFlags, credentialByFlags, isNamedByFlags, openWith, type AccountSettings } from './account/flags.ts';
+import { accountFlags, credentialByFlags, isNamedByFlags, type AccountSettings } from './account/flags.ts';
 import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster.ts';
-import type { AccountReader } from './account/reader.ts';
+import { openAccount, type AccountReader } from './account/reader.ts';
 import { conditionOf, targetIn } from './cluster/objects.ts';
 import { clusterFlags, openCluster } from './cluster/open.ts';
 import { command, type Command, type CommandAnswer } from './frame.ts';
@@ -73,7 +73,7 @@ export async function livePoints(
     const credential = isNamedByFlags(settings)
       ? await credentialByFlags(settings)
       : await credentialOfAccount(api, { kind, namespace, name, operatorNamespace });
-    await using reader = openWith(credential, settings);
+    await using reader = openAccount(credential, settings);
     return await pointsFrom(reader, protection);
   } catch (error) {
     if (!(error instanceof Trouble)) throw error;

@@ -1,8 +1,8 @@
-/** Flags that name an account of the service, and functions that open it. */
+/** Flags that name an account of the service, and the credential that they give. */
 import { readFile } from 'node:fs/promises';
-import { hostFlags, hostRulesOf, text, Trouble, UsageError, whole, type Settings } from '../../config.ts';
+import { hostFlags, text, Trouble, UsageError, whole, type Settings } from '../../config.ts';
 import { Secret } from '../../base/json.ts';
-import { openAccount, type AccountAccess, type AccountReader, type Reports } from './reader.ts';
+import type { GivenCredential } from './reader.ts';
 
 /** Flags that say where the service is, which account is meant and which token to use. */
 export const accountFlags = {
@@ -22,14 +22,6 @@ export const accountFlags = {
 
 /** The parsed values of the account flags. */
 export type AccountSettings = Settings<typeof accountFlags>;
-
-/** What is needed to open an account: the address of the service and a token. */
-export interface GivenCredential extends AccountAccess {
-  /** Where the base URL was found, for messages: a flag or a Secret. */
-  readonly source: string;
-  /** The account resource in the cluster that names this credential. */
-  readonly of?: { readonly kind: string; readonly name: string };
-}
 
 /** The flags that together name an account, for messages. */
 export const byFlags = '--base-url, --token-file and --account-id';
@@ -54,14 +46,6 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
   const caBundle = caFile === undefined ? undefined : await textIn(caFile, '--ca-file');
   const source = '--base-url';
   return { accountId, baseUrl, source, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
-}
-
-/** Opens the account of a credential. */
-export function openWith(credential: GivenCredential, settings: AccountSettings, reports: Reports = {}): AccountReader {
-  const { requestsPerSecond } = settings;
-  const reader = openAccount(credential, { hostRules: hostRulesOf(settings), requestsPerSecond }, reports);
-  if ('refused' in reader) throw new UsageError(`${credential.source} ${credential.baseUrl}: ${reader.refused}`);
-  return reader;
 }
 
 /** Reads the file that a flag names. */

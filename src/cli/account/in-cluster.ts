@@ -7,7 +7,8 @@ import { secretResource } from '../../kube/material.ts';
 import { kindNamed } from '../cluster/objects.ts';
 import { clusterFlags, type OpenCluster } from '../cluster/open.ts';
 import { resourceOf } from '../../engine/kind/contract/define.ts';
-import { byFlags, credentialByFlags, isNamedByFlags, type AccountSettings, type GivenCredential } from './flags.ts';
+import { byFlags, credentialByFlags, isNamedByFlags, type AccountSettings } from './flags.ts';
+import type { GivenCredential } from './reader.ts';
 
 /** The flag for the operator's namespace, which holds the Secrets of ClusterHostingAccounts. */
 export const operatorNamespaceFlag = {

@@ -76,6 +76,26 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
   );
 }
 
+/** Whether an object is Ready, and why it is not. */
+export interface Readiness {
+  readonly ready: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly since: string | undefined;
+}
+
+/** Tells from the status of an object whether it is Ready; this is unknown while no operator has seen its newest form. */
+export function readinessOf({ object, status }: ParsedObject): Readiness {
+  const known = conditionOf({ status }, 'Ready');
+  if (known !== undefined && isCurrent(object)) {
+    const { status: ready, ...why } = known;
+    return { ready, ...why };
+  }
+  const message =
+    'no operator has looked at it since it was changed: is one running, and does it watch this namespace?';
+  return { ready: 'Unknown', reason: 'NotSeen', message, since: known?.since };
+}
+
 /** True if status is about the newest generation of the spec. */
 export function isCurrent({ metadata, status }: KubeObject): boolean {
   return isRecord(status) && status['observedGeneration'] === metadata.generation;

@@ -2,8 +2,9 @@
 import { output, type CommandLine, type Flags } from '../../config.ts';
 import { recordsIn } from '../../base/json.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
-import { accountFlags, openWith } from '../account/flags.ts';
+import { accountFlags } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
+import { openAccount } from '../account/reader.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { openClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
@@ -43,7 +44,7 @@ interface Thing {
 /** Runs `apphosting inventory`. */
 export const inventory = command(inventoryCommand, async ({ settings, cluster: given }) => {
   await using cluster = await openClusterIfNamed(settings, given);
-  await using reader = openWith(await credentialFor(settings, cluster), settings);
+  await using reader = openAccount(await credentialFor(settings, cluster), settings);
   const managers = cluster === undefined ? undefined : await managersIn(cluster);
   const content = await readAccount(reader, { kinds: [], members: [] });
   const { apps, environments, contactPoints, alerts, protections } = content;
@@ -61,7 +62,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   ];
   const rank = ({ managedBy: by, type, name, id }: Thing) => `${by === undefined ? 0 : 1} ${type} ${name} ${id}`;
   const data = things.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
-  const gaps = content.gaps.map(({ what, message }) => `${what}: ${message}`);
+  const gaps = content.gaps.map(({ what, reason }) => `${what}: ${reason}`);
   const problems = [...gaps, ...(managers?.problems ?? [])];
   const manager = (one: Thing) => one.managedBy ?? (managers === undefined ? '?' : '-');
   const rows = data.map((one) => [one.type, one.id, one.name, one.in ?? '', manager(one)]);
@@ -91,14 +92,14 @@ async function managersIn({
 /** Runs `apphosting catalog`. */
 export const catalog = command(catalogCommand, async ({ settings, cluster: given }) => {
   await using cluster = await openClusterIfNamed(settings, given);
-  await using reader = openWith(await credentialFor(settings, cluster), settings);
+  await using reader = openAccount(await credentialFor(settings, cluster), settings);
   const { list, gaps } = collecting(reader);
   const [appPresets, databasePresets, solutions] = await Promise.all([
     list(appPresetsOf(), 'the presets of apps'),
     list(databasePresetsOf(), 'the presets of databases'),
     list(solutionsOf(reader.accountId), 'the solutions'),
   ]);
-  const problems = gaps.map(({ message }) => message);
+  const problems = gaps.map(({ reason }) => reason);
   const data = { appPresets, databasePresets, solutions };
   const preset = (type: string) => (one: (typeof data.appPresets)[number]) => {
     const others = one.versions.filter((version) => version !== one.defaultVersion);

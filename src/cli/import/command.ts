@@ -3,18 +3,18 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { list, output, text, Trouble, type CommandLine, type Flags } from '../../config.ts';
-import { accountFlags, openWith } from '../account/flags.ts';
+import { accountFlags } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
 import { openClusterIfNamed } from '../cluster/open.ts';
 import { command, type Called, type CommandAnswer } from '../frame.ts';
-import type { AccountReader } from '../account/reader.ts';
-import { capitalised, columns, counted, exitCodes, type Speaks } from '../output.ts';
+import { openAccount, type AccountReader } from '../account/reader.ts';
+import { columns, counted, exitCodes, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
-import { draftsOf, folders, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
+import { draftsOf, folders, type Draft, type NamedInstallation } from './manifests.ts';
 import { callsOf, proved, type Proof } from './proof.ts';
-import { readAccount } from './read-account.ts';
+import { readAccount, type Gap } from './read-account.ts';
 
 const importable = Object.keys(folders);
 
@@ -69,7 +69,7 @@ export const importAccount = command(importCommand, async (called: Imported) => 
     const progress = progressOn(speaks, settings.requestsPerSecond);
     await using cluster = await openClusterIfNamed(settings, called.cluster);
     const credential = await credentialFor(settings, cluster);
-    await using reader = openWith(credential, settings, { signal: stop.signal, onRead: progress.read });
+    await using reader = openAccount(credential, settings, { signal: stop.signal, onRead: progress.read });
     return await imported(called, reader, { ref: credential.of, progress, signal: stop.signal });
   } finally {
     process.off('SIGINT', onSignal);
@@ -123,12 +123,8 @@ async function imported(
   const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
-    ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: capitalised(why), reason: message })),
-    ...missing.map((id): Skipped => ({
-      what: `--id ${id}`,
-      code: 'NotFound',
-      reason: 'nothing with this id can be imported',
-    })),
+    ...content.gaps,
+    ...missing.map((id) => ({ what: `--id ${id}`, code: 'NotFound', reason: 'nothing with this id can be imported' })),
     ...everything.skipped,
     ...proof.skipped,
   ];
@@ -162,7 +158,7 @@ function asked(draft: Draft): Draft {
 /** What an import has done, as `-o json` prints it. */
 interface Report {
   readonly resources: readonly Pick<Draft, 'kind' | 'name' | 'observed'>[];
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly Gap[];
   /** Files with placeholders for values that the service does not show. */
   readonly toFillIn: readonly string[];
   readonly proof: Pick<Proof, 'calls' | 'problems'>;

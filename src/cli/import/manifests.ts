@@ -10,7 +10,7 @@ import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
 import type { SolutionInstallationSpec } from '../../kinds/solution-installation/schema.ts';
 import { markForm } from '../plan/rows.ts';
 import { namesOf } from './names.ts';
-import type { AccountContent } from './read-account.ts';
+import type { AccountContent, Gap } from './read-account.ts';
 
 /** A resource that import writes. */
 export interface Draft {
@@ -27,13 +27,6 @@ export interface Draft {
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
   /** Why the resource is imported with Observe, if it is. */
   readonly observed?: { readonly code: string; readonly reason: string };
-}
-
-/** An object that is not imported, and why. */
-export interface Skipped {
-  readonly what: string;
-  readonly code: string;
-  readonly reason: string;
 }
 
 /** The spec of a resource as it is written. */
@@ -65,12 +58,12 @@ export function draftsOf(
   content: AccountContent,
   taken: ReadonlyMap<string, string>,
   installations: readonly NamedInstallation[] = [],
-): { readonly drafts: readonly Draft[]; readonly skipped: readonly Skipped[] } {
+): { readonly drafts: readonly Draft[]; readonly skipped: readonly Gap[] } {
   const { apps, environments, contactPoints, alerts, protections, members } = content;
   const names = namesIn(content, taken, installations);
   const nameOf = (id: string) => names.get(id) ?? '';
   const drafts: Draft[] = [];
-  const skipped: Skipped[] = [];
+  const skipped: Gap[] = [];
   const add = (kind: Draft['kind'], id: string, spec: Draft['spec'], more: Partial<Draft> = {}) => {
     drafts.push({ kind, id, name: nameOf(id), spec, own: [], secrets: [], ...more });
   };

@@ -6,13 +6,14 @@ import { documentsIn } from '../documents/load.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';
 import { objectOf, sortDocuments } from '../plan/scenes.ts';
-import { writtenSpec, type Draft, type Skipped } from './manifests.ts';
+import { writtenSpec, type Draft } from './manifests.ts';
+import type { Gap } from './read-account.ts';
 
 /** The result of the proof. */
 export interface Proof {
   /** Resources that send nothing, including those that only observe. */
   readonly drafts: readonly Draft[];
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly Gap[];
   /** How many calls the resources would still send; 0 unless something is wrong. */
   readonly calls: number;
   readonly problems: readonly string[];
@@ -25,7 +26,7 @@ export async function proved(
   { namespace = 'default' }: { readonly namespace?: string | undefined },
 ): Promise<Proof> {
   const flaws = new Map(drafts.map((draft) => [draft, flawOf(draft)]));
-  const skipped = drafts.flatMap((draft): Skipped[] => {
+  const skipped = drafts.flatMap((draft): Gap[] => {
     const reason = flaws.get(draft);
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });

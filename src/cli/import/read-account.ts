@@ -21,11 +21,18 @@ import {
   type MemberAccessItem,
 } from '../../hosting/requests.ts';
 import type { AccountReader, ReadFailure } from '../account/reader.ts';
+import { capitalised } from '../output.ts';
 
-/** Something that could not be read. */
-interface Gap {
-  /** What could not be read, in words: `app app_9`. */
+/** Something that could not be read or cannot be imported. */
+export interface Gap {
+  /** What it is, in words: `app app_9`. */
   readonly what: string;
+  readonly code: string;
+  readonly reason: string;
+}
+
+/** Why a list could not be read: one word, and a sentence. */
+interface Unread {
   readonly why: ReadFailure | 'malformed' | 'notFound';
   readonly message: string;
 }
@@ -60,7 +67,7 @@ export function collecting(reader: Pick<AccountReader, 'read'>) {
   const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[]> => {
     const found = await readWhole(reader, read);
     if ('items' in found) return found.items;
-    gaps.push({ what, ...found });
+    gaps.push({ what, code: capitalised(found.why), reason: found.message });
     return [];
   };
   return { list, gaps };
@@ -132,7 +139,7 @@ async function settingsOf(
 export async function readWhole<Item>(
   reader: Pick<AccountReader, 'read'>,
   read: Read<Item>,
-): Promise<{ readonly items: readonly Item[] } | Omit<Gap, 'what'>> {
+): Promise<{ readonly items: readonly Item[] } | Unread> {
   const items = new Map<string, Item>();
   const seen = new Set<string>();
   for (let request = read.first; ;) {

@@ -14,9 +14,9 @@ import {
 } from '../../config.ts';
 import type { ParsedObject } from '../../engine/objects/stored.ts';
 import { kinds } from '../../kinds/index.ts';
-import { accountFlags, byFlags, credentialByFlags, isNamedByFlags, openWith } from '../account/flags.ts';
+import { accountFlags, byFlags, credentialByFlags, isNamedByFlags } from '../account/flags.ts';
 import { credentialInSpec, operatorNamespaceFlag } from '../account/in-cluster.ts';
-import type { AccountReader } from '../account/reader.ts';
+import { openAccount, type AccountReader } from '../account/reader.ts';
 import { openSnapshot } from '../account/snapshot.ts';
 import { readObjects, type ObjectsRead } from '../cluster/objects.ts';
 import { clusterFlags, openClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
@@ -133,14 +133,14 @@ async function* openReaders(
   if (snapshot !== undefined) {
     yield await openSnapshot(snapshot, accountId);
   } else if (isNamedByFlags(settings)) {
-    yield openWith(await credentialByFlags({ ...settings, accountId }), settings);
+    yield openAccount(await credentialByFlags({ ...settings, accountId }), settings);
   } else {
     if (cluster === undefined)
       throw new UsageError(`name the account with ${byFlags}, or give --snapshot or --context`);
     for (const account of accounts) {
       const { namespace = operatorNamespace } = account.object.metadata;
       if (ids.delete(idOf(account)))
-        yield openWith(await credentialInSpec(cluster.api, namespace, account.object.spec), settings);
+        yield openAccount(await credentialInSpec(cluster.api, namespace, account.object.spec), settings);
     }
   }
 }

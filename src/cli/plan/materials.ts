@@ -43,15 +43,11 @@ function credentialsIn({ objects }: Scene, readers: readonly AccountReader[]): r
     if (typeof accountId !== 'string' || one.kind.life !== 'account') return [];
     const where = one.object.metadata.namespace ?? operatorNamespace;
     const endpoint = readers.find((reader) => reader.accountId === accountId)?.endpoint ?? 'unknown.invalid';
-    const baseUrl = `${isLoopback(endpoint) ? 'http' : 'https'}://${endpoint}`;
+    const baseUrl = `https://${endpoint}`;
     return [spec['credentialsRef'], spec['dangerousCredentialsRef']].flatMap((ref): readonly Material[] => {
       const name = isRecord(ref) ? ref['name'] : undefined;
       if (typeof name !== 'string') return [];
       return [[keyOf('Secret', where, name), { baseUrl, token: `${tokenPrefix}${accountId}` }]];
     });
   });
-}
-
-function isLoopback(endpoint: string): boolean {
-  return /^(localhost|127\.|\[::1\])/.test(endpoint);
 }
