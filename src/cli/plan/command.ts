@@ -95,8 +95,8 @@ export const plan = command(planCommand, async ({ settings, operand, cluster: gi
   const namespace = cluster?.namespace ?? settings.namespace ?? 'default';
   const wanted = sortDocuments(await loadDocuments(path), namespace);
   const base = settings.base === undefined ? undefined : sortDocuments(await loadDocuments(settings.base), namespace);
-  const namespaces = [namespace, ...wanted.scene.objects.map(({ object }) => object.metadata.namespace)];
-  const live = cluster === undefined ? undefined : await liveObjects(cluster, namespaces);
+  const named = wanted.scene.objects.flatMap(({ object }) => object.metadata.namespace ?? []);
+  const live = cluster === undefined ? undefined : await liveObjects(cluster, new Set([namespace, ...named]));
   await using open = new AsyncDisposableStack();
   const objects = [...wanted.scene.objects, ...(live?.objects ?? [])];
   const readers: AccountReader[] = [];
@@ -107,11 +107,10 @@ export const plan = command(planCommand, async ({ settings, operand, cluster: gi
 });
 
 /** Reads the objects of our kinds in these namespaces from the cluster, and says what could not be read. */
-async function liveObjects({ api }: OpenCluster, namespaces: readonly (string | undefined)[]): Promise<ObjectsRead> {
+async function liveObjects({ api }: OpenCluster, namespaces: ReadonlySet<string>): Promise<ObjectsRead> {
   const ofScope = (scope: string) => kinds.filter((kind) => kind.scope === scope);
   const reads = [await readObjects(api, undefined, ofScope('Cluster'))];
-  for (const namespace of [...new Set(namespaces)].toSorted())
-    if (namespace !== undefined) reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
+  for (const namespace of namespaces) reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
   const objects = reads.flatMap((read) => read.objects);
   return {
     objects: objects.filter(({ object }) => object.metadata.deletionTimestamp === undefined),
