@@ -1,5 +1,6 @@
 /** Proves that applying the imported resources sends nothing, object by object. */
 import { group, version } from '../../engine/kind/contract/define.ts';
+import { keyOf } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { flawsOf, pathInWords } from '../definitions.ts';
 import { documentsIn } from '../documents/load.ts';
@@ -34,7 +35,7 @@ export async function proved(
   // Repeat the run, since other resources refer to those that only observe now. Two repeats are enough for three levels.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
-    const sending = sendersIn(played);
+    const sending = Map.groupBy(played.calls, ({ object }) => object);
     if (sending.size === 0 || round === 2)
       return {
         drafts: valid,
@@ -43,9 +44,10 @@ export async function proved(
         problems: [...played.failures, ...(played.isQuiet ? [] : ['it did not come to rest'])],
       };
     valid = valid.map((draft) => {
-      const calls = sending.get(`${draft.kind}/${namespace}/${draft.name}`);
-      const observed = { code: 'NotEqual', reason: `managing it would send ${calls?.join(', ') ?? ''}` };
-      return calls === undefined ? draft : { ...draft, observed };
+      const calls = sending.get(keyOf(draft.kind, namespace, draft.name)) ?? [];
+      const sent = calls.map(({ request }) => request.endpoint).join(', ');
+      const observed = { code: 'NotEqual', reason: `managing it would send ${sent}` };
+      return calls.length === 0 ? draft : { ...draft, observed };
     });
   }
 }
@@ -76,11 +78,4 @@ function play(drafts: readonly Draft[], reader: AccountReader, namespace: string
   const objects = drafts.map((draft) => objectOf(draft.kind, namespace, draft.name, writtenSpec(draft)));
   const after = { objects: [account, ...objects], materials: new Map() };
   return rehearse(undefined, after, [reader]);
-}
-
-/** Groups the calls by the object that would send them. */
-function sendersIn({ calls }: Played): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>();
-  for (const { object, request } of calls) found.set(object, [...(found.get(object) ?? []), request.endpoint]);
-  return found;
 }

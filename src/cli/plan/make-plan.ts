@@ -191,12 +191,9 @@ function appNameIn(readers: readonly AccountReader[], appId: unknown): string | 
 
 function isDatabaseIn(readers: readonly AccountReader[], preset: unknown): boolean {
   const { first, items } = databasePresetsOf();
-  return readers.some((reader) =>
-    reader.readings().some(([address, reading]) => {
-      const shown = address === first.path && reading.is === 'answered' ? items(reading.body) : undefined;
-      return shown?.some(({ name }) => name === preset) === true;
-    }),
-  );
+  const answers = readers.flatMap((reader) => reader.readings()).filter(([address]) => address === first.path);
+  const presets = answers.flatMap(([, reading]) => (reading.is === 'answered' ? (items(reading.body) ?? []) : []));
+  return presets.some(({ name }) => name === preset);
 }
 
 type Told = Pick<Plan, 'rows' | 'drift' | 'findings' | 'notes'>;
