@@ -9,7 +9,10 @@ const formatVersion = 1;
 
 const Snapshot = z.strictObject({
   format: z.literal(format, 'it is no snapshot of an account'),
-  version: z.literal(formatVersion, 'it is of another version of apphosting: take a new one'),
+  version: z.literal(formatVersion, {
+    error: ({ input }) =>
+      `it is a snapshot of version ${String(input)}, and this is version ${formatVersion}: take a new one`,
+  }),
   accountId: z.string().min(1),
   endpoint: z.string().min(1),
   takenAt: z.iso.datetime(),
