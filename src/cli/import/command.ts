@@ -119,8 +119,9 @@ async function imported(
   const known = new Set([...everything.drafts.map(({ id }) => id), ...settings.member]);
   const missing = settings.id.filter((id) => !known.has(id));
   if (signal.aborted) throw new Trouble('stopped; nothing is written');
-  const proof = await proved(wanted, reader, settings);
-  const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
+  const { namespace } = settings;
+  const proof = await proved(wanted, reader, namespace ?? 'default');
+  const account = { accountId: reader.accountId, namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
     ...content.gaps,
@@ -130,7 +131,7 @@ async function imported(
   ];
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
   // A new folder holds only what was just proved. An existing folder may hold edits that send something.
-  const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, settings);
+  const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, namespace ?? 'default');
   const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
     await writeFile(settings.snapshot, snapshotOf(reader));

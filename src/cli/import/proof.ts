@@ -21,11 +21,7 @@ export interface Proof {
 }
 
 /** Runs the operator on the resources in memory; a resource that would send something gets `Observe`. */
-export async function proved(
-  drafts: readonly Draft[],
-  reader: AccountReader,
-  { namespace = 'default' }: { readonly namespace?: string | undefined },
-): Promise<Proof> {
+export async function proved(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Proof> {
   const flaws = new Map(drafts.map((draft) => [draft, flawOf(draft)]));
   const skipped = drafts.flatMap((draft): Gap[] => {
     const reason = flaws.get(draft);
@@ -56,13 +52,10 @@ export async function proved(
 export async function callsOf(
   texts: ReadonlyMap<string, string>,
   reader: AccountReader,
-  {
-    namespace = 'default',
-    requestsPerSecond,
-  }: { readonly namespace?: string | undefined; readonly requestsPerSecond: number },
+  namespace: string,
 ): Promise<readonly string[]> {
   const wanted = sortDocuments(documentsIn(texts), namespace);
-  const { rows } = await makePlan({ name: '', from: '', wanted, readers: [reader], requestsPerSecond });
+  const { rows } = await makePlan({ name: '', from: '', wanted, readers: [reader], requestsPerSecond: 1 });
   return rows.flatMap(({ kind, name, call }) => (call === undefined ? [] : [`${kind}/${name} ${call}`]));
 }
 
