@@ -96,10 +96,7 @@ export async function readAccount(
   const withPoints = recovery ? of('DisasterProtection', protections) : [];
   const reads = [wantedApps, withAlerts, wantedPoints, memberIds, withPoints];
   onListed?.(accountId, isRecovery ? 5 : 3, reads.flat().length + catalogs);
-  const records = await Promise.all(
-    wantedApps.map(async ({ appId }) => [appId, (await list(appOf(appId), `app ${appId}`))[0]] as const),
-  );
-  const recordOf = new Map(records);
+  const records = await Promise.all(wantedApps.map(({ appId }) => list(appOf(appId), `app ${appId}`)));
   const alerts = await Promise.all(
     withAlerts.map(({ appEnvId: id }) => list(alertsOf(id), `the alerts of environment ${id}`)),
   );
@@ -111,7 +108,7 @@ export async function readAccount(
   );
   const members = await Promise.all(memberIds.map((id) => list(memberAccessOf(accountId, id), `member ${id}`)));
   return {
-    apps: apps.map((app) => ({ ...app, record: recordOf.get(app.appId) })),
+    apps: apps.map((app, at) => ({ ...app, record: records[at]?.[0] })),
     environments,
     contactPoints: contactPoints.map((point) => ({ ...point, config: settings.get(point.contactPointId) })),
     alerts: alerts.flat(),
