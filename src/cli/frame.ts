@@ -52,7 +52,7 @@ export function command<F extends Flags>(
       const ended = await work({ ...parsed, speaks, cluster, time });
       const answer: CommandAnswer = typeof ended === 'number' ? { code: ended } : ended;
       const { note, problems = [], data, text = '', code = exitCodes.fine } = answer;
-      for (const line of note === undefined ? problems : [note, ...problems]) warn(line);
+      for (const told of note === undefined ? problems : [note, ...problems]) warn(told);
       const { output } = parsed.settings as { readonly output?: unknown };
       speaks.out((data === undefined ? undefined : asData(output, data)) ?? text);
       return problems.length === 0 ? code : exitCodes.unknown;
