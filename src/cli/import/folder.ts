@@ -143,13 +143,7 @@ function newText(draft: Draft, { namespace, ref }: FolderAccount): string {
 function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   const documents = parseAllDocuments(before);
   const mine = documents.find((document) => {
-    const value: unknown = document.toJS();
-    return (
-      isRecord(value) &&
-      value['kind'] === draft.kind &&
-      isRecord(value['metadata']) &&
-      value['metadata']['name'] === draft.name
-    );
+    return document.get('kind') === draft.kind && document.getIn(['metadata', 'name']) === draft.name;
   });
   if (mine === undefined) return before;
   const value: unknown = mine.toJS();
