@@ -38,37 +38,40 @@ export interface CommandLine<F extends Flags> {
   readonly summary: string;
   readonly flags: F;
   readonly notes?: readonly string[];
-  /** How many arguments without a dash the command takes; none by default. */
-  readonly operands?: { readonly least: number; readonly most: number };
+  /** Whether the argument that the name shows must be given. A command without this takes none. */
+  readonly operand?: 'needed' | 'optional';
 }
 
 /** The type of the settings that a command's flags give. */
 export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]['schema']> };
 
-/** Either the settings, or the text to print instead: the help, or one line that says what is wrong. */
-export type Parsed<T> =
-  | { readonly kind: 'settings'; readonly settings: T; readonly operands?: readonly string[] }
-  | { readonly kind: 'help'; readonly text: string }
-  | { readonly kind: 'wrong'; readonly line: string };
+/** Either what a command line gives, or the help that it asks for. */
+type Parsed<T> = { readonly settings: T; readonly operand: string | undefined } | { readonly help: string };
+
+/** A problem that ends a command: its message is printed in one line. */
+export class Trouble extends Error {}
+
+/** A command line that is not valid. */
+export class UsageError extends Trouble {}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads a command's flags, falling back to its variables and then to its defaults. */
+/** Reads a command's flags, falling back to its variables and then to its defaults. Throws a `UsageError` if one is wrong. */
 export function parseFlags<F extends Flags>(
   command: CommandLine<F>,
   args: readonly string[],
   environment: Environment = env,
 ): Parsed<Settings<F>> {
   const given = readArguments(command, args);
-  if (given.kind !== 'settings') return given;
+  if ('help' in given) return given;
   const settings: Record<string, unknown> = {};
   for (const [key, flag] of Object.entries(command.flags)) {
     const text = given.settings.get(key) ?? fallbackOf(flag, environment);
     const result = flag.schema.safeParse(text);
-    if (!result.success) return wrong(command, `--${kebab(key)}: ${result.error.issues[0]?.message ?? 'is not valid'}`);
+    if (!result.success) throw new UsageError(`--${kebab(key)}: ${result.error.issues[0]?.message ?? 'is not valid'}`);
     settings[key] = result.data;
   }
-  return { kind: 'settings', settings: settings as Settings<F>, operands: given.operands ?? [] };
+  return { settings: settings as Settings<F>, operand: given.operand };
 }
 
 /** The text of `--help`. */
@@ -111,46 +114,44 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
   );
   const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const given = new Map<string, Given>();
-  const operands: string[] = [];
-  const { least = 0, most = 0 } = command.operands ?? {};
+  let operand: string | undefined;
   for (const token of tokens) {
-    if (token.kind === 'positional' && operands.length < most) {
-      operands.push(token.value);
+    if (token.kind === 'positional' && command.operand !== undefined && operand === undefined) {
+      operand = token.value;
       continue;
     }
     if (token.kind === 'option-terminator') continue;
     if (token.kind !== 'option') {
       const word = `"${args[token.index] ?? ''}"`;
-      return wrong(
-        command,
-        most === 0 ? `${word} is not an option` : `${word} is too much: give ${operandsOf(command)}`,
+      throw new UsageError(
+        command.operand === undefined ? `${word} is not an option` : `${word} is too much: give ${operandOf(command)}`,
       );
     }
-    if (token.name === 'help' || token.name === 'h') return { kind: 'help', text: helpOf(command) };
+    if (token.name === 'help' || token.name === 'h') return { help: helpOf(command) };
     const key = keys.get(token.name);
     const flag = key === undefined ? undefined : command.flags[key];
-    if (key === undefined || flag === undefined) return wrong(command, `there is no option ${token.rawName}`);
+    if (key === undefined || flag === undefined) throw new UsageError(`there is no option ${token.rawName}`);
     if (flag.value === undefined) {
-      if (token.value !== undefined) return wrong(command, `${token.rawName} takes no value`);
+      if (token.value !== undefined) throw new UsageError(`${token.rawName} takes no value`);
       given.set(key, true);
       continue;
     }
     const looksLikeFlag = token.inlineValue !== true && token.value?.startsWith('--') === true;
     if (token.value === undefined || (looksLikeFlag && flag.dashed !== true)) {
-      return wrong(command, `${token.rawName} needs a value: ${flag.value}`);
+      throw new UsageError(`${token.rawName} needs a value: ${flag.value}`);
     }
     const before = given.get(key);
     if (flag.many === true) given.set(key, [...(Array.isArray(before) ? before : []), token.value]);
     else if (before === undefined) given.set(key, token.value);
-    else return wrong(command, `${token.rawName} is given twice`);
+    else throw new UsageError(`${token.rawName} is given twice`);
   }
-  if (operands.length < least) return wrong(command, `it needs ${operandsOf(command)}`);
-  return { kind: 'settings', settings: given, operands };
+  if (command.operand === 'needed' && operand === undefined) throw new UsageError(`it needs ${operandOf(command)}`);
+  return { settings: given, operand };
 }
 
-/** The operands of a command, as its name shows them. */
-function operandsOf({ name }: CommandLine<Flags>): string {
-  return name.split(' ').slice(1).join(' ');
+/** The argument of a command, as its name shows it: `KIND/NAME`. */
+export function operandOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
+  return name.split(' ')[1] ?? '';
 }
 
 function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | undefined {
@@ -159,13 +160,6 @@ function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | unde
   if (flag.value === undefined) return text === 'true' || text === '1';
   if (flag.many === true) return text === undefined ? [] : [text];
   return text;
-}
-
-function wrong(command: CommandLine<Flags>, why: string): { readonly kind: 'wrong'; readonly line: string } {
-  return {
-    kind: 'wrong',
-    line: `${program} ${wordOf(command)}: ${why}; ${program} ${wordOf(command)} --help lists the options`,
-  };
 }
 
 /** What people type to run this program: `kubectl apphosting` when kubectl runs it as a plugin. */

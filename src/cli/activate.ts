@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { isoSeconds } from '../base/time.ts';
-import { text, whole, type CommandLine, type Flags, type Settings } from '../config.ts';
+import { text, Trouble, whole, type CommandLine, type Flags, type Settings } from '../config.ts';
 import type { CommandAnswer } from './frame.ts';
 import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
@@ -13,6 +13,7 @@ export const activateCommand = {
   name: 'activate NAME',
   summary:
     'Prints the manifest of a RecoveryActivation of the DisasterProtection NAME: one recovery point, pinned, with an end to its\nvalidity. It applies nothing: read it, fill in what is left open, and create it yourself.',
+  operand: 'needed',
   flags: {
     ...protectionFlags,
     point: {
@@ -50,17 +51,15 @@ type Choices = Settings<(typeof activateCommand)['flags']>;
 /** The options of `apphosting activate` that choose a recovery point and the names to recover under. */
 type PointChoice = Pick<Choices, 'point' | 'validMinutes'> & Partial<Choices>;
 
-/** Builds the manifest that activates one recovery point; says why if it cannot. */
+/** Builds the manifest that activates one recovery point. */
 export function manifestOf(protection: ProtectionView, choice: PointChoice, nowMs: number): CommandAnswer {
   const point = pointOf(protection, choice.point);
-  if (typeof point === 'string') return { trouble: point };
   const target = targetOf(protection, choice);
-  if (typeof target === 'string') return { trouble: target };
   const attempt = earlierTries(protection, point) + 1;
   const source = protection.facts.source;
   const known = source?.appName === undefined ? undefined : `${source.appName}/${source.environmentName ?? ''}`;
   if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known) {
-    return { trouble: `--confirm ${choice.confirm} is not the source of this protection` };
+    throw new Trouble(`--confirm ${choice.confirm} is not the source of this protection`);
   }
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
   const { configurationId } = protection;
@@ -89,32 +88,36 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
   return { text: `${notesOn(protection, point, choice, nowMs)}${stringify(manifest)}` };
 }
 
-/** Finds the recovery point that `--point` selects; returns a sentence if none or several match. */
-function pointOf({ facts }: ProtectionView, asked: string): Point | string {
+/** Finds the recovery point that `--point` selects. */
+function pointOf({ facts }: ProtectionView, asked: string): Point {
   const { recoveryPoints = [] } = facts;
   const [newest] = recoveryPoints;
-  if (newest === undefined) return 'the service lists no recovery point';
+  if (newest === undefined) throw new Trouble('the service lists no recovery point');
   if (asked === 'latest') return newest;
-  const found = recoveryPoints.filter(({ pointId }) => pointId.startsWith(asked));
-  const [only] = found;
-  if (only === undefined) return `no recovery point begins with ${asked}; \`apphosting points\` lists them`;
-  return found.length === 1 ? only : `${found.length} recovery points begin with ${asked}; give more of the id`;
+  const [found, ...others] = recoveryPoints.filter(({ pointId }) => pointId.startsWith(asked));
+  if (found === undefined)
+    throw new Trouble(`no recovery point begins with ${asked}; \`apphosting points\` lists them`);
+  if (others.length > 0)
+    throw new Trouble(`${others.length + 1} recovery points begin with ${asked}; give more of the id`);
+  return found;
 }
 
-/** Chooses the names to recover under: a warm standby's, else given or saved ones; returns a sentence if there are none. */
-function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object | string {
+/** Chooses the names to recover under: a warm standby's, else given or saved ones. */
+function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object {
   const { warmDestination } = facts;
   const saved = warmDestination ?? facts.plannedDestination ?? spec.target;
   const environmentName = choice.environmentName ?? saved?.environmentName;
   const appName = choice.appName ?? saved?.appName;
   if (environmentName === undefined) {
-    return 'the protection has saved no names; give --environment-name, and --app-name for a new app';
+    throw new Trouble('the protection has saved no names; give --environment-name, and --app-name for a new app');
   }
   if (
     warmDestination !== undefined &&
     (environmentName !== warmDestination.environmentName || appName !== warmDestination.appName)
   ) {
-    return 'a warm protection is recovered under the names of its standby; leave out --environment-name and --app-name';
+    throw new Trouble(
+      'a warm protection is recovered under the names of its standby; leave out --environment-name and --app-name',
+    );
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
   // Leave createNewApp out if it is unknown: false would contradict a standby that has a new app.

@@ -9,6 +9,7 @@ export const pointsCommand = {
   name: 'points NAME',
   summary:
     'Asks the service for the recovery points of the DisasterProtection NAME, and lists them newest first, with age and size. Where the\nservice cannot be asked it lists those in the status of the protection and says why; it ends with 1 where the service was asked and did not answer.',
+  operand: 'needed',
   flags: {
     ...protectionFlags,
     before: {
@@ -58,7 +59,7 @@ export function listing(protection: ProtectionView, { before, limit, output }: A
       : tableOf(protection, { listed, total: asked.length }, nowMs);
   if (stale === undefined) return { data, text };
   const doubt = `the service could not be asked (${stale.why}); these are the points in status`;
-  return { data, text, ...(stale.asked ? { trouble: doubt } : { note: doubt }) };
+  return { data, text, ...(stale.asked ? { problems: [doubt] } : { note: doubt }) };
 }
 
 /** Formats recovery points as a table, newest first. */

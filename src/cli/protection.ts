@@ -1,16 +1,16 @@
 /** Reads a DisasterProtection from the cluster and its recovery points from the service, for `points` and `activate`. */
-import type { CommandLine, Flags, Settings } from '../config.ts';
+import { Trouble, UsageError, type CommandLine, type Flags, type Settings } from '../config.ts';
 import type { KubeApi } from '../engine/ports.ts';
 import { drPointsOf } from '../hosting/requests.ts';
 import { disasterProtection } from '../kinds/disaster-protection/disaster-protection.ts';
 import { byMoment, pointRows, type PointRow } from '../kinds/disaster-protection/points.ts';
 import { DisasterProtectionFacts, DisasterProtectionSpec } from '../kinds/disaster-protection/schema.ts';
-import { accountFlags, credentialByFlags, isNamedByFlags, withAccount, type AccountSettings } from './account/flags.ts';
+import { accountFlags, credentialByFlags, isNamedByFlags, type AccountSettings } from './account/flags.ts';
 import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster.ts';
-import type { AccountReader } from './account/reader.ts';
+import { openAccount, type AccountReader } from './account/reader.ts';
 import { conditionOf, targetIn } from './cluster/objects.ts';
-import { clusterFlags, inCluster, type OpenCluster } from './cluster/open.ts';
-import { command, type CommandAnswer, type Called, type Command } from './frame.ts';
+import { clusterFlags, openCluster } from './cluster/open.ts';
+import { command, type Command, type CommandAnswer } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
 import { resourceOf } from '../engine/kind/contract/define.ts';
 import { ageInTwoUnits } from './output.ts';
@@ -40,20 +40,17 @@ export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNames
 export function aboutProtection<F extends typeof protectionFlags & Flags>(
   line: CommandLine<F>,
   answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => CommandAnswer,
-): Command<[given?: OpenCluster]> {
-  const whole = { ...line, operands: { least: 1, most: 1 } };
-  return command(whole, async ({ settings, operands: [word = ''] }: Called<F>, given?: OpenCluster) => {
-    const target = targetIn(word, 'DisasterProtection');
-    if (target === undefined) return { trouble: `"${word}" is not a DisasterProtection`, isUsage: true };
+): Command {
+  return command(line, async ({ settings, operand = '', cluster: given }) => {
+    const target = targetIn(operand, 'DisasterProtection');
+    if (target === undefined) throw new UsageError(`"${operand}" is not a DisasterProtection`);
     const { name } = target;
-    return inCluster(settings, given, async ({ api, namespace }) => {
-      const object = await api.get(resourceOf(disasterProtection), namespace, name);
-      if (object === undefined) return { trouble: `there is no DisasterProtection ${namespace}/${name}` };
-      const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
-      if (typeof protection === 'string') return { trouble: protection };
-      const live = await livePoints(api, protection, settings);
-      return answerOf(withPoints(protection, live), settings, Date.now());
-    });
+    await using cluster = await openCluster(settings, given);
+    const { api, namespace } = cluster;
+    const object = await api.get(resourceOf(disasterProtection), namespace, name);
+    if (object === undefined) throw new Trouble(`there is no DisasterProtection ${namespace}/${name}`);
+    const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
+    return answerOf(withPoints(protection, await livePoints(api, protection, settings)), settings, Date.now());
   });
 }
 
@@ -72,11 +69,16 @@ export async function livePoints(
   const { namespace, spec } = protection;
   const { kind = 'HostingAccount', name = 'default' } = spec.accountRef ?? {};
   const { operatorNamespace } = settings;
-  const credential = isNamedByFlags(settings)
-    ? await credentialByFlags(settings)
-    : await credentialOfAccount(api, { kind, namespace, name, operatorNamespace });
-  const found = await withAccount(credential, settings, (reader) => pointsFrom(reader, protection));
-  return 'trouble' in found ? { why: found.trouble, asked: false } : found;
+  try {
+    const credential = isNamedByFlags(settings)
+      ? await credentialByFlags(settings)
+      : await credentialOfAccount(api, { kind, namespace, name, operatorNamespace });
+    await using reader = openAccount(credential, settings);
+    return await pointsFrom(reader, protection);
+  } catch (error) {
+    if (!(error instanceof Trouble)) throw error;
+    return { why: error.message, asked: false };
+  }
 }
 
 /** Asks the service for every recovery point, through an account that is already open. */
@@ -101,19 +103,19 @@ export function withPoints(protection: ProtectionView, live: LivePoints): Protec
   };
 }
 
-/** Parses a DisasterProtection; returns a sentence if it is not bound to a configuration yet. */
+/** Parses a DisasterProtection that is bound to a configuration. */
 export function protectionFrom(object: {
   readonly name: string;
   readonly namespace: string;
   readonly spec: unknown;
   readonly status: unknown;
-}): ProtectionView | string {
+}): ProtectionView {
   const { name, namespace } = object;
   const spec = DisasterProtectionSpec.safeParse(object.spec);
   const facts = DisasterProtectionFacts.safeParse(object.status ?? {});
   const { externalId: configurationId } = (object.status ?? {}) as { readonly externalId?: unknown };
   if (!spec.success || !facts.success || typeof configurationId !== 'string') {
-    return `DisasterProtection ${namespace}/${name} is not bound to a configuration yet`;
+    throw new Trouble(`DisasterProtection ${namespace}/${name} is not bound to a configuration yet`);
   }
   const ready = conditionOf(object, 'RecoveryReady');
   const doubt = ready?.status === 'True' ? undefined : (ready?.message ?? 'its readiness is not known');

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { momentOf } from '../base/time.ts';
-import { hostRulesOf, runCommand, type RunSettings } from '../config.ts';
+import { hostRulesOf, runCommand, Trouble, type RunSettings } from '../config.ts';
 import type { Log } from '../engine/ports.ts';
 import { openHosting } from '../hosting/service.ts';
 import { KubeClient } from '../kube/client/client.ts';
 import { LeaseElection, leasePaceOf, type LeaseOptions } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
-import { command, type Trouble } from './frame.ts';
+import { command } from './frame.ts';
 import { realClock, realEntropy } from './machine.ts';
 import { laterOf } from './operator/started.ts';
 import { kinds } from '../kinds/index.ts';
@@ -23,7 +23,7 @@ const stopMs = 25_000;
 /** `apphosting run`: runs the operator until SIGTERM or SIGINT. */
 export const run = command(runCommand, ({ settings }) => operate(settings));
 
-async function operate(settings: RunSettings): Promise<number | Trouble> {
+async function operate(settings: RunSettings): Promise<number> {
   const started = momentOf(realClock);
   const log = openLog(settings.logLevel, process.stdout.isTTY);
   const metrics = new MetricRegistry();
@@ -31,12 +31,13 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
   const api = new KubeClient(credentials, realClock);
   // Give the lease its own connections: a renewal must not queue behind a thousand status writes.
   const leaseApi = new KubeClient(credentials, realClock);
-  const stop = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort(signal));
+  const stopped = new Promise<'stop'>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve('stop'));
+  });
   try {
     const operatorNamespace = settings.operatorNamespace ?? settings.namespace ?? credentials.namespace ?? 'default';
     const problem = await preflight(api, { ...settings, kinds, operatorNamespace, title: credentials.title });
-    if (problem !== undefined) return { trouble: problem };
+    if (problem !== undefined) throw new Trouble(problem);
     const key = await operatorKey(api, operatorNamespace);
     const around = { clock: realClock, entropy: realEntropy, log };
     const callMs = settings.callDeadlineSeconds * 1_000;
@@ -75,7 +76,7 @@ async function operate(settings: RunSettings): Promise<number | Trouble> {
         workers: settings.workers,
       },
     });
-    return await serve(settings, { operator, election, log, metrics, stop: stop.signal });
+    return await serve(settings, { operator, election, log, metrics, stopped });
   } finally {
     await Promise.all([api.close(), leaseApi.close()]);
   }
@@ -100,10 +101,11 @@ interface Running {
   readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
-  readonly stop: AbortSignal;
+  /** Resolves when a signal asks the process to stop. */
+  readonly stopped: Promise<'stop'>;
 }
 
-async function serve(settings: RunSettings, { operator, election, log, metrics, stop }: Running): Promise<number> {
+async function serve(settings: RunSettings, { operator, election, log, metrics, stopped }: Running): Promise<number> {
   const { host, port } = settings.metricsListen;
   const probes = await serveProbes(
     {
@@ -120,10 +122,6 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
   log.info({ kinds: kinds.length, metrics: `${host}:${probes.port}` }, 'the operator starts');
   operator.watch();
   election.lease?.start();
-  const stopped = new Promise<'stop'>((resolve) => {
-    if (stop.aborted) resolve('stop');
-    stop.addEventListener('abort', () => resolve('stop'), { once: true });
-  });
   const first = await Promise.race([stopped, Promise.all([operator.synced(), election.won])]);
   let code = 0;
   if (first !== 'stop') {

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { join, relative } from 'node:path';
-import { command, type Called } from '../cli/frame.ts';
-import { paintFor, standard } from '../cli/output.ts';
+import { command } from '../cli/frame.ts';
+import { paintFor } from '../cli/output.ts';
 import { sandboxCommand, surroundings, type SandboxSettings } from '../config.ts';
 import { progressOn, seconds, type Progress } from './binaries/progress.ts';
 import { findBinaries } from './binaries/sources.ts';
@@ -32,7 +32,7 @@ const ownRepository: Repository = {
 /** `apphosting sandbox`: runs Kubernetes, the simulator and the operator on this machine. Returns the exit code. */
 export function sandbox(args: readonly string[], repository: Repository = ownRepository): Promise<number> {
   const { own, kubectl: kubectlArgs } = splitKubectl(args);
-  return started(own, standard, repository, kubectlArgs);
+  return command(sandboxCommand, ({ settings }) => started(settings, repository, kubectlArgs))(own);
 }
 
 /** Splits the arguments at `--kubectl`: all that follow belong to kubectl. */
@@ -41,23 +41,22 @@ export function splitKubectl(args: readonly string[]) {
   return at === -1 ? { own: args, kubectl: undefined } : { own: args.slice(0, at), kubectl: args.slice(at + 1) };
 }
 
-const started = command(
-  sandboxCommand,
-  async ({ settings }: Asked, repository: Repository, kubectlArgs: readonly string[] | undefined) => {
-    using stop = stopSignal();
-    const progress = progressOn(process.stderr);
-    try {
-      if (kubectlArgs === undefined) return await runSandbox(settings, repository, progress, stop.signal);
-      const binaries = await findBinaries(surroundings(), progress, stop.signal);
-      return await kubectl(binaries, settings.data, kubectlArgs, progress.say);
-    } catch (error) {
-      if (stop.signal.aborted) return interrupted;
-      throw error;
-    }
-  },
-);
-
-type Asked = Called<(typeof sandboxCommand)['flags']>;
+async function started(
+  settings: SandboxSettings,
+  repository: Repository,
+  kubectlArgs: readonly string[] | undefined,
+): Promise<number> {
+  using stop = stopSignal();
+  const progress = progressOn(process.stderr);
+  try {
+    if (kubectlArgs === undefined) return await runSandbox(settings, repository, progress, stop.signal);
+    const binaries = await findBinaries(surroundings(), progress, stop.signal);
+    return await kubectl(binaries, settings.data, kubectlArgs, progress.say);
+  } catch (error) {
+    if (stop.signal.aborted) return interrupted;
+    throw error;
+  }
+}
 
 const interrupted = 130;
 

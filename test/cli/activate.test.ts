@@ -16,7 +16,7 @@ function aProtection(more: object = {}): ProtectionView {
     configurationGeneration: 3,
     sizing: { replicas: 1, cpu: 2, memoryMb: 4096, volumeCapacities: ['10Gi'] },
   });
-  const protection = protectionFrom({
+  return protectionFrom({
     name: 'orders',
     namespace: 'team',
     spec: { environmentRef: { externalId: 'env_1' } },
@@ -29,8 +29,6 @@ function aProtection(more: object = {}): ProtectionView {
       ...more,
     },
   });
-  if (typeof protection === 'string') throw new Error(protection);
-  return protection;
 }
 
 const asked = { before: undefined, limit: 50, output: 'table' } as const;
@@ -78,9 +76,8 @@ describe('apphosting activate', () => {
 
     expect(object.spec.target).toEqual({ environmentName: 'standby', createNewApp: false });
     for (const other of [{ environmentName: 'other' }, { appName: 'other' }]) {
-      expect(manifestOf(protection, { ...choice, ...other }, nowMs)).toMatchObject({
-        trouble: expect.stringContaining('under the names of its standby'),
-      });
+      const choose = () => manifestOf(protection, { ...choice, ...other }, nowMs);
+      expect(choose).toThrow('under the names of its standby');
     }
   });
 
@@ -166,15 +163,15 @@ describe('apphosting activate', () => {
     ['a2222', 'no recovery point begins with a2222'],
     ['a', '2 recovery points begin with a'],
   ])('refuses --point %s', (point, expected) => {
-    expect(manifestOf(aProtection(), { point, validMinutes: 5 }, nowMs)).toMatchObject({
-      trouble: expect.stringContaining(expected),
-    });
+    const choose = () => manifestOf(aProtection(), { point, validMinutes: 5 }, nowMs);
+
+    expect(choose).toThrow(expected);
   });
 
   it('refuses to confirm another source', () => {
     const choice = { point: 'latest', confirm: 'orders/staging', validMinutes: 5 };
 
-    expect(manifestOf(aProtection(), choice, nowMs)).toHaveProperty('trouble');
+    expect(() => manifestOf(aProtection(), choice, nowMs)).toThrow('is not the source of this protection');
   });
 });
 
@@ -205,7 +202,7 @@ describe('apphosting points', () => {
     const told = listing(withPoints(aProtection(), { why: 'it is down', asked: true }), asked, nowMs);
 
     expect(told).toMatchObject({
-      trouble: 'the service could not be asked (it is down); these are the points in status',
+      problems: ['the service could not be asked (it is down); these are the points in status'],
       data: { source: 'Status', total: 2 },
     });
   });

@@ -6,7 +6,7 @@ import { catalog, inventory } from '../../src/cli/day-two/inventory.ts';
 import { steering } from '../../src/cli/day-two/steer.ts';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { command, type Command } from '../../src/cli/frame.ts';
-import { output } from '../../src/config.ts';
+import { output, Trouble, UsageError } from '../../src/config.ts';
 import { importAccount } from '../../src/cli/import/command.ts';
 import { plan } from '../../src/cli/plan/command.ts';
 import { points } from '../../src/cli/points.ts';
@@ -49,12 +49,12 @@ describe('every command', () => {
     ['an exit code is what it ends with', () => Promise.resolve(3), { code: 3, err: '' }],
     [
       'what keeps it from its work is one line, and 1',
-      () => Promise.resolve({ trouble: 'no' }),
+      () => Promise.reject(new Trouble('no')),
       { code: 1, err: 'apphosting try: no\n' },
     ],
     [
       'a command line that makes no sense is 64, and names the help',
-      () => Promise.resolve({ trouble: 'no', isUsage: true }),
+      () => Promise.reject(new UsageError('no')),
       { code: 64, err: 'apphosting try: no; apphosting try --help lists the options\n' },
     ],
     [
@@ -77,7 +77,6 @@ describe('every command', () => {
       { problems: ['no list', 'no item'], code: 2 },
       { code: 1, err: 'apphosting try: no list\napphosting try: no item\n' },
     ],
-    ['what ends it early is told after the result, and 1', { trouble: 'no' }, { code: 1, err: 'apphosting try: no\n' }],
   ])('gives its answer in one way: %s', async (_what, more, ended) => {
     const flags = { output: output(['text', 'json', 'yaml']) };
     const call = command({ name: 'try', summary: '', flags }, () =>

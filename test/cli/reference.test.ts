@@ -8,8 +8,7 @@ import { status } from '../../src/cli/status/status.ts';
 import { why } from '../../src/cli/status/why.ts';
 import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { candidatesFor, completion } from '../../src/cli/completion/completion.ts';
-import type { OpenCluster } from '../../src/cli/cluster/open.ts';
-import type { Speaks } from '../../src/cli/output.ts';
+import type { Command } from '../../src/cli/frame.ts';
 import { KubeError } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
 import { MemoryKube, type KubeCall } from '../support/memory/memory-kube.ts';
@@ -58,19 +57,14 @@ class Allowed extends MemoryKube {
 }
 
 describe('what a command must be allowed', () => {
-  const run: Readonly<Record<string, (speaks: Speaks, cluster: OpenCluster) => Promise<number>>> = {
-    status: (speaks, cluster) => status([], speaks, cluster),
-    why: (speaks, cluster) => why(['aenv/web'], speaks, cluster),
-    doctor: (speaks, cluster) => doctor([], speaks, cluster),
-    ...Object.fromEntries(
-      (Object.keys(ways) as Steering[]).map((name) => [
-        name,
-        (speaks: Speaks, cluster: OpenCluster) => steering(name)(['AppEnvironment/web'], speaks, cluster),
-      ]),
-    ),
-  };
+  const commands: readonly (readonly [name: string, call: Command, args: readonly string[]])[] = [
+    ['status', status, []],
+    ['why', why, ['aenv/web']],
+    ['doctor', doctor, []],
+    ...(Object.keys(ways) as Steering[]).map((name) => [name, steering(name), ['AppEnvironment/web']] as const),
+  ];
 
-  it.each(Object.keys(run))('is enough for %s, and all of it is used', async (name) => {
+  it.each(commands)('is enough for %s, and all of it is used', async (name, call, args) => {
     const world = new InProcess({ world: 'demo' });
     await world.start();
     world.account();
@@ -85,7 +79,7 @@ describe('what a command must be allowed', () => {
     const reference = commandReferences.find(({ command }) => command.name.split(' ')[0] === name);
     api.permissions = reference?.cluster ?? [];
 
-    await ran((_args, speaks) => run[name]?.(speaks, { ...clusterOf(world), api }) ?? Promise.resolve(1), []);
+    await ran(call, args, { cluster: { ...clusterOf(world), api } });
 
     expect(api.denied).toEqual([]);
     const used = new Set(api.calls.map(({ verb }) => verb));
@@ -125,7 +119,7 @@ describe('completion', () => {
   });
 
   it.each(['bash', 'zsh', 'fish'])('is a script that %s can read', async (shell) => {
-    const { out } = await ran((args, speaks) => completion(args, speaks), [shell]);
+    const { out } = await ran(completion, [shell]);
     const file = join(folderOf({ script: out }), 'script');
 
     const { status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' });

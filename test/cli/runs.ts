@@ -16,7 +16,7 @@ import { steering, ways, type Steering } from '../../src/cli/day-two/steer.ts';
 import { definitions, serviceAccounts } from '../../src/cli/doctor/checks.ts';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { importAccount } from '../../src/cli/import/command.ts';
-import type { Speaks } from '../../src/cli/output.ts';
+import type { Command } from '../../src/cli/frame.ts';
 import { resourceOf } from '../../src/engine/kind/contract/define.ts';
 import { plan } from '../../src/cli/plan/command.ts';
 import { points } from '../../src/cli/points.ts';
@@ -33,28 +33,19 @@ import { clusterOf } from './support/in-memory.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-type Run = (args: readonly string[], speaks: Speaks, cluster: OpenCluster) => Promise<number>;
-
-/** The commands on this world; those that wait let its time pass. */
-function commandsOn(world: InProcess): Readonly<Record<string, Run>> {
-  const waiting = { nowMs: () => world.clock.wall(), pause: (ms: number) => world.run(ms) };
-  const steer = (name: Steering): Run => {
-    return (args, speaks, cluster) => steering(name)(args, speaks, cluster, waiting);
-  };
-  return {
-    // Without a cluster, as in a pull request.
-    plan: (args, speaks) => plan(args, speaks),
-    import: (args, speaks) => importAccount(args, speaks),
-    status,
-    why,
-    doctor,
-    inventory,
-    catalog,
-    points,
-    activate,
-    ...Object.fromEntries((Object.keys(ways) as Steering[]).map((name) => [name, steer(name)])),
-  };
-}
+const commands: Readonly<Record<string, Command>> = {
+  // Without a cluster, as in a pull request.
+  plan: (args, outside) => plan(args, { ...outside, cluster: undefined }),
+  import: (args, outside) => importAccount(args, { ...outside, cluster: undefined }),
+  status,
+  why,
+  doctor,
+  inventory,
+  catalog,
+  points,
+  activate,
+  ...Object.fromEntries((Object.keys(ways) as Steering[]).map((name) => [name, steering(name)])),
+};
 
 /** What a person types on a page, in the order of the day: the first word of each line is the page that it stands on. */
 type Type = (line: string) => Promise<void>;
@@ -67,7 +58,6 @@ async function runsOfPages(): Promise<ReadonlyMap<string, string>> {
   const service = await listen(() => world.service, { host: '127.0.0.1', port: 0 });
   mock.timers.enable({ apis: ['Date'], now: world.clock.wall() });
   const inWords = { [service.url]: 'http://127.0.0.1:8088', [`${folder}/`]: '' };
-  const commands = commandsOn(world);
   const api = Object.assign(clusterOf(world).api, {
     serverDate: () => ({ dateMs: world.clock.wall(), seenAt: world.clock.monotonic() }),
     isAllowed: () => Promise.resolve(true),
@@ -83,7 +73,8 @@ async function runsOfPages(): Promise<ReadonlyMap<string, string>> {
     let printed = '';
     const speak = (text: string) => void (printed += text);
     const speaks = { out: speak, err: speak, isTerminal: false };
-    await commands[name]?.(args, speaks, cluster);
+    const time = { nowMs: () => world.clock.wall(), pause: (ms: number) => world.run(ms) };
+    await commands[name]?.(args, { speaks, cluster, time });
     for (const [real, shown] of Object.entries(inWords)) printed = printed.replaceAll(real, shown);
     const before = pages.get(name);
     pages.set(name, `${before === undefined ? '' : `${before}\n`}$ apphosting ${line}\n${printed}`);

@@ -6,9 +6,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordsIn, type Secret } from '../../base/json.ts';
+import { hostRulesOf, UsageError, type hostFlags, type Settings } from '../../config.ts';
 import type { Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/service.ts';
-import type { HostRules } from '../../hosting/wire/hosts.ts';
 import { realClock, realEntropy, silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';
 
@@ -21,7 +21,7 @@ export type AccountReading =
 /** Why a read has no usable answer. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
-/** The source of an account's data: the service, or a snapshot. */
+/** The source of an account's data: the service, or a snapshot. It is closed when it is disposed of. */
 export interface AccountReader {
   readonly accountId: string;
   /** The host and port of the service. */
@@ -29,9 +29,9 @@ export interface AccountReader {
   /** The time of the data, in milliseconds since the epoch. */
   readonly asOfMs: number;
   read(request: Request): Promise<AccountReading>;
-  /** All finished reads so far, sorted by address. */
+  /** All finished reads so far. */
   readings(): readonly (readonly [address: string, reading: AccountReading])[];
-  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Collects the items from all answers so far to reads of this path; `field` is the name of the list in an answer. */
@@ -42,12 +42,16 @@ export function itemsRead(reader: Pick<AccountReader, 'readings'>, path: string,
   });
 }
 
-/** How to reach an account. */
-export interface AccountAccess {
+/** What is needed to open an account: the address of the service and a token. */
+export interface GivenCredential {
   readonly accountId: string;
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle?: string;
+  /** Where the base URL was found, for messages: a flag or a Secret. */
+  readonly source: string;
+  /** The account resource in the cluster that names this credential. */
+  readonly of?: { readonly kind: string; readonly name: string };
 }
 
 /** A callback for the progress of a reader, and a signal that ends its reads. */
@@ -67,29 +71,30 @@ export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>)
   return rows.length === 0 ? path : `${path}?${new URLSearchParams(rows).toString()}`;
 }
 
-/** Opens an account for reading; returns a sentence if its base URL is not allowed. */
+/** Opens an account for reading. */
 export function openAccount(
-  { accountId, baseUrl, token, caBundle }: AccountAccess,
-  { hostRules, requestsPerSecond }: { readonly hostRules: HostRules; readonly requestsPerSecond: number },
-  reports: Reports,
-): AccountReader | { readonly refused: string } {
+  { accountId, baseUrl, token, caBundle, source: named }: GivenCredential,
+  settings: Settings<typeof hostFlags> & { readonly requestsPerSecond: number },
+  reports: Reports = {},
+): AccountReader {
+  const hostRules = hostRulesOf(settings);
   const open = openReadingWire(hostRules, realClock);
   const around = { clock: realClock, entropy: realEntropy, log: silent, metrics: unmeasured };
   const hosting = openHosting({ ...around, callMs: 30_000, hostRules, wire: open.wire });
-  const pace = { pollSeconds: 3_600, requestsPerSecond, concurrency: 4 };
+  const pace = { pollSeconds: 3_600, requestsPerSecond: settings.requestsPerSecond, concurrency: 4 };
   const service = hosting.open({ accountId, baseUrl, token, caBundle, ...pace }, () => undefined);
-  if ('refused' in service) return service;
+  if ('refused' in service) throw new UsageError(`${named} ${baseUrl}: ${service.refused}`);
   const close = async () => {
     await service.close();
     await open.close();
   };
-  const source = { accountId, endpoint: service.endpoint, asOfMs: realClock.wall(), close };
+  const source = { accountId, endpoint: service.endpoint, asOfMs: realClock.wall(), [Symbol.asyncDispose]: close };
   return readingOnce(source, (request) => persistently(service, request, reports.signal), reports.onRead);
 }
 
 /** Makes a reader that asks for each address once; `onRead` gets the number of answers so far. */
 export function readingOnce(
-  source: Pick<AccountReader, 'accountId' | 'endpoint' | 'asOfMs' | 'close'>,
+  source: Omit<AccountReader, 'read' | 'readings'>,
   ask: (request: Request) => Promise<AccountReading>,
   onRead?: Reports['onRead'],
 ): AccountReader {
@@ -109,7 +114,7 @@ export function readingOnce(
       asked.set(address, known);
       return known;
     },
-    readings: () => [...answers].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    readings: () => [...answers],
   };
 }
 

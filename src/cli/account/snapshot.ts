@@ -1,13 +1,18 @@
 /** A snapshot: a file with the service's answers about one account, without secrets, for plans where no credential is allowed. */
 import { z } from 'zod';
+import { Trouble } from '../../config.ts';
+import { textIn } from './flags.ts';
 import { addressOf, readingOnce, type AccountReader } from './reader.ts';
 
 const format = 'apphosting-snapshot';
 const formatVersion = 1;
 
 const Snapshot = z.strictObject({
-  format: z.literal(format),
-  version: z.literal(formatVersion),
+  format: z.literal(format, 'it is no snapshot of an account'),
+  version: z.literal(formatVersion, {
+    error: ({ input }) =>
+      `it is a snapshot of version ${String(input)}, and this is version ${formatVersion}: take a new one`,
+  }),
   accountId: z.string().min(1),
   endpoint: z.string().min(1),
   takenAt: z.iso.datetime(),
@@ -24,36 +29,26 @@ const Snapshot = z.strictObject({
 export function snapshotOf(reader: AccountReader): string {
   const answers = reader.readings().flatMap(([address, reading]) => {
     if (reading.is !== 'answered' || address.includes('showSecrets=')) return [];
-    return [{ address, status: reading.status === 404 ? 404 : 200, body: reading.body }];
+    return [{ address, status: reading.status, body: reading.body }];
   });
+  const sorted = answers.toSorted((a, b) => (a.address < b.address ? -1 : 1));
   const { accountId, endpoint } = reader;
   const takenAt = new Date(reader.asOfMs).toISOString();
-  return `${JSON.stringify({ format, version: formatVersion, accountId, endpoint, takenAt, answers }, null, 1)}\n`;
+  return `${JSON.stringify({ format, version: formatVersion, accountId, endpoint, takenAt, answers: sorted }, null, 1)}\n`;
 }
 
-/** Opens a snapshot for reading; returns a sentence if the text is no valid snapshot of the account. */
-export function openSnapshot(
-  text: string,
-  accountId: string | undefined,
-): AccountReader | { readonly refused: string } {
-  const value = jsonIn(text);
-  if (value === undefined) return { refused: 'it is not JSON' };
-  const head = z.object({ format: z.string(), version: z.number() }).safeParse(value).data;
-  if (head?.format !== format) return { refused: 'it is no snapshot of an account' };
-  if (head.version !== formatVersion)
-    return {
-      refused: `it is a snapshot of version ${head.version}, and this is version ${formatVersion}: take a new one`,
-    };
-  const parsed = Snapshot.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return { refused: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it is not as it should be'}` };
-  }
-  const { accountId: of, endpoint, takenAt, answers: listed } = parsed.data;
-  if (accountId !== undefined && of !== accountId)
-    return { refused: `it is of account ${of}, and not of ${accountId}` };
+/** Opens the account in a snapshot file for reading. */
+export async function openSnapshot(path: string, accountId: string | undefined): Promise<AccountReader> {
+  const refused = (why: string) => new Trouble(`--snapshot ${path}: ${why}`);
+  const value = jsonIn(await textIn(path, '--snapshot'));
+  if (value === undefined) throw refused('it is not JSON');
+  const { data, error } = Snapshot.safeParse(value);
+  if (error !== undefined) throw refused(`${error.issues[0]?.path.join('.')}: ${error.issues[0]?.message}`);
+  const { accountId: of, endpoint, takenAt, answers: listed } = data;
+  if (accountId !== undefined && of !== accountId) throw refused(`it is of account ${of}, and not of ${accountId}`);
   const answers = new Map(listed.map(({ address, ...answer }) => [address, answer]));
-  const source = { accountId: of, endpoint, asOfMs: Date.parse(takenAt), close: () => Promise.resolve() };
+  const asOfMs = Date.parse(takenAt);
+  const source = { accountId: of, endpoint, asOfMs, [Symbol.asyncDispose]: () => Promise.resolve() };
   return readingOnce(source, async (request) => {
     const address = addressOf(request);
     const answer = answers.get(address);

@@ -4,7 +4,7 @@ import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
 import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
-import { listAll } from './open.ts';
+import { failureOf, listAll, withGroup } from './open.ts';
 
 /** The objects that were read, and the reasons why others could not be read. */
 export interface ObjectsRead {
@@ -23,9 +23,13 @@ export async function readObjects(
   const problems: string[] = [];
   for (const kind of wanted) {
     const place = kind.scope === 'Cluster' ? undefined : namespace;
-    const list = await listAll(api, resourceOf(kind), place);
-    if ('problem' in list) problems.push(`${list.problem}${place === undefined ? '' : ` in namespace ${place}`}`);
-    else objects.push(...list.map((object) => parseStored(kind, object)));
+    const resource = resourceOf(kind);
+    try {
+      objects.push(...(await listAll(api, resource, place)).map((object) => parseStored(kind, object)));
+    } catch (error) {
+      const where = place === undefined ? '' : ` in namespace ${place}`;
+      problems.push(`${failureOf(error, `list ${withGroup(resource)}`)}${where}`);
+    }
   }
   return { objects, problems };
 }
@@ -70,6 +74,26 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
       since: printable(found['lastTransitionTime']) || undefined,
     }
   );
+}
+
+/** Whether an object is Ready, and why it is not. */
+export interface Readiness {
+  readonly ready: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly since: string | undefined;
+}
+
+/** Tells from the status of an object whether it is Ready; this is unknown while no operator has seen its newest form. */
+export function readinessOf({ object, status }: ParsedObject): Readiness {
+  const known = conditionOf({ status }, 'Ready');
+  if (known !== undefined && isCurrent(object)) {
+    const { status: ready, ...why } = known;
+    return { ready, ...why };
+  }
+  const message =
+    'no operator has looked at it since it was changed: is one running, and does it watch this namespace?';
+  return { ready: 'Unknown', reason: 'NotSeen', message, since: known?.since };
 }
 
 /** True if status is about the newest generation of the spec. */

@@ -24,13 +24,13 @@ export const clusterFlags = {
 /** The parsed flags that choose a cluster, and an account resource in it. */
 type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly account?: string | undefined };
 
-/** An open cluster. */
+/** An open cluster; it is closed when it is disposed of. */
 export interface OpenCluster {
   readonly api: CommandApi;
   /** The namespace from the flags, else from the context, else `default`. */
   readonly namespace: string;
   readonly server: string;
-  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Finds the credentials of the cluster that the flags name. */
@@ -44,8 +44,13 @@ export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: C
   });
 }
 
-/** Opens the cluster that the flags name. */
-async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
+/** Opens the cluster that the flags name, unless one is given. `--namespace` wins over the context. */
+export async function openCluster(settings: ClusterSettings, given: OpenCluster | undefined): Promise<OpenCluster> {
+  const cluster = given ?? (await connected(settings));
+  return { ...cluster, namespace: settings.namespace ?? cluster.namespace };
+}
+
+async function connected(settings: ClusterSettings): Promise<OpenCluster> {
   const credentials = await credentialsOf(settings);
   const { requestTimeout: seconds } = settings;
   const limits = seconds === undefined ? {} : { requestMs: seconds * 1_000 };
@@ -53,56 +58,33 @@ async function openCluster(settings: ClusterSettings): Promise<OpenCluster> {
   const { ClassedApi } = await import('../../kube/client/api-classes.ts');
   const api = new ClassedApi(new KubeTransport(credentials, realClock, limits));
   const namespace = credentials.namespace ?? 'default';
-  return { api, namespace, server: credentials.server.origin, close: () => api.close() };
+  return { api, namespace, server: credentials.server.origin, [Symbol.asyncDispose]: () => api.close() };
 }
 
-/** Runs `work` in the cluster that is open already, else in the one that the flags name. `--namespace` wins over the context. */
-export async function inCluster<T>(
+/** Opens a cluster like `openCluster`; undefined if none is given and no flag names one. */
+export async function openClusterIfNamed(
   settings: ClusterSettings,
   given: OpenCluster | undefined,
-  work: (cluster: OpenCluster) => Promise<T>,
-): Promise<T> {
-  const cluster = given ?? (await openCluster(settings));
-  try {
-    return await work({ ...cluster, namespace: settings.namespace ?? cluster.namespace });
-  } finally {
-    if (given === undefined) await cluster.close();
-  }
-}
-
-/** Runs `work` with a cluster if one is open already or the flags name one, else without a cluster. */
-export function inClusterIfNamed<T>(
-  settings: ClusterSettings,
-  given: OpenCluster | undefined,
-  work: (cluster: OpenCluster | undefined) => Promise<T>,
-): Promise<T> {
+): Promise<OpenCluster | undefined> {
   const { kubeconfig, context, account } = settings;
   const isNamed = [given, kubeconfig, context, account].some((one) => one !== undefined);
-  return isNamed ? inCluster(settings, given, work) : work(undefined);
+  return isNamed ? openCluster(settings, given) : undefined;
 }
 
-/** Lists every object of a resource, page by page; returns a sentence if the list is not complete. */
+/** Lists every object of a resource, page by page. */
 export async function listAll(
   api: Pick<CommandApi, 'list'>,
   resource: Resource,
-  namespace?: string,
-): Promise<readonly KubeObject[] | { readonly problem: string }> {
+  namespace: string | undefined,
+): Promise<readonly KubeObject[]> {
   const items: KubeObject[] = [];
   let next: string | undefined;
-  try {
-    do {
-      const page = await api.list(resource, {
-        limit: 500,
-        ...(namespace !== undefined && resource.namespaced && { namespace }),
-        ...(next !== undefined && { continue: next }),
-      });
-      items.push(...page.items);
-      next = page.continue;
-    } while (next !== undefined);
-    return items;
-  } catch (error) {
-    return { problem: failureOf(error, `list ${withGroup(resource)}`) };
-  }
+  do {
+    const page = await api.list(resource, { limit: 500, namespace, ...(next !== undefined && { continue: next }) });
+    items.push(...page.items);
+    next = page.continue;
+  } while (next !== undefined);
+  return items;
 }
 
 /** Names a resource as RBAC does: `hostedapps.apphosting.dev`. */

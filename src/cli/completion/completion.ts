@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { kebab, parseFlags, text, wordOf, type CommandLine, type Flags } from '../../config.ts';
+import { kebab, operandOf, parseFlags, text, UsageError, wordOf, type CommandLine, type Flags } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
 import { kindNamed, readObjects } from '../cluster/objects.ts';
-import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
-import { command } from '../frame.ts';
-import { exitCodes, type Speaks, standard } from '../output.ts';
+import { clusterFlags, openCluster, type OpenCluster } from '../cluster/open.ts';
+import { command, type Outside } from '../frame.ts';
+import { exitCodes, standard } from '../output.ts';
 import { commandReferences } from '../reference/commands.ts';
 
 /** The flags of `apphosting completion`. */
@@ -16,7 +16,7 @@ export const completionCommand = {
   name: 'completion bash|zsh|fish',
   summary:
     'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install kubectl completes\n`kubectl apphosting` too: kubectl looks for a program of its own for that.',
-  operands: { least: 0, most: 1 },
+  operand: 'optional',
   flags: {
     install: {
       help: 'write kubectl_complete-apphosting into this folder, which must be on the PATH',
@@ -51,7 +51,7 @@ exec kubectl apphosting __complete "$@"
 `;
 
 /** Runs `apphosting completion`. */
-export const completion = command(completionCommand, async ({ settings, operands: [shell = ''] }) => {
+export const completion = command(completionCommand, async ({ settings, operand: shell = '' }) => {
   if (settings.install) {
     const folder = settings.folder ?? join(homedir(), '.local', 'bin');
     const path = join(folder, 'kubectl_complete-apphosting');
@@ -61,19 +61,17 @@ export const completion = command(completionCommand, async ({ settings, operands
     return { text: `${path}\n` };
   }
   const text = scripts[shell];
-  return text === undefined
-    ? { trouble: 'name a shell: bash, zsh or fish; or give --install', isUsage: true }
-    : { text };
+  if (text === undefined) throw new UsageError('name a shell: bash, zsh or fish; or give --install');
+  return { text };
 });
 
 /** Prints the candidates for the last word of a command line that is still being typed. The shell scripts call this. */
 export async function complete(
   args: readonly string[],
   commands: readonly Candidate[],
-  speaks: Speaks = standard,
-  given?: OpenCluster,
+  { speaks = standard, cluster }: Outside = {},
 ): Promise<number> {
-  const { found, files } = await candidatesFor(args, commands, given);
+  const { found, files } = await candidatesFor(args, commands, cluster);
   // kubectl reads this number as a set of bits: 4 means no file names, 2 means no space after the word.
   const directive = found.some(([value]) => value.endsWith('/')) ? ':6' : files ? ':0' : ':4';
   const lines = [...found.map(([value, description]) => `${value}\t${description}`), directive];
@@ -125,7 +123,7 @@ async function resourcesFor(
   typed: string,
   given: OpenCluster | undefined,
 ): Promise<readonly Candidate[]> {
-  const [, operand = ''] = line.name.split(' ');
+  const operand = operandOf(line);
   const only = kindsOfOperands[operand];
   if (only === undefined && operand !== 'KIND/NAME') return [];
   const [word = '', name] = typed.split('/');
@@ -134,15 +132,20 @@ async function resourcesFor(
   // Accept any values: a command line that is still being typed may lack required flags.
   const anything = Object.entries(line.flags).map(([key, flag]) => [key, { ...flag, schema: z.unknown() }] as const);
   const flags = { ...Object.fromEntries(anything), ...clusterFlags };
-  const parsed = parseFlags({ ...line, flags, operands: { least: 0, most: 1 } }, before);
-  if (kind === undefined || parsed.kind !== 'settings') return [];
-  const settings = { ...parsed.settings, requestTimeout: 1 };
-  const read = async ({ api, namespace }: OpenCluster) => readObjects(api, namespace, [kind]);
-  const { objects } = await inCluster(settings, given, read).catch(() => ({ objects: [] }));
-  return objects.map(({ object: { metadata } }) => [
-    only === undefined ? `${word}/${metadata.name}` : metadata.name,
-    '',
-  ]);
+  if (kind === undefined) return [];
+  try {
+    const parsed = parseFlags({ ...line, flags, operand: 'optional' }, before);
+    if ('help' in parsed) return [];
+    await using cluster = await openCluster({ ...parsed.settings, requestTimeout: 1 }, given);
+    const { objects } = await readObjects(cluster.api, cluster.namespace, [kind]);
+    return objects.map(({ object: { metadata } }) => [
+      only === undefined ? `${word}/${metadata.name}` : metadata.name,
+      '',
+    ]);
+  } catch {
+    // Complete nothing if the line is wrong so far or the cluster does not answer.
+    return [];
+  }
 }
 
 function firstLine(text: string): string {

@@ -3,11 +3,12 @@ import { output, type CommandLine, type Flags } from '../../config.ts';
 import { recordsIn } from '../../base/json.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import { accountFlags } from '../account/flags.ts';
-import { clusterAccountFlags, inAccount } from '../account/in-cluster.ts';
+import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
+import { openAccount } from '../account/reader.ts';
 import { readObjects } from '../cluster/objects.ts';
-import type { OpenCluster } from '../cluster/open.ts';
+import { openClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { readAccount, readWhole } from '../import/read-account.ts';
+import { collecting, readAccount } from '../import/read-account.ts';
 import { columns } from '../output.ts';
 
 const flags = { ...accountFlags, ...clusterAccountFlags, output: output(['text', 'json']) };
@@ -41,38 +42,38 @@ interface Thing {
 }
 
 /** Runs `apphosting inventory`. */
-export const inventory = command(inventoryCommand, ({ settings }, given?: OpenCluster) =>
-  inAccount(settings, given, async (reader, cluster) => {
-    const managers = cluster === undefined ? undefined : await managersIn(cluster);
-    const content = await readAccount(reader, { kinds: [], members: [] });
-    const { apps = [], environments = [], contactPoints = [], alerts = [], protections = [] } = content;
-    const thing = (type: string, id: string, name: string, within?: string): Thing => {
-      return { type, id, name, in: within, managedBy: managers?.byId.get(id) };
-    };
-    const things = [
-      ...apps.map(({ appId, name }) => thing('app', appId, name)),
-      ...environments.map(({ appEnvId, name, appId }) => thing('environment', appEnvId, name, appId)),
-      ...contactPoints.map(({ contactPointId, name }) => thing('contact point', contactPointId, name)),
-      ...alerts.map(({ alertId, name, appEnvId }) => thing('alert', alertId, name, appEnvId)),
-      ...protections.map(({ configurationId, sourceAppEnvId = '' }) =>
-        thing('protection', configurationId, sourceAppEnvId),
-      ),
-    ];
-    const rank = ({ managedBy: by, type, name, id }: Thing) => `${by === undefined ? 0 : 1} ${type} ${name} ${id}`;
-    const data = things.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
-    const gaps = content.gaps.map(({ what, message }) => `${what}: ${message}`);
-    const problems = [...gaps, ...(managers?.problems ?? [])];
-    const manager = (one: Thing) => one.managedBy ?? (managers === undefined ? '?' : '-');
-    const rows = data.map((one) => [one.type, one.id, one.name, one.in ?? '', manager(one)]);
-    const unmanaged = data.filter((one) => one.managedBy === undefined).length;
-    const tail =
-      managers === undefined
-        ? 'no cluster was read: --context says which resources manage them'
-        : `${unmanaged} of ${data.length}${problems.length > 0 ? ' that could be read' : ''} are managed by no resource`;
-    const table = columns([['TYPE', 'ID', 'NAME', 'IN', 'MANAGED BY'], ...rows]);
-    return { problems, data, text: `${[...table, '', tail].join('\n')}\n` };
-  }),
-);
+export const inventory = command(inventoryCommand, async ({ settings, cluster: given }) => {
+  await using cluster = await openClusterIfNamed(settings, given);
+  await using reader = openAccount(await credentialFor(settings, cluster), settings);
+  const managers = cluster === undefined ? undefined : await managersIn(cluster);
+  const content = await readAccount(reader, { kinds: [], members: [] });
+  const { apps, environments, contactPoints, alerts, protections } = content;
+  const thing = (type: string, id: string, name: string, within?: string): Thing => {
+    return { type, id, name, in: within, managedBy: managers?.byId.get(id) };
+  };
+  const things = [
+    ...apps.map(({ appId, name }) => thing('app', appId, name)),
+    ...environments.map(({ appEnvId, name, appId }) => thing('environment', appEnvId, name, appId)),
+    ...contactPoints.map(({ contactPointId, name }) => thing('contact point', contactPointId, name)),
+    ...alerts.map(({ alertId, name, appEnvId }) => thing('alert', alertId, name, appEnvId)),
+    ...protections.map(({ configurationId, sourceAppEnvId = '' }) =>
+      thing('protection', configurationId, sourceAppEnvId),
+    ),
+  ];
+  const rank = ({ managedBy: by, type, name, id }: Thing) => `${by === undefined ? 0 : 1} ${type} ${name} ${id}`;
+  const data = things.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  const gaps = content.gaps.map(({ what, reason }) => `${what}: ${reason}`);
+  const problems = [...gaps, ...(managers?.problems ?? [])];
+  const manager = (one: Thing) => one.managedBy ?? (managers === undefined ? '?' : '-');
+  const rows = data.map((one) => [one.type, one.id, one.name, one.in ?? '', manager(one)]);
+  const unmanaged = data.filter((one) => one.managedBy === undefined).length;
+  const tail =
+    managers === undefined
+      ? 'no cluster was read: --context says which resources manage them'
+      : `${unmanaged} of ${data.length}${problems.length > 0 ? ' that could be read' : ''} are managed by no resource`;
+  const table = columns([['TYPE', 'ID', 'NAME', 'IN', 'MANAGED BY'], ...rows]);
+  return { problems, data, text: `${[...table, '', tail].join('\n')}\n` };
+});
 
 /** Maps ids of the service to the resources in the cluster that manage them. */
 async function managersIn({
@@ -89,31 +90,30 @@ async function managersIn({
 }
 
 /** Runs `apphosting catalog`. */
-export const catalog = command(catalogCommand, ({ settings }, given?: OpenCluster) =>
-  inAccount(settings, given, async (reader) => {
-    const [apps, databases, solutions] = await Promise.all([
-      readWhole(reader, appPresetsOf()),
-      readWhole(reader, databasePresetsOf()),
-      readWhole(reader, solutionsOf(reader.accountId)),
-    ]);
-    const problems = [apps, databases, solutions].flatMap((found) => ('message' in found ? [found.message] : []));
-    const itemsOf = <Item>(found: { readonly items: readonly Item[] } | { readonly message: string }) =>
-      'items' in found ? found.items : [];
-    const data = { appPresets: itemsOf(apps), databasePresets: itemsOf(databases), solutions: itemsOf(solutions) };
-    const preset = (type: string) => (one: (typeof data.appPresets)[number]) => {
-      const others = one.versions.filter((version) => version !== one.defaultVersion);
-      const first = one.defaultVersion === undefined ? [] : [`${one.defaultVersion} (default)`];
-      return [type, one.name, [...first, ...others].join(', ')];
-    };
-    const rows = [
-      ...data.appPresets.map(preset('app')),
-      ...data.databasePresets.map(preset('database')),
-      ...data.solutions.map(({ solutionSlug, components, requiredInputs }) => {
-        const needs = requiredInputs.length === 0 ? '' : `; needs ${requiredInputs.join(', ')}`;
-        return ['solution', solutionSlug, `${components.map(({ name }) => name).join(', ')}${needs}`];
-      }),
-    ];
-    const table = columns([['TYPE', 'NAME', 'VERSIONS OR COMPONENTS'], ...rows]);
-    return { problems, data, text: `${table.join('\n')}\n` };
-  }),
-);
+export const catalog = command(catalogCommand, async ({ settings, cluster: given }) => {
+  await using cluster = await openClusterIfNamed(settings, given);
+  await using reader = openAccount(await credentialFor(settings, cluster), settings);
+  const { list, gaps } = collecting(reader);
+  const [appPresets, databasePresets, solutions] = await Promise.all([
+    list(appPresetsOf(), 'the presets of apps'),
+    list(databasePresetsOf(), 'the presets of databases'),
+    list(solutionsOf(reader.accountId), 'the solutions'),
+  ]);
+  const problems = gaps.map(({ reason }) => reason);
+  const data = { appPresets, databasePresets, solutions };
+  const preset = (type: string) => (one: (typeof data.appPresets)[number]) => {
+    const others = one.versions.filter((version) => version !== one.defaultVersion);
+    const first = one.defaultVersion === undefined ? [] : [`${one.defaultVersion} (default)`];
+    return [type, one.name, [...first, ...others].join(', ')];
+  };
+  const rows = [
+    ...data.appPresets.map(preset('app')),
+    ...data.databasePresets.map(preset('database')),
+    ...data.solutions.map(({ solutionSlug, components, requiredInputs }) => {
+      const needs = requiredInputs.length === 0 ? '' : `; needs ${requiredInputs.join(', ')}`;
+      return ['solution', solutionSlug, `${components.map(({ name }) => name).join(', ')}${needs}`];
+    }),
+  ];
+  const table = columns([['TYPE', 'NAME', 'VERSIONS OR COMPONENTS'], ...rows]);
+  return { problems, data, text: `${table.join('\n')}\n` };
+});

@@ -1,14 +1,14 @@
 /** `apphosting reconcile, pause, resume, redeploy, rollback, stop, start`: change one resource and wait for the result. */
 import { z } from 'zod';
-import { duration, type CommandLine, type Flags } from '../../config.ts';
+import { duration, Trouble, UsageError, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
-import { KubeError, type KubeObject, type PatchOperation } from '../../engine/ports.ts';
+import type { KubeObject, PatchOperation } from '../../engine/ports.ts';
 import { annotations, resourceOf } from '../../engine/kind/contract/define.ts';
 import { askedBy } from '../../kinds/app-environment/parts.ts';
-import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
 import { command, type CommandAnswer } from '../frame.ts';
-import { realTime, type Waiting } from '../machine.ts';
+import type { Waiting } from '../machine.ts';
 import { exitCodes } from '../output.ts';
 import { gitOwnerOf } from './owner.ts';
 
@@ -103,7 +103,7 @@ export function steeringCommand(name: Steering) {
   return {
     name: `${name} ${kind === undefined ? 'KIND/NAME' : 'ENVIRONMENT'}`,
     summary,
-    operands: { least: 1, most: 1 },
+    operand: 'needed',
     flags,
     notes: [
       'Exit codes: 0 fine (with --wait: Ready), 1 it is not known in time, 2 it cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
@@ -116,50 +116,39 @@ export function steering(name: Steering) {
   const way = ways[name];
   return command(
     steeringCommand(name),
-    async (
-      { settings, operands: [word = ''], speaks, warn },
-      given?: OpenCluster,
-      waiting: Waiting = realTime,
-    ): Promise<CommandAnswer> => {
+    async ({ settings, operand: word = '', speaks, cluster: given, time }): Promise<CommandAnswer> => {
       const target = targetIn(word, way.kind);
       if (target === undefined) {
         const wanted = way.kind === undefined ? 'KIND/NAME of a kind of apphosting.dev' : 'an AppEnvironment';
-        return { trouble: `"${word}" is not ${wanted}`, isUsage: true };
+        throw new UsageError(`"${word}" is not ${wanted}`);
       }
       const title = `${target.kind.kind}/${target.name}`;
       const resource = resourceOf(target.kind);
-      return inCluster(settings, given, async ({ api, namespace: meant }) => {
-        const namespace = target.kind.scope === 'Cluster' ? undefined : meant;
-        const find = () => api.get(resource, namespace, target.name);
-        const object = await find();
-        if (object === undefined)
-          return { trouble: `there is no ${title}${namespace === undefined ? '' : ` in namespace ${namespace}`}` };
-        const owner = way.inGit === undefined ? undefined : gitOwnerOf(object);
-        if (owner !== undefined) {
-          warn(`${owner.tool} (${owner.name}) owns ${title} and would undo this; change it in Git:`);
-          return { text: `${way.inGit ?? ''}\n`, code: exitCodes.gate };
-        }
-        const at = new Date(waiting.nowMs()).toISOString();
-        const operations = way.operations(object, at);
-        if (settings.dryRun) {
-          const lines = operations.map((one) => `${title}: ${JSON.stringify(one)}\n`);
-          return { text: lines.join('') || `${title}: nothing to change\n` };
-        }
-        try {
-          if (operations.length > 0) await api.patch(resource, namespace, target.name, operations);
-        } catch (error) {
-          if (!(error instanceof KubeError)) throw error;
-          const why =
-            error.reason === 'forbidden' ? `may not patch ${resource.plural}.${resource.group}` : error.message;
-          return { trouble: `${title}: ${why}` };
-        }
-        const text = `${title}: ${name} asked for\n`;
-        if (!settings.wait) return { text };
-        speaks.out(text);
-        const isTakenUp = (one: KubeObject) => way.isTakenUp(one, at);
-        const task = { find, title, isTakenUp, isPause: name === 'pause', before: messageOf(object) };
-        return waited(task, settings.timeout, waiting);
-      });
+      await using cluster = await openCluster(settings, given);
+      const { api } = cluster;
+      const namespace = target.kind.scope === 'Cluster' ? undefined : cluster.namespace;
+      const find = () => api.get(resource, namespace, target.name);
+      const object = await find();
+      if (object === undefined)
+        throw new Trouble(`there is no ${title}${namespace === undefined ? '' : ` in namespace ${namespace}`}`);
+      const owner = way.inGit === undefined ? undefined : gitOwnerOf(object);
+      if (owner !== undefined) {
+        const note = `${owner.tool} (${owner.name}) owns ${title} and would undo this; change it in Git:`;
+        return { note, text: `${way.inGit ?? ''}\n`, code: exitCodes.gate };
+      }
+      const at = new Date(time.nowMs()).toISOString();
+      const operations = way.operations(object, at);
+      if (settings.dryRun) {
+        const lines = operations.map((one) => `${title}: ${JSON.stringify(one)}\n`);
+        return { text: lines.join('') || `${title}: nothing to change\n` };
+      }
+      if (operations.length > 0) await api.patch(resource, namespace, target.name, operations);
+      const text = `${title}: ${name} asked for\n`;
+      if (!settings.wait) return { text };
+      speaks.out(text);
+      const isTakenUp = (one: KubeObject) => way.isTakenUp(one, at);
+      const task = { find, title, isTakenUp, isPause: name === 'pause', before: messageOf(object) };
+      return waited(task, settings.timeout, time);
     },
   );
 }
@@ -188,7 +177,7 @@ async function waited(
   let last = 'nothing has been said of it yet';
   for (;;) {
     const object = await find();
-    if (object === undefined) return { trouble: `${title} is gone` };
+    if (object === undefined) throw new Trouble(`${title} is gone`);
     const [ready, stalled] = [conditionOf(object, 'Ready'), messageOf(object)];
     if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
     const isDone = isTakenUp(object);
@@ -199,7 +188,7 @@ async function waited(
     if (stalled !== undefined && isCurrent(object) && (isDone || stalled !== before))
       return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
     if (nowMs() >= until)
-      return { trouble: `${title} is not ${isPause ? 'paused' : 'Ready'} after ${timeoutSeconds} s: ${last}` };
+      throw new Trouble(`${title} is not ${isPause ? 'paused' : 'Ready'} after ${timeoutSeconds} s: ${last}`);
     await pause(1_000);
   }
 }

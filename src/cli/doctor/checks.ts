@@ -1,6 +1,5 @@
 /** Checks of an installation. Each is independent: a read that is denied fails only its own check. */
-import { isDeepStrictEqual } from 'node:util';
-import { isRecord, recordsIn } from '../../base/json.ts';
+import { isRecord, recordsIn, sameJson } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/kind/contract/define.ts';
 import type { ParsedObject } from '../../engine/objects/stored.ts';
@@ -65,27 +64,21 @@ interface Check {
   readonly look: (patient: Patient, say: Say) => Findings | Promise<Findings>;
 }
 
-const early: readonly Check[] = [
-  { code: 'Definitions', object: 'crds', look: definitionsAre },
-  { code: 'Clock', object: 'clock', look: clockIs },
-];
-
-/** The checks to run, in this order. */
-function checksOf({ operatorNamespace, isBefore }: Patient): readonly Check[] {
-  const operator = `${operatorNamespace}/${operatorName}`;
+/** Runs the checks one after the other; a failed check does not stop the others. */
+export async function examine(patient: Patient): Promise<Findings> {
+  const operator = `${patient.operatorNamespace}/${operatorName}`;
+  const early: readonly Check[] = [
+    { code: 'Definitions', object: 'crds', look: definitionsAre },
+    { code: 'Clock', object: 'clock', look: clockIs },
+  ];
   const installed: readonly Check[] = [
     { code: 'Lease', object: operator, look: leaseIs },
     { code: 'OperatorKey', object: `${operator}-key`, look: keyIs },
     { code: 'Rights', object: operator, look: rightsAre },
     { code: 'Resources', object: 'resources', look: resourcesAre },
   ];
-  return isBefore ? early : [...early, ...installed];
-}
-
-/** Runs the checks one after the other; a failed check does not stop the others. */
-export async function examine(patient: Patient): Promise<Findings> {
   const found: CheckFinding[] = [];
-  for (const { code, object, look } of checksOf(patient)) {
+  for (const { code, object, look } of patient.isBefore ? early : [...early, ...installed]) {
     const say = about(code, object);
     found.push(...(await tried(say, () => look(patient, say))));
   }
@@ -135,17 +128,12 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
     if (live === undefined) {
       const remedy = 'Apply the definitions: kubectl apply -f crds/';
       if (!isBefore) findings.push(...sayOf('error', 'it is not installed', remedy));
-    } else if (!isDeepStrictEqual(plain(served?.['schema']), plain(wanted?.schema))) {
+    } else if (!sameJson(served?.['schema'], wanted?.schema)) {
       const message = 'its schema is not that of this version of apphosting';
       findings.push(...sayOf('warning', message, 'Apply the definitions of the version of the operator that runs.'));
     }
   }
   return findings.length > 0 ? findings : say('ok', `all ${identities.length} are as in this version`);
-}
-
-/** Copies a value through JSON, so that it can be compared with one from the API server. */
-function plain(value: unknown): unknown {
-  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
 const setClocks = 'Set the clocks by NTP.';

@@ -5,9 +5,8 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { choice, duration, list, output, text, type CommandLine, type Flags } from '../../config.ts';
 import { operatorNamespaceFlag } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
-import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { realTime, type Waiting } from '../machine.ts';
 import { columns, exitCodes } from '../output.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
@@ -42,28 +41,28 @@ export const doctorCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting doctor`. */
-export const doctor = command(doctorCommand, ({ settings }, given?: OpenCluster, time: Waiting = realTime) =>
-  inCluster(settings, given, async ({ api, server }) => {
-    const { operatorNamespace, pre: isBefore } = settings;
-    const namespace = settings.allNamespaces ? undefined : settings.namespace;
-    const until = time.nowMs() + (settings.wait ?? 0) * 1_000;
-    const isSkipped = ({ code, object }: CheckFinding) =>
-      settings.skip.includes(code) || settings.skip.includes(`${code}=${object}`);
-    let findings: readonly CheckFinding[];
-    for (;;) {
-      const all = await examine({ api, operatorNamespace, namespace, time, isBefore });
-      findings = all.filter((finding) => !isSkipped(finding));
-      if (codeOf(findings, settings.failOn) === exitCodes.fine || time.nowMs() >= until) break;
-      await time.pause(2_000);
-    }
-    if (settings.bundle !== undefined) {
-      const { objects } = await readObjects(api, namespace);
-      const about = { version: manifest.version, server, at: new Date(time.nowMs()).toISOString() };
-      await writeFile(settings.bundle, bundleOf(findings, objects, about));
-    }
-    return { data: findings, text: textOf(findings, settings.output, server), code: codeOf(findings, settings.failOn) };
-  }),
-);
+export const doctor = command(doctorCommand, async ({ settings, cluster: given, time }) => {
+  await using cluster = await openCluster(settings, given);
+  const { api, server } = cluster;
+  const { operatorNamespace, pre: isBefore } = settings;
+  const namespace = settings.allNamespaces ? undefined : settings.namespace;
+  const until = time.nowMs() + (settings.wait ?? 0) * 1_000;
+  const isSkipped = ({ code, object }: CheckFinding) =>
+    settings.skip.includes(code) || settings.skip.includes(`${code}=${object}`);
+  let findings: readonly CheckFinding[];
+  for (;;) {
+    const all = await examine({ api, operatorNamespace, namespace, time, isBefore });
+    findings = all.filter((finding) => !isSkipped(finding));
+    if (codeOf(findings, settings.failOn) === exitCodes.fine || time.nowMs() >= until) break;
+    await time.pause(2_000);
+  }
+  if (settings.bundle !== undefined) {
+    const { objects } = await readObjects(api, namespace);
+    const about = { version: manifest.version, server, at: new Date(time.nowMs()).toISOString() };
+    await writeFile(settings.bundle, bundleOf(findings, objects, about));
+  }
+  return { data: findings, text: textOf(findings, settings.output, server), code: codeOf(findings, settings.failOn) };
+});
 
 function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'): number {
   const has = (verdict: CheckVerdict) => findings.some((finding) => finding.verdict === verdict);

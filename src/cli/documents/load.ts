@@ -33,6 +33,8 @@ export interface Loaded {
 export interface Unreadable {
   readonly place: Place;
   readonly message: string;
+  /** True if the document is valid YAML, only no Kubernetes object. */
+  readonly isYaml: boolean;
 }
 
 /** The objects that were loaded, and what could not be read. */
@@ -61,7 +63,7 @@ export async function readTexts(
   for await (const { file, ...found } of filesIn(path, [])) {
     const name = relative(path, file) || file;
     if ('text' in found) texts.push([name, found.text]);
-    else unreadable.push({ place: { file: name, line: 1 }, message: found.problem });
+    else unreadable.push({ place: { file: name, line: 1 }, message: found.problem, isYaml: false });
   }
   return { texts: new Map(texts.toSorted(([a], [b]) => (a < b ? -1 : 1))), unreadable };
 }
@@ -71,19 +73,13 @@ type Found = { readonly file: string } & ({ readonly text: string } | { readonly
 /** Reads the manifest files at a path; follows links and skips hidden names. `around` are the folders that enclose the path. */
 async function* filesIn(file: string, around: readonly string[]): AsyncGenerator<Found> {
   try {
-    const found = await stat(file);
-    if (found.isFIFO() && !file.startsWith('/dev/')) {
-      yield {
-        file,
-        problem: 'this is a named pipe, which waits for a writer: pass its content to -, on standard input',
-      };
-    } else if (!found.isDirectory()) {
+    if (!(await stat(file)).isDirectory()) {
       yield { file, text: await readFile(file, 'utf8') };
-    } else {
-      const real = await realpath(file);
-      if (around.includes(real)) yield { file, problem: 'this link leads back to a folder that contains it' };
-      else for (const name of await wantedIn(file)) yield* filesIn(join(file, name), [...around, real]);
+      return;
     }
+    const real = await realpath(file);
+    if (around.includes(real)) yield { file, problem: 'this link leads back to a folder that contains it' };
+    else for (const name of await wantedIn(file)) yield* filesIn(join(file, name), [...around, real]);
   } catch (error) {
     yield { file, problem: reasonOf(error as Error) };
   }
@@ -107,7 +103,11 @@ async function kustomized(path: string, sources: Documents): Promise<Documents> 
   }
   const place = { file: 'kustomization.yaml', line: 1 };
   if ('problem' in rendered)
-    return { loaded: [], unreadable: [...sources.unreadable, { place, message: rendered.problem }], notes: [] };
+    return {
+      loaded: [],
+      unreadable: [...sources.unreadable, { place, message: rendered.problem, isYaml: false }],
+      notes: [],
+    };
   const { loaded, unreadable } = documentsIn(new Map([['(rendered)', rendered.text]]));
   const byName = new Map(sources.loaded.map((one) => [`${one.kind}/${one.name}`, one]));
   return {
@@ -172,20 +172,6 @@ export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
   };
 }
 
-/** The value of a YAML document; if it cannot be read, the reason and the position. */
-export function valueOf(
-  document: Document.Parsed,
-): { readonly value: unknown } | { readonly problem: string; readonly offset: number } {
-  const [error] = document.errors;
-  if (error !== undefined) return { problem: error.message, offset: error.pos[0] };
-  try {
-    return { value: document.toJS() };
-  } catch (error) {
-    // The parser throws if an alias has no anchor, or if aliases expand to too many nodes.
-    return { problem: (error as Error).message, offset: startOf(document) };
-  }
-}
-
 function startOf({ contents }: Document): number {
   return isNode(contents) ? (contents.range?.[0] ?? 0) : 0;
 }
@@ -202,11 +188,20 @@ type Path = readonly (string | number)[];
 /** The objects of a document, or of the List in it; reports what is no Kubernetes object. */
 function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
   const { file, lines, document } = source;
-  const found = valueOf(document);
-  if ('problem' in found) return [{ place: { file, line: lines.linePos(found.offset).line }, message: found.problem }];
-  const { value } = found;
+  const unreadable = (message: string, offset: number, isYaml: boolean) => {
+    return [{ place: { file, line: lines.linePos(offset).line }, message, isYaml }];
+  };
+  const [error] = document.errors;
+  if (error !== undefined) return unreadable(error.message, error.pos[0], false);
+  let value: unknown;
+  try {
+    value = document.toJS();
+  } catch (error) {
+    // The parser throws if an alias has no anchor, or if aliases expand to too many nodes.
+    return unreadable((error as Error).message, startOf(document), false);
+  }
   if (value === null || value === undefined) return [];
-  if (!isRecord(value)) return [{ place: placeOf(source, []), message: 'it is no Kubernetes object' }];
+  if (!isRecord(value)) return unreadable('it is no Kubernetes object', startOf(document), true);
   if (value['kind'] !== 'List' || !Array.isArray(value['items'])) return [objectAt(source, [], value)];
   return value['items'].map((item, index) => objectAt(source, ['items', index], item));
 }
@@ -218,7 +213,7 @@ function objectAt(source: Source, base: Path, object: unknown): Loaded | Unreada
   const called = typeof name === 'string' ? name : typeof generateName === 'string' ? `${generateName}new` : undefined;
   if (!isRecord(object) || typeof apiVersion !== 'string' || typeof kind !== 'string' || called === undefined) {
     const what = base.length === 0 ? 'it' : `items[${base.at(-1)}]`;
-    return { place, message: `${what} has no apiVersion, kind and metadata.name` };
+    return { place, message: `${what} has no apiVersion, kind and metadata.name`, isYaml: true };
   }
   return {
     apiVersion,

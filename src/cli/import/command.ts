@@ -2,19 +2,19 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { list, output, text, type CommandLine, type Flags } from '../../config.ts';
+import { list, output, text, Trouble, type CommandLine, type Flags } from '../../config.ts';
 import { accountFlags } from '../account/flags.ts';
-import { clusterAccountFlags, inAccount } from '../account/in-cluster.ts';
+import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
-import type { OpenCluster } from '../cluster/open.ts';
-import { command, type CommandAnswer, type Called } from '../frame.ts';
-import type { AccountReader } from '../account/reader.ts';
-import { capitalised, columns, counted, exitCodes, type Speaks } from '../output.ts';
+import { openClusterIfNamed } from '../cluster/open.ts';
+import { command, type Called, type CommandAnswer } from '../frame.ts';
+import { openAccount, type AccountReader } from '../account/reader.ts';
+import { columns, counted, exitCodes, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
-import { draftsOf, folders, type Draft, type NamedInstallation, type Skipped } from './manifests.ts';
+import { draftsOf, folders, type Draft, type NamedInstallation } from './manifests.ts';
 import { callsOf, proved, type Proof } from './proof.ts';
-import { readAccount } from './read-account.ts';
+import { readAccount, type Gap } from './read-account.ts';
 
 const importable = Object.keys(folders);
 
@@ -23,7 +23,7 @@ export const importCommand = {
   name: 'import DIR',
   summary:
     'Writes an account of the service as a folder of manifests: every app, environment, contact point, alert and protection,\nwith references in the place of ids. Applying the folder changes nothing in the service, which is proved before it is written.',
-  operands: { least: 1, most: 1 },
+  operand: 'needed',
   flags: {
     ...accountFlags,
     ...clusterAccountFlags,
@@ -60,19 +60,17 @@ export const importCommand = {
 type Imported = Called<(typeof importCommand)['flags']>;
 
 /** Runs `apphosting import`. */
-export const importAccount = command(importCommand, async (called: Imported, given?: OpenCluster) => {
+export const importAccount = command(importCommand, async (called: Imported) => {
   const { settings, speaks } = called;
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   process.once('SIGINT', onSignal);
   try {
     const progress = progressOn(speaks, settings.requestsPerSecond);
-    return await inAccount(
-      settings,
-      given,
-      (reader, _cluster, ref) => imported(called, reader, { ref, progress, signal: stop.signal }),
-      { signal: stop.signal, onRead: progress.read },
-    );
+    await using cluster = await openClusterIfNamed(settings, called.cluster);
+    const credential = await credentialFor(settings, cluster);
+    await using reader = openAccount(credential, settings, { signal: stop.signal, onRead: progress.read });
+    return await imported(called, reader, { ref: credential.of, progress, signal: stop.signal });
   } finally {
     process.off('SIGINT', onSignal);
   }
@@ -101,17 +99,17 @@ interface Around {
 }
 
 async function imported(
-  { settings, operands: [folder = ''], speaks }: Imported,
+  { settings, operand: folder = '', speaks }: Imported,
   reader: AccountReader,
   { ref, progress, signal }: Around,
 ): Promise<CommandAnswer> {
   const found = await readFolder(folder);
-  if ('problem' in found) return { trouble: `${folder}: ${found.problem}; nothing is written` };
+  if ('problem' in found) throw new Trouble(`${folder}: ${found.problem}; nothing is written`);
   const { kind: kinds, member: members } = settings;
   const content = await readAccount(reader, { kinds, members, recovery: true, onListed: progress.listed });
   if (speaks.isTerminal) speaks.err('\n');
   const [silent] = nothingReadOf(reader);
-  if (silent !== undefined) return { trouble: `${silent.message}; nothing is written` };
+  if (silent !== undefined) throw new Trouble(`${silent.message}; nothing is written`);
   const everything = draftsOf(content, found.names, settings.installation);
   const byHand = new Set(settings.installation.map(({ id }) => id));
   const isWanted = ({ kind, id }: Draft) =>
@@ -120,23 +118,20 @@ async function imported(
   const wanted = everything.drafts.filter(isWanted).map((draft) => (settings.observe ? asked(draft) : draft));
   const known = new Set([...everything.drafts.map(({ id }) => id), ...settings.member]);
   const missing = settings.id.filter((id) => !known.has(id));
-  if (signal.aborted) return { trouble: 'stopped; nothing is written' };
-  const proof = await proved(wanted, reader, settings);
-  const account = { accountId: reader.accountId, namespace: settings.namespace, ref };
+  if (signal.aborted) throw new Trouble('stopped; nothing is written');
+  const { namespace } = settings;
+  const proof = await proved(wanted, reader, namespace ?? 'default');
+  const account = { accountId: reader.accountId, namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
-    ...content.gaps.map(({ what, why, message }): Skipped => ({ what, code: capitalised(why), reason: message })),
-    ...missing.map((id): Skipped => ({
-      what: `--id ${id}`,
-      code: 'NotFound',
-      reason: 'nothing with this id can be imported',
-    })),
+    ...content.gaps,
+    ...missing.map((id) => ({ what: `--id ${id}`, code: 'NotFound', reason: 'nothing with this id can be imported' })),
     ...everything.skipped,
     ...proof.skipped,
   ];
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
   // A new folder holds only what was just proved. An existing folder may hold edits that send something.
-  const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, settings);
+  const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, namespace ?? 'default');
   const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
     await writeFile(settings.snapshot, snapshotOf(reader));
@@ -151,7 +146,7 @@ async function imported(
     written,
   };
   const told = { data, text: textOf(data, edits, settings.check) };
-  if (signal.aborted) return { ...told, trouble: `stopped after ${written} of ${changes.length} files, each whole` };
+  if (signal.aborted) return { ...told, problems: [`stopped after ${written} of ${changes.length} files, each whole`] };
   if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0)
     return { ...told, code: exitCodes.unknown };
   return { ...told, code: settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine };
@@ -164,7 +159,7 @@ function asked(draft: Draft): Draft {
 /** What an import has done, as `-o json` prints it. */
 interface Report {
   readonly resources: readonly Pick<Draft, 'kind' | 'name' | 'observed'>[];
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly Gap[];
   /** Files with placeholders for values that the service does not show. */
   readonly toFillIn: readonly string[];
   readonly proof: Pick<Proof, 'calls' | 'problems'>;

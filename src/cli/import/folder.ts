@@ -7,13 +7,13 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Document, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, parseDocument } from 'yaml';
+import { Document, isMap, isSeq, parseAllDocuments, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { definedIn, isRecord, sameJson } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { kindOf } from '../cluster/objects.ts';
 import { fieldsAt, valueAt } from '../definitions.ts';
-import { readTexts, valueOf } from '../documents/load.ts';
+import { documentsIn, readTexts } from '../documents/load.ts';
 import { folders, writtenSpec, type Draft } from './manifests.ts';
 
 /** A file to write, with its text before and after; `before` is undefined for a new file. */
@@ -39,25 +39,22 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
   const [flaw] = unreadable;
   if (flaw !== undefined) return { problem: `${flaw.place.file}: ${flaw.message}` };
   const files = new Map([...texts].filter(([path]) => /\.ya?ml$/.test(path)));
+  const documents = documentsIn(files);
+  const broken = documents.unreadable.find(({ isYaml }) => !isYaml);
+  if (broken !== undefined) return { problem: `${broken.place.file}:${broken.place.line}: ${broken.message}` };
   const names = new Map<string, string>();
   const paths = new Map<string, string>();
   const places = new Map<string, string>();
-  for (const [path, text] of files) {
-    const lines = new LineCounter();
-    for (const document of parseAllDocuments(text, { lineCounter: lines, prettyErrors: false })) {
-      const read = valueOf(document);
-      if ('problem' in read) return { problem: `${path}:${lines.linePos(read.offset).line}: ${read.problem}` };
-      const { value } = read;
-      if (!isRecord(value) || !isRecord(value['metadata']) || !isRecord(value['spec'])) continue;
-      const [kind, { name, namespace }, { externalId }] = [String(value['kind']), value['metadata'], value['spec']];
-      const key = JSON.stringify([kind, namespace, name]);
-      const first = places.get(key);
-      if (first !== undefined) return { problem: `${path}: ${kind}/${String(name)} is in ${first} too` };
-      places.set(key, path);
-      if (typeof name !== 'string' || typeof externalId !== 'string') continue;
-      names.set(externalId, name);
-      paths.set(`${kind}/${externalId}`, path);
-    }
+  for (const { kind, namespace, name, object, place } of documents.loaded) {
+    if (!isRecord(object['spec'])) continue;
+    const key = JSON.stringify([kind, namespace, name]);
+    const first = places.get(key);
+    if (first !== undefined) return { problem: `${place.file}: ${kind}/${name} is in ${first} too` };
+    places.set(key, place.file);
+    const { externalId } = object['spec'];
+    if (typeof externalId !== 'string') continue;
+    names.set(externalId, name);
+    paths.set(`${kind}/${externalId}`, place.file);
   }
   return { files, names, paths };
 }
@@ -146,13 +143,7 @@ function newText(draft: Draft, { namespace, ref }: FolderAccount): string {
 function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   const documents = parseAllDocuments(before);
   const mine = documents.find((document) => {
-    const value: unknown = document.toJS();
-    return (
-      isRecord(value) &&
-      value['kind'] === draft.kind &&
-      isRecord(value['metadata']) &&
-      value['metadata']['name'] === draft.name
-    );
+    return document.get('kind') === draft.kind && document.getIn(['metadata', 'name']) === draft.name;
   });
   if (mine === undefined) return before;
   const value: unknown = mine.toJS();
@@ -163,11 +154,9 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
     const wanted = valueAt(draft.spec, field.split('.'));
     if (sameJson(valueAt(value, path), wanted)) continue;
     isChanged = true;
-    const shown = mine.getIn(path, true);
     if (wanted === undefined) mine.deleteIn(path);
-    else if (isScalar(shown) && typeof wanted !== 'object') shown.value = wanted;
-    else if (isMap(mine.getIn(path.slice(0, -1))) || path.length === 2) mine.setIn(path, mine.createNode(wanted));
-    else mine.setIn(path.slice(0, -1), mine.createNode(valueAt(draft.spec, field.split('.').slice(0, -1))));
+    // A scalar takes the place of the one before it and keeps its comments.
+    else mine.setIn(path, typeof wanted === 'object' ? mine.createNode(wanted) : wanted);
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }

@@ -10,7 +10,7 @@ import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
 import type { SolutionInstallationSpec } from '../../kinds/solution-installation/schema.ts';
 import { markForm } from '../plan/rows.ts';
 import { namesOf } from './names.ts';
-import type { AccountContent } from './read-account.ts';
+import type { AccountContent, Gap } from './read-account.ts';
 
 /** A resource that import writes. */
 export interface Draft {
@@ -27,13 +27,6 @@ export interface Draft {
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
   /** Why the resource is imported with Observe, if it is. */
   readonly observed?: { readonly code: string; readonly reason: string };
-}
-
-/** An object that is not imported, and why. */
-export interface Skipped {
-  readonly what: string;
-  readonly code: string;
-  readonly reason: string;
 }
 
 /** The spec of a resource as it is written. */
@@ -65,12 +58,12 @@ export function draftsOf(
   content: AccountContent,
   taken: ReadonlyMap<string, string>,
   installations: readonly NamedInstallation[] = [],
-): { readonly drafts: readonly Draft[]; readonly skipped: readonly Skipped[] } {
-  const { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members } = content;
+): { readonly drafts: readonly Draft[]; readonly skipped: readonly Gap[] } {
+  const { apps, environments, contactPoints, alerts, protections, members } = content;
   const names = namesIn(content, taken, installations);
   const nameOf = (id: string) => names.get(id) ?? '';
   const drafts: Draft[] = [];
-  const skipped: Skipped[] = [];
+  const skipped: Gap[] = [];
   const add = (kind: Draft['kind'], id: string, spec: Draft['spec'], more: Partial<Draft> = {}) => {
     drafts.push({ kind, id, name: nameOf(id), spec, own: [], secrets: [], ...more });
   };
@@ -129,7 +122,7 @@ export function draftsOf(
 
 /** Chooses the name of each resource, by the id of its object in the service. */
 function namesIn(
-  { apps = [], environments = [], contactPoints = [], alerts = [], protections = [], members }: AccountContent,
+  { apps, environments, contactPoints, alerts, protections, members }: AccountContent,
   taken: ReadonlyMap<string, string>,
   installations: readonly NamedInstallation[],
 ): ReadonlyMap<string, string> {
@@ -164,7 +157,7 @@ const sentAnew = {
   reason: 'the service shows no installation, so adopting it sends POST /solutions once more',
 };
 
-type AlertContent = NonNullable<AccountContent['alerts']>[number];
+type AlertContent = AccountContent['alerts'][number];
 
 /** The fields of an alert that the service shows; a field with its default value is undefined. */
 function alertFields(alert: AlertContent, name: string) {
@@ -197,7 +190,7 @@ const sourceFields = [
   'builder',
 ];
 
-type AppContent = NonNullable<AccountContent['apps']>[number];
+type AppContent = AccountContent['apps'][number];
 
 function appSpec(app: AppContent, record: NonNullable<AppContent['record']>, name: string): HostedAppSpec {
   const preset = app.dockerPreset ?? record.dockerPreset ?? 'CUSTOM';
@@ -229,7 +222,7 @@ function unless<Value>(value: Value, usual: Value): Value | undefined {
   return value === usual ? undefined : value;
 }
 
-type PointContent = NonNullable<AccountContent['contactPoints']>[number];
+type PointContent = AccountContent['contactPoints'][number];
 
 /** How the settings of one type of contact point are written in the spec. */
 interface PointSettings {
@@ -284,7 +277,7 @@ function addressesIn(config: PointContent['config']): readonly string[] {
   return Array.isArray(listed) ? listed.filter((one) => typeof one === 'string' && one !== '') : [];
 }
 
-type ProtectionContent = NonNullable<AccountContent['protections']>[number];
+type ProtectionContent = AccountContent['protections'][number];
 
 function protectionSpec({
   settings,

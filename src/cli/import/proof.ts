@@ -1,31 +1,29 @@
 /** Proves that applying the imported resources sends nothing, object by object. */
 import { group, version } from '../../engine/kind/contract/define.ts';
+import { keyOf } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { flawsOf, pathInWords } from '../definitions.ts';
 import { documentsIn } from '../documents/load.ts';
 import { makePlan } from '../plan/make-plan.ts';
 import { rehearse, type Played } from '../plan/rehearsal.ts';
-import { actorOf, sortDocuments } from '../plan/scenes.ts';
-import { writtenSpec, type Draft, type Skipped } from './manifests.ts';
+import { objectOf, sortDocuments } from '../plan/scenes.ts';
+import { writtenSpec, type Draft } from './manifests.ts';
+import type { Gap } from './read-account.ts';
 
 /** The result of the proof. */
 export interface Proof {
   /** Resources that send nothing, including those that only observe. */
   readonly drafts: readonly Draft[];
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly Gap[];
   /** How many calls the resources would still send; 0 unless something is wrong. */
   readonly calls: number;
   readonly problems: readonly string[];
 }
 
 /** Runs the operator on the resources in memory; a resource that would send something gets `Observe`. */
-export async function proved(
-  drafts: readonly Draft[],
-  reader: AccountReader,
-  { namespace = 'default' }: { readonly namespace?: string | undefined },
-): Promise<Proof> {
+export async function proved(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Proof> {
   const flaws = new Map(drafts.map((draft) => [draft, flawOf(draft)]));
-  const skipped = drafts.flatMap((draft): Skipped[] => {
+  const skipped = drafts.flatMap((draft): Gap[] => {
     const reason = flaws.get(draft);
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
@@ -33,7 +31,7 @@ export async function proved(
   // Repeat the run, since other resources refer to those that only observe now. Two repeats are enough for three levels.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
-    const sending = sendersIn(played);
+    const sending = Map.groupBy(played.calls, ({ object }) => object);
     if (sending.size === 0 || round === 2)
       return {
         drafts: valid,
@@ -42,9 +40,10 @@ export async function proved(
         problems: [...played.failures, ...(played.isQuiet ? [] : ['it did not come to rest'])],
       };
     valid = valid.map((draft) => {
-      const calls = sending.get(`${draft.kind}/${namespace}/${draft.name}`);
-      const observed = { code: 'NotEqual', reason: `managing it would send ${calls?.join(', ') ?? ''}` };
-      return calls === undefined ? draft : { ...draft, observed };
+      const calls = sending.get(keyOf(draft.kind, namespace, draft.name)) ?? [];
+      const sent = calls.map(({ request }) => request.endpoint).join(', ');
+      const observed = { code: 'NotEqual', reason: `managing it would send ${sent}` };
+      return calls.length === 0 ? draft : { ...draft, observed };
     });
   }
 }
@@ -53,13 +52,10 @@ export async function proved(
 export async function callsOf(
   texts: ReadonlyMap<string, string>,
   reader: AccountReader,
-  {
-    namespace = 'default',
-    requestsPerSecond,
-  }: { readonly namespace?: string | undefined; readonly requestsPerSecond: number },
+  namespace: string,
 ): Promise<readonly string[]> {
   const wanted = sortDocuments(documentsIn(texts), namespace);
-  const { rows } = await makePlan({ name: '', from: '', wanted, readers: [reader], requestsPerSecond });
+  const { rows } = await makePlan({ name: '', from: '', wanted, readers: [reader], requestsPerSecond: 1 });
   return rows.flatMap(({ kind, name, call }) => (call === undefined ? [] : [`${kind}/${name} ${call}`]));
 }
 
@@ -71,15 +67,8 @@ function flawOf(draft: Draft): string | undefined {
 
 function play(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Played> {
   const ofAccount = { externalId: reader.accountId, credentialsRef: { name: 'hosting-credentials' } };
-  const account = actorOf('HostingAccount', namespace, 'default', ofAccount);
-  const actors = drafts.map((draft) => actorOf(draft.kind, namespace, draft.name, writtenSpec(draft)));
-  const after = { actors: [account, ...actors], materials: new Map() };
+  const account = objectOf('HostingAccount', namespace, 'default', ofAccount);
+  const objects = drafts.map((draft) => objectOf(draft.kind, namespace, draft.name, writtenSpec(draft)));
+  const after = { objects: [account, ...objects], materials: new Map() };
   return rehearse(undefined, after, [reader]);
-}
-
-/** Groups the calls by the object that would send them. */
-function sendersIn({ calls }: Played): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>();
-  for (const { object, request } of calls) found.set(object, [...(found.get(object) ?? []), request.endpoint]);
-  return found;
 }

@@ -21,24 +21,29 @@ import {
   type MemberAccessItem,
 } from '../../hosting/requests.ts';
 import type { AccountReader, ReadFailure } from '../account/reader.ts';
+import { capitalised } from '../output.ts';
 
-/** Something that could not be read. */
-interface Gap {
-  /** What could not be read, in words: `app app_9`. */
+/** Something that could not be read or cannot be imported. */
+export interface Gap {
+  /** What it is, in words: `app app_9`. */
   readonly what: string;
+  readonly code: string;
+  readonly reason: string;
+}
+
+/** Why a list could not be read: one word, and a sentence. */
+interface Unread {
   readonly why: ReadFailure | 'malformed' | 'notFound';
   readonly message: string;
 }
 
-/** The content of an account. A list is undefined if it could not be read completely. */
+/** The content of an account. A list that could not be read completely is empty, and a gap. */
 export interface AccountContent {
-  readonly apps: readonly (AppItem & { readonly record: AppRecord | undefined })[] | undefined;
-  readonly environments: readonly AppEnvItem[] | undefined;
-  readonly contactPoints:
-    | readonly (ContactPointItem & { readonly config: ContactPointWithSecrets['config'] })[]
-    | undefined;
-  readonly alerts: readonly AlertItem[] | undefined;
-  readonly protections: readonly ConfigurationItem[] | undefined;
+  readonly apps: readonly (AppItem & { readonly record: AppRecord | undefined })[];
+  readonly environments: readonly AppEnvItem[];
+  readonly contactPoints: readonly (ContactPointItem & { readonly config: ContactPointWithSecrets['config'] })[];
+  readonly alerts: readonly AlertItem[];
+  readonly protections: readonly ConfigurationItem[];
   readonly members: readonly MemberAccessItem[];
   readonly gaps: readonly Gap[];
 }
@@ -56,19 +61,25 @@ interface Wanted {
 /** How many catalogs the proof reads: app presets, database presets and solutions. */
 const catalogs = 3;
 
+/** Collects lists of an account. A list that cannot be read completely is empty, and a gap. */
+export function collecting(reader: Pick<AccountReader, 'read'>) {
+  const gaps: Gap[] = [];
+  const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[]> => {
+    const found = await readWhole(reader, read);
+    if ('items' in found) return found.items;
+    gaps.push({ what, code: capitalised(found.why), reason: found.message });
+    return [];
+  };
+  return { list, gaps };
+}
+
 /** Reads an account. */
 export async function readAccount(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { kinds, members: memberIds, recovery = false, onListed }: Wanted,
 ): Promise<AccountContent> {
   const { accountId } = reader;
-  const gaps: Gap[] = [];
-  const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[] | undefined> => {
-    const found = await readWhole(reader, read);
-    if ('items' in found) return found.items;
-    gaps.push({ what, ...found });
-    return undefined;
-  };
+  const { list, gaps } = collecting(reader);
   const isWanted = (kind: string) => kinds.length === 0 || kinds.includes(kind);
   const isRecovery = isWanted('DisasterProtection');
   const [apps, environments, contactPoints, protections] = await Promise.all([
@@ -78,17 +89,14 @@ export async function readAccount(
     isRecovery ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
     isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of what may be protected') : [],
   ]);
-  const of = <Item>(kind: string, items: readonly Item[] = []) => (isWanted(kind) ? items : []);
+  const of = <Item>(kind: string, items: readonly Item[]) => (isWanted(kind) ? items : []);
   const wantedApps = of('HostedApp', apps);
   const withAlerts = of('MetricAlert', environments);
   const wantedPoints = of('ContactPoint', contactPoints);
   const withPoints = recovery ? of('DisasterProtection', protections) : [];
   const reads = [wantedApps, withAlerts, wantedPoints, memberIds, withPoints];
   onListed?.(accountId, isRecovery ? 5 : 3, reads.flat().length + catalogs);
-  const records = await Promise.all(
-    wantedApps.map(async ({ appId }) => [appId, (await list(appOf(appId), `app ${appId}`))?.[0]] as const),
-  );
-  const recordOf = new Map(records);
+  const records = await Promise.all(wantedApps.map(({ appId }) => list(appOf(appId), `app ${appId}`)));
   const alerts = await Promise.all(
     withAlerts.map(({ appEnvId: id }) => list(alertsOf(id), `the alerts of environment ${id}`)),
   );
@@ -100,12 +108,12 @@ export async function readAccount(
   );
   const members = await Promise.all(memberIds.map((id) => list(memberAccessOf(accountId, id), `member ${id}`)));
   return {
-    apps: apps?.map((app) => ({ ...app, record: recordOf.get(app.appId) })),
+    apps: apps.map((app, at) => ({ ...app, record: records[at]?.[0] })),
     environments,
-    contactPoints: contactPoints?.map((point) => ({ ...point, config: settings.get(point.contactPointId) })),
-    alerts: environments === undefined ? undefined : alerts.flatMap((found) => found ?? []),
+    contactPoints: contactPoints.map((point) => ({ ...point, config: settings.get(point.contactPointId) })),
+    alerts: alerts.flat(),
     protections,
-    members: members.flatMap((found) => found ?? []),
+    members: members.flat(),
     gaps,
   };
 }
@@ -128,7 +136,7 @@ async function settingsOf(
 export async function readWhole<Item>(
   reader: Pick<AccountReader, 'read'>,
   read: Read<Item>,
-): Promise<{ readonly items: readonly Item[] } | Omit<Gap, 'what'>> {
+): Promise<{ readonly items: readonly Item[] } | Unread> {
   const items = new Map<string, Item>();
   const seen = new Set<string>();
   for (let request = read.first; ;) {

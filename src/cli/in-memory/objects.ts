@@ -6,21 +6,8 @@
  */
 import { sameJson } from '../../base/json.ts';
 import { type Clock, isoSeconds } from '../../base/time.ts';
-import { keyOf, keyOfObject } from '../../engine/objects/stored.ts';
-import {
-  type CacheEvent,
-  finalizer,
-  type KubeObject,
-  type ObjectMeta,
-  type ObjectWriter,
-  type Written,
-} from '../../engine/ports.ts';
-import { parseObject } from '../../kube/client/parse.ts';
-
-/** An object as somebody applies it. */
-interface Applied extends Pick<KubeObject, 'apiVersion' | 'kind' | 'spec' | 'status'> {
-  readonly metadata: Partial<ObjectMeta> & Pick<ObjectMeta, 'name'>;
-}
+import { keyOfObject } from '../../engine/objects/stored.ts';
+import { type CacheEvent, finalizer, type KubeObject, type ObjectWriter, type Written } from '../../engine/ports.ts';
 
 /** The objects, by key. `onEvent` gets every change but those of status and the added finalizer, which the engine knows. */
 export class ObjectsInMemory implements ObjectWriter {
@@ -46,20 +33,21 @@ export class ObjectsInMemory implements ObjectWriter {
    * Creates an object, by default with generation 1, or changes it; a new spec is a new generation. A status that is not given
    * stays as it is.
    */
-  apply(given: Applied): void {
-    const key = keyOf(given.kind, given.metadata.namespace, given.metadata.name);
+  apply(given: KubeObject): void {
+    const key = keyOfObject(given);
     const known = this.#objects.get(key);
-    const { creationTimestamp = isoSeconds(this.#clock.wall()), generation = 1 } = (known ?? given).metadata;
+    const { labels = {}, annotations = {} } = given.metadata;
+    const { creationTimestamp, generation = 1, ...others } = (known ?? given).metadata;
     const isChanged = known !== undefined && !sameJson(known.spec, given.spec);
     const metadata = {
-      resourceVersion: '1',
-      ...known?.metadata,
-      ...given.metadata,
+      ...others,
+      labels,
+      annotations,
       uid: key,
-      creationTimestamp,
+      creationTimestamp: creationTimestamp || isoSeconds(this.#clock.wall()),
       generation: isChanged ? generation + 1 : generation,
     };
-    const next = parseObject({ status: known?.status, ...given, metadata }, key);
+    const next = { status: known?.status, ...given, metadata };
     if (!sameJson(next, known)) this.#tell(this.#put(next));
   }
 

@@ -1,28 +1,33 @@
 /** `apphosting plan`: shows what applying some documents would send to the service, without sending it. */
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
-import { choice, list, output, text, whole, type CommandLine, type Flags, type Settings } from '../../config.ts';
-import { kinds } from '../../kinds/index.ts';
 import {
-  accountFlags,
-  byFlags,
-  credentialByFlags,
-  isNamedByFlags,
-  openSnapshotFile,
-  openWith,
-} from '../account/flags.ts';
+  choice,
+  list,
+  output,
+  text,
+  UsageError,
+  whole,
+  type CommandLine,
+  type Flags,
+  type Settings,
+} from '../../config.ts';
+import type { ParsedObject } from '../../engine/objects/stored.ts';
+import { kinds } from '../../kinds/index.ts';
+import { accountFlags, byFlags, credentialByFlags, isNamedByFlags } from '../account/flags.ts';
 import { credentialInSpec, operatorNamespaceFlag } from '../account/in-cluster.ts';
-import type { AccountReader } from '../account/reader.ts';
-import { keyInWords, readObjects } from '../cluster/objects.ts';
-import { clusterFlags, inClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
+import { openAccount, type AccountReader } from '../account/reader.ts';
+import { openSnapshot } from '../account/snapshot.ts';
+import { readObjects, type ObjectsRead } from '../cluster/objects.ts';
+import { clusterFlags, openClusterIfNamed, type OpenCluster } from '../cluster/open.ts';
 import { loadDocuments } from '../documents/load.ts';
-import { command, type Called, type Trouble } from '../frame.ts';
+import { command } from '../frame.ts';
 import { exitCodes, paintFor } from '../output.ts';
 import { makePlan } from './make-plan.ts';
 import type { Plan, PlanRow } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
 import { planAsText } from './print-text.ts';
-import { liveActor, sortDocuments, type Actor } from './scenes.ts';
+import { sortDocuments, specOf } from './scenes.ts';
 
 const gates = ['delete', 'restart', 'access', 'unknown'] as const;
 type Gate = (typeof gates)[number];
@@ -32,7 +37,7 @@ export const planCommand = {
   name: 'plan DIR|FILE|-',
   summary:
     'Shows what applying these documents would change in the service: the real operator runs them in this process, against\nwhat it reads of the account, and nothing but reads is ever sent.',
-  operands: { least: 0, most: 1 },
+  operand: 'optional',
   flags: {
     filename: { short: 'f', ...text('the documents, as kubectl takes them: the same as the argument', 'DIR|FILE|-') },
     ...accountFlags,
@@ -80,84 +85,63 @@ export const planCommand = {
 } satisfies CommandLine<Flags>;
 
 type PlanSettings = Settings<(typeof planCommand)['flags']>;
-type Planned = Called<(typeof planCommand)['flags']>;
 
 /** Runs `apphosting plan`. */
-export const plan = command(planCommand, async ({ settings, operands: [operand] }: Planned, given?: OpenCluster) => {
+export const plan = command(planCommand, async ({ settings, operand, cluster: given }) => {
   const path = operand ?? settings.filename;
-  const isTwice = operand !== undefined && settings.filename !== undefined;
-  if (path === undefined || isTwice)
-    return { trouble: isTwice ? 'the documents are named twice' : 'it needs DIR|FILE|-', isUsage: true };
-  return inClusterIfNamed(settings, given, async (cluster) => {
-    const namespace = cluster?.namespace ?? settings.namespace ?? 'default';
-    const wanted = sortDocuments(await loadDocuments(path), namespace);
-    const base = settings.base && sortDocuments(await loadDocuments(settings.base), namespace);
-    const namespaces = new Set([namespace, ...wanted.scene.actors.map((actor) => actor.namespace)]);
-    const live = cluster === undefined ? undefined : await liveActors(cluster, namespaces);
-    const opened = await openReaders(settings, cluster, [...wanted.scene.actors, ...(live?.actors ?? [])]);
-    if ('trouble' in opened) return opened;
-    try {
-      const data = await makePlan({
-        ...settings,
-        name: settings.name ?? (path === '-' ? 'standard input' : basename(resolve(path))),
-        from: path,
-        wanted,
-        base: base || undefined,
-        live,
-        readers: opened.readers,
-      });
-      return { data, text: textOf(data, settings), code: exitCodeOf(data, settings) };
-    } finally {
-      await Promise.all(opened.readers.map((reader) => reader.close()));
-    }
-  });
+  if (path === undefined) throw new UsageError('it needs DIR|FILE|-');
+  if (operand !== undefined && settings.filename !== undefined) throw new UsageError('the documents are named twice');
+  await using cluster = await openClusterIfNamed(settings, given);
+  const namespace = cluster?.namespace ?? settings.namespace ?? 'default';
+  const wanted = sortDocuments(await loadDocuments(path), namespace);
+  const base = settings.base === undefined ? undefined : sortDocuments(await loadDocuments(settings.base), namespace);
+  const named = wanted.scene.objects.flatMap(({ object }) => object.metadata.namespace ?? []);
+  const live = cluster === undefined ? undefined : await liveObjects(cluster, new Set([namespace, ...named]));
+  await using open = new AsyncDisposableStack();
+  const objects = [...wanted.scene.objects, ...(live?.objects ?? [])];
+  const readers: AccountReader[] = [];
+  for await (const reader of openReaders(settings, cluster, objects)) readers.push(open.use(reader));
+  const name = settings.name ?? (path === '-' ? 'standard input' : basename(resolve(path)));
+  const data = await makePlan({ ...settings, name, from: path, wanted, base, live, readers });
+  return { data, text: textOf(data, settings), code: exitCodeOf(data, settings) };
 });
 
 /** Reads the objects of our kinds in these namespaces from the cluster, and says what could not be read. */
-async function liveActors(
-  { api }: OpenCluster,
-  namespaces: ReadonlySet<string>,
-): Promise<{ readonly actors: readonly Actor[]; readonly problems: readonly string[] }> {
+async function liveObjects({ api }: OpenCluster, namespaces: ReadonlySet<string>): Promise<ObjectsRead> {
   const ofScope = (scope: string) => kinds.filter((kind) => kind.scope === scope);
   const reads = [await readObjects(api, undefined, ofScope('Cluster'))];
-  for (const namespace of [...namespaces].filter((one) => one !== '').toSorted())
-    reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
+  for (const namespace of namespaces) reads.push(await readObjects(api, namespace, ofScope('Namespaced')));
   const objects = reads.flatMap((read) => read.objects);
   return {
-    actors: objects.filter(({ object }) => object.metadata.deletionTimestamp === undefined).map(liveActor),
+    objects: objects.filter(({ object }) => object.metadata.deletionTimestamp === undefined),
     problems: reads.flatMap((read) => read.problems.map((problem) => `the cluster: ${problem}`)),
   };
 }
 
 /** Opens the accounts that the documents name: by flags, from a snapshot, or with the Secrets of accounts in the cluster. */
-async function openReaders(
+async function* openReaders(
   settings: PlanSettings,
   cluster: OpenCluster | undefined,
-  actors: readonly Actor[],
-): Promise<{ readonly readers: readonly AccountReader[] } | Trouble> {
+  objects: readonly ParsedObject[],
+): AsyncGenerator<AccountReader> {
   const { snapshot, operatorNamespace } = settings;
-  const inDocuments = actors.filter(({ kind }) => kind.life === 'account');
-  const ids = [...new Set(inDocuments.map(({ spec }) => String(spec['externalId'])))];
-  const accountId = settings.accountId ?? (ids.length === 1 ? ids[0] : undefined);
-  if (snapshot !== undefined || isNamedByFlags(settings)) {
-    const reader =
-      snapshot === undefined
-        ? openWith(await credentialByFlags({ ...settings, accountId }), settings)
-        : await openSnapshotFile(snapshot, accountId);
-    return 'trouble' in reader ? reader : { readers: [reader] };
+  const accounts = objects.filter(({ kind }) => kind.life === 'account');
+  const idOf = (account: ParsedObject) => String(specOf(account)['externalId']);
+  const ids = new Set(accounts.map(idOf));
+  const accountId = settings.accountId ?? (ids.size === 1 ? [...ids][0] : undefined);
+  if (snapshot !== undefined) {
+    yield await openSnapshot(snapshot, accountId);
+  } else if (isNamedByFlags(settings)) {
+    yield openAccount(await credentialByFlags({ ...settings, accountId }), settings);
+  } else {
+    if (cluster === undefined)
+      throw new UsageError(`name the account with ${byFlags}, or give --snapshot or --context`);
+    for (const account of accounts) {
+      const { namespace = operatorNamespace } = account.object.metadata;
+      if (ids.delete(idOf(account)))
+        yield openAccount(await credentialInSpec(cluster.api, namespace, account.object.spec), settings);
+    }
   }
-  if (cluster === undefined)
-    return { trouble: `name the account with ${byFlags}, or give --snapshot or --context`, isUsage: true };
-  const readers: AccountReader[] = [];
-  for (const { key, namespace, spec } of inDocuments) {
-    if (readers.some((reader) => reader.accountId === spec['externalId'])) continue;
-    const credential = await credentialInSpec(cluster.api, namespace || operatorNamespace, spec);
-    if ('trouble' in credential) return { trouble: `${keyInWords(key)}: ${credential.trouble}` };
-    const reader = openWith(credential, settings);
-    if ('trouble' in reader) return reader;
-    readers.push(reader);
-  }
-  return { readers };
 }
 
 function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {

@@ -6,11 +6,12 @@ import type { AnyKind } from '../../engine/kind/contract/define.ts';
 import { appEnvironment } from '../../kinds/app-environment/app-environment.ts';
 import { disasterProtection } from '../../kinds/disaster-protection/disaster-protection.ts';
 import { memberAccess } from '../../kinds/member-access/member-access.ts';
-import { keyInWords } from '../cluster/objects.ts';
+import { partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
+import { keyInWords, type ObjectsRead } from '../cluster/objects.ts';
 import { rehearse, type Played } from './rehearsal.ts';
 import { foldedByAccount, rowsOf, stalledOf, type Known } from './rows.ts';
 import { withoutEndpoint } from './service-in-memory.ts';
-import { permissive, presumed, standInAccounts, type Actor, type Scene, type Sorted } from './scenes.ts';
+import { isIdUnknown, permissive, presumed, specOf, standInAccounts, type Scene, type Sorted } from './scenes.ts';
 
 /** The input of a plan. */
 export interface PlanInput {
@@ -22,7 +23,7 @@ export interface PlanInput {
   /** The documents before the change, if given. */
   readonly base?: Sorted | undefined;
   /** The objects in the cluster, and what could not be read; undefined if no cluster is read. */
-  readonly live?: { readonly actors: readonly Actor[]; readonly problems: readonly string[] } | undefined;
+  readonly live?: ObjectsRead | undefined;
   readonly readers: readonly AccountReader[];
   readonly requestsPerSecond: number;
   /** The only resources to report, as `Kind/name`; all if empty. */
@@ -33,17 +34,17 @@ export interface PlanInput {
 export async function makePlan(input: PlanInput): Promise<Plan> {
   const { wanted, base, live, readers, from, only = [] } = input;
   const cast = castOf(input);
-  const actors = [...(cast.before?.actors ?? []), ...cast.after.actors];
+  const objects = [...(cast.before?.objects ?? []), ...cast.after.objects];
   const findings: Finding[] = [
     ...wanted.findings,
     ...(base?.findings ?? []).map(({ message, ...rest }) => ({
       ...rest,
       ...incomplete(rest.code, `in --base: ${message}`),
     })),
-    ...strangers(only, actors),
+    ...strangers(only, objects),
     ...(live?.problems ?? []).map((message) => incomplete('ReadFailed', message)),
   ];
-  const isEmpty = wanted.scene.actors.length === 0 && (base?.scene.actors.length ?? 0) === 0;
+  const isEmpty = wanted.scene.objects.length === 0 && (base?.scene.objects.length ?? 0) === 0;
   if (isEmpty && wanted.findings.length === 0) {
     const none = `none of its ${wanted.others} resources is of apphosting.dev`;
     const message = `${from}: ${wanted.others === 0 ? 'there is nothing in it' : none}`;
@@ -54,11 +55,11 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   const silent = readers.flatMap(nothingReadOf);
   if (silent.length > 0) return planOf(input, { findings: [...findings, ...silent] });
   const known: Known = {
-    actors,
+    objects,
     places: wanted.places,
     // Fields that the service hides are known if the resource existed before: its earlier spec shows them.
-    hiddenKnown: new Set((cast.before?.actors ?? []).map(({ key }) => key)),
-    liveKnown: new Set((live?.actors ?? []).map(({ key }) => key)),
+    hiddenKnown: new Set((cast.before?.objects ?? []).map(({ key }) => key)),
+    liveKnown: new Set((live?.objects ?? []).map(({ key }) => key)),
     whyDeleted: `in --base, not in ${from}`,
     appName: (appId) => appNameIn(readers, appId),
     isDatabase: (preset) => isDatabaseIn(readers, preset),
@@ -87,8 +88,8 @@ function incomplete(code: Finding['code'], message: string): Finding {
 }
 
 /** Reports resources that `--only` names and that do not exist. */
-function strangers(only: readonly string[], actors: readonly Actor[]): readonly Finding[] {
-  const known = new Set(actors.map(({ key }) => keyInWords(key)));
+function strangers(only: readonly string[], objects: readonly ParsedObject[]): readonly Finding[] {
+  const known = new Set(objects.map(({ key }) => keyInWords(key)));
   const unknown = only.filter((one) => !known.has(one));
   return unknown.map((one) => incomplete('NoResources', `--only ${one}: no document has it`));
 }
@@ -96,7 +97,7 @@ function strangers(only: readonly string[], actors: readonly Actor[]): readonly 
 /** Reports an account if the service answered no read of it. Public catalogs, which are read without a query, do not count. */
 export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   const ofAccount = reader.readings().filter(([address]) => address.includes('?'));
-  const readings = ofAccount.map(([, reading]) => reading);
+  const readings = ofAccount.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, reading]) => reading);
   const [first] = readings;
   if (first?.is !== 'failed' || readings.some(({ is }) => is === 'answered')) return [];
   const account = `account ${reader.accountId} at ${reader.endpoint}`;
@@ -105,25 +106,27 @@ export function nothingReadOf(reader: AccountReader): readonly Finding[] {
 
 /** Collects the objects before and after the change. */
 function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
-  const withAccounts = (actors: readonly Actor[], others: readonly Actor[] = []) => {
-    const standIns = reader === undefined ? [] : standInAccounts([...actors, ...others], reader.accountId);
-    return [...actors, ...standIns];
+  type Objects = readonly ParsedObject[];
+  const withAccounts = (objects: Objects, others: Objects = []) => {
+    const standIns = reader === undefined ? [] : standInAccounts([...objects, ...others], reader.accountId);
+    return [...objects, ...standIns];
   };
   if (live === undefined && base === undefined) {
     // Without a cluster, assume that a resource owns the object of the service that has its name.
-    const actors = permissive(presumed(withAccounts(wanted.scene.actors)));
-    return { before: undefined, after: { ...wanted.scene, actors }, notes: notesOf(actors, wanted) };
+    const objects = permissive(presumed(withAccounts(wanted.scene.objects)));
+    return { before: undefined, after: { ...wanted.scene, objects }, notes: notesOf(objects, wanted) };
   }
-  const permitted = live === undefined ? permissive : (actors: readonly Actor[]) => actors;
-  const liveByKey = byKey(live?.actors ?? []);
-  const baseActors = (base?.scene.actors ?? []).map((actor) => liveByKey.get(actor.key) ?? actor);
-  const baseKeys = byKey(baseActors);
-  const others = (live?.actors ?? []).filter(({ key }) => !baseKeys.has(key));
-  const before = permitted(presumed(withAccounts([...baseActors, ...others], wanted.scene.actors)));
+  const permitted = live === undefined ? permissive : (objects: Objects) => objects;
+  const liveByKey = byKey(live?.objects ?? []);
+  const baseObjects = (base?.scene.objects ?? []).map((one) => liveByKey.get(one.key) ?? one);
+  const baseKeys = byKey(baseObjects);
+  const others = (live?.objects ?? []).filter(({ key }) => !baseKeys.has(key));
+  const before = permitted(presumed(withAccounts([...baseObjects, ...others], wanted.scene.objects)));
   const beforeByKey = byKey(before);
   // A resource that may bind by name before the change may also bind by name after it.
-  const after = wanted.scene.actors.flatMap((actor) => {
-    return beforeByKey.get(actor.key)?.presumed === true ? presumed([actor]) : [actor];
+  const after = wanted.scene.objects.flatMap((one) => {
+    const known = beforeByKey.get(one.key);
+    return known !== undefined && isIdUnknown(known) ? presumed([one]) : [one];
   });
   const wantedKeys = byKey(after);
   const kept = before.filter(({ kind, key }) => {
@@ -132,29 +135,29 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   });
   const materials = new Map([...(base?.scene.materials ?? []), ...wanted.scene.materials]);
   return {
-    before: { actors: before, materials: (base ?? wanted).scene.materials },
-    after: { actors: permitted([...after, ...kept]), materials },
+    before: { objects: before, materials: (base ?? wanted).scene.materials },
+    after: { objects: permitted([...after, ...kept]), materials },
     notes: notesOf(before, wanted),
   };
 }
 
-function byKey(actors: readonly Actor[]): ReadonlyMap<string, Actor> {
-  return new Map(actors.map((actor) => [actor.key, actor]));
+function byKey(objects: readonly ParsedObject[]): ReadonlyMap<string, ParsedObject> {
+  return new Map(objects.map((one) => [one.key, one]));
 }
 
-function notesOf(actors: readonly Actor[], wanted: Sorted): readonly string[] {
-  const isOurs = (actor: Actor) => wanted.places.has(actor.key) || actor.status !== undefined;
-  const standIns = actors.filter((actor) => actor.kind.life === 'account' && !isOurs(actor));
+function notesOf(objects: readonly ParsedObject[], wanted: Sorted): readonly string[] {
+  const isOurs = ({ key, object }: ParsedObject) => wanted.places.has(key) || object.status !== undefined;
+  const standIns = objects.filter((one) => one.kind.life === 'account' && !isOurs(one));
   return standIns.map(
-    ({ key, spec }) =>
-      `${keyInWords(key)} is not among the documents: it is taken to be account ${String(spec['externalId'])}`,
+    (one) =>
+      `${keyInWords(one.key)} is not among the documents: it is taken to be account ${String(specOf(one)['externalId'])}`,
   );
 }
 
 /** A note that counts the resources bound to objects of the service only by name. */
-function boundByName({ objects }: Played, { actors }: Known): readonly string[] {
-  const free = new Set(actors.flatMap(({ key, presumed: isFree }) => (isFree === true ? [key] : [])));
-  const count = objects.filter(({ kind, key, status: { memory } }) => {
+function boundByName(played: Played, { objects }: Known): readonly string[] {
+  const free = new Set(objects.filter(isIdUnknown).map(({ key }) => key));
+  const count = played.objects.filter(({ kind, key, status: { memory } }) => {
     const isAdopted = memory.ownership === 'Adopted' || memory.ownership === 'Presumed';
     return !nameless.has(kind) && free.has(key) && isAdopted;
   }).length;
@@ -169,14 +172,14 @@ function boundByName({ objects }: Played, { actors }: Known): readonly string[] 
 const nameless: ReadonlySet<AnyKind> = new Set([appEnvironment, memberAccess, disasterProtection]);
 
 /** Reports accounts for which there is neither a credential nor a snapshot. */
-function unreadAccounts({ actors }: Scene, readers: readonly AccountReader[]): readonly Finding[] {
+function unreadAccounts({ objects }: Scene, readers: readonly AccountReader[]): readonly Finding[] {
   const known = new Set(readers.map(({ accountId }) => accountId));
-  return actors.flatMap(({ kind, namespace, name, spec }): Finding[] => {
-    const accountId = spec['externalId'];
-    if (kind.life !== 'account' || typeof accountId !== 'string' || known.has(accountId)) return [];
+  return objects.flatMap((one): Finding[] => {
+    const accountId = specOf(one)['externalId'];
+    if (one.kind.life !== 'account' || typeof accountId !== 'string' || known.has(accountId)) return [];
     const others = readers.length === 0 ? 'nothing is' : `only ${[...known].join(', ')} is`;
     const finding = incomplete('NoCredential', `account ${accountId} is not read: ${others}`);
-    return [{ ...finding, kind: kind.kind, namespace, name }];
+    return [{ ...finding, ...partsOfKey(one.key) }];
   });
 }
 
@@ -188,12 +191,9 @@ function appNameIn(readers: readonly AccountReader[], appId: unknown): string | 
 
 function isDatabaseIn(readers: readonly AccountReader[], preset: unknown): boolean {
   const { first, items } = databasePresetsOf();
-  return readers.some((reader) =>
-    reader.readings().some(([address, reading]) => {
-      const shown = address === first.path && reading.is === 'answered' ? items(reading.body) : undefined;
-      return shown?.some(({ name }) => name === preset) === true;
-    }),
-  );
+  const answers = readers.flatMap((reader) => reader.readings()).filter(([address]) => address === first.path);
+  const presets = answers.flatMap(([, reading]) => (reading.is === 'answered' ? (items(reading.body) ?? []) : []));
+  return presets.some(({ name }) => name === preset);
 }
 
 type Told = Pick<Plan, 'rows' | 'drift' | 'findings' | 'notes'>;

@@ -1,9 +1,9 @@
 /** The Secrets and ConfigMaps of a plan: given ones, and placeholders for those that a spec only refers to. */
 import { operatorNamespace } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
-import { keyOf, takeApart } from '../../engine/objects/stored.ts';
+import { keyOf } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
-import type { Materials, Scene } from './scenes.ts';
+import { specOf, type Materials, type Scene } from './scenes.ts';
 
 /** The beginning of each made-up token; the id of the account follows. */
 export const tokenPrefix = 'the-credential-of-a-plan-for-';
@@ -19,15 +19,15 @@ export function materialsOf(scene: Scene, readers: readonly AccountReader[]): Ma
 type Material = readonly [key: string, values: Readonly<Record<string, string>>];
 
 /** Makes placeholder values for keys that a spec only refers to. They are URLs, because some fields accept nothing else. */
-function placeholdersIn({ actors, materials }: Scene): readonly Material[] {
-  return actors.flatMap((actor) => {
-    const { secrets = [], configMaps = [] } = takeApart(actor.kind, actor).needs;
+function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
+  return objects.flatMap(({ needs, object: { metadata } }) => {
+    const { secrets = [], configMaps = [] } = needs;
     const wanted = [
       ...secrets.map((need) => ({ kind: 'Secret', ...need })),
       ...configMaps.map((need) => ({ kind: 'ConfigMap', ...need })),
     ];
     return wanted.flatMap(({ kind, name, key }): readonly Material[] => {
-      const place = keyOf(kind, actor.namespace, name);
+      const place = keyOf(kind, metadata.namespace, name);
       // A Secret that is empty in the documents is filled by somebody else; a Secret with other keys really lacks this key.
       if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
       return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
@@ -36,21 +36,18 @@ function placeholdersIn({ actors, materials }: Scene): readonly Material[] {
 }
 
 /** Makes up a credentials Secret for each account; its token leads to the data that was read of the account. */
-function credentialsIn({ actors }: Scene, readers: readonly AccountReader[]): readonly Material[] {
-  return actors.flatMap(({ kind, namespace, spec }) => {
+function credentialsIn({ objects }: Scene, readers: readonly AccountReader[]): readonly Material[] {
+  return objects.flatMap((one) => {
+    const spec = specOf(one);
     const accountId = spec['externalId'];
-    if (typeof accountId !== 'string' || kind.life !== 'account') return [];
-    const where = kind.scope === 'Namespaced' ? namespace : operatorNamespace;
+    if (typeof accountId !== 'string' || one.kind.life !== 'account') return [];
+    const where = one.object.metadata.namespace ?? operatorNamespace;
     const endpoint = readers.find((reader) => reader.accountId === accountId)?.endpoint ?? 'unknown.invalid';
-    const baseUrl = `${isLoopback(endpoint) ? 'http' : 'https'}://${endpoint}`;
+    const baseUrl = `https://${endpoint}`;
     return [spec['credentialsRef'], spec['dangerousCredentialsRef']].flatMap((ref): readonly Material[] => {
       const name = isRecord(ref) ? ref['name'] : undefined;
       if (typeof name !== 'string') return [];
       return [[keyOf('Secret', where, name), { baseUrl, token: `${tokenPrefix}${accountId}` }]];
     });
   });
-}
-
-function isLoopback(endpoint: string): boolean {
-  return /^(localhost|127\.|\[::1\])/.test(endpoint);
 }

@@ -85,13 +85,12 @@ function fewOf(names: readonly string[]): string {
 
 /** Lists the environments that are deployed, started or stopped: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
-  const targets = new Map<string, string[]>();
-  for (const { note = '' } of rows) {
+  const notes = rows.map(({ note = '' }) => {
     const at = note.lastIndexOf(' ');
-    const verb = note.slice(0, at);
-    targets.set(verb, [...(targets.get(verb) ?? []), escaped(note.slice(at + 1))]);
-  }
-  return [...targets].map(([verb, names]) => `**${capitalised(verb)}** ${fewOf(names)}.`);
+    return { verb: note.slice(0, at), name: escaped(note.slice(at + 1)) };
+  });
+  const byVerb = [...Map.groupBy(notes, ({ verb }) => verb)];
+  return byVerb.map(([verb, of]) => `**${capitalised(verb)}** ${fewOf(of.map(({ name }) => name))}.`);
 }
 
 function rowOf({ action, call = '', fields, note }: PlanRow, title: string): string {

@@ -6,9 +6,15 @@
  * are caused by the change.
  */
 import { Engine } from '../../engine/engine.ts';
-import { group, version } from '../../engine/kind/contract/define.ts';
 import { OperatorKey } from '../../engine/kind/planner/compare.ts';
-import { keyOf, keyOfObject, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
+import {
+  keyOf,
+  keyOfObject,
+  parseStored,
+  partsOfKey,
+  referredBy,
+  type ParsedObject,
+} from '../../engine/objects/stored.ts';
 import type { Hosting, Material, Outcome, Request, Service } from '../../engine/ports.ts';
 import { openHosting } from '../../hosting/service.ts';
 import { appEnvironment } from '../../kinds/app-environment/app-environment.ts';
@@ -21,7 +27,7 @@ import { SeededEntropy, settle, VirtualClock } from '../in-memory/virtual-clock.
 import { silent, unmeasured } from '../machine.ts';
 import { operatorNamespace } from '../../config.ts';
 import { materialsOf, tokenPrefix } from './materials.ts';
-import type { Actor, Materials, Scene } from './scenes.ts';
+import { isIdUnknown, specOf, type Materials, type Scene } from './scenes.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
 
 /** A call that the operator would send. */
@@ -68,12 +74,12 @@ export async function rehearse(
     if (before !== undefined) {
       stage.set(before);
       isQuiet = await stage.untilQuiet();
-      stage.own(before.actors);
+      stage.own(before.objects);
     }
     stage.caused = true;
     stage.set(after);
     isQuiet = (await stage.untilQuiet()) && isQuiet;
-    return { calls: stage.calls, objects: stage.objects(), failures: [...stage.failures()], isQuiet };
+    return { calls: stage.calls, objects: stage.objects(), failures: stage.failures(), isQuiet };
   } finally {
     await stage.stop();
   }
@@ -87,7 +93,7 @@ class Stage {
   readonly #engine: Engine;
   readonly calls: PlannedCall[] = [];
   caused = false;
-  #actors: readonly Actor[] = [];
+  #wanted: readonly ParsedObject[] = [];
   #materials: Materials = new Map();
   #lastCallAt = 0;
   #beganAt = 0;
@@ -98,7 +104,7 @@ class Stage {
     this.#objects = new ObjectsInMemory(this.#clock, (event) => this.#engine.observe(event));
     this.#services = new Map(
       readers.map((reader) => {
-        const environmentsOf = (app: string) => expectedOf(app, this.#actors);
+        const environmentsOf = (app: string) => expectedOf(app, this.#wanted);
         return [reader.accountId, new ServiceInMemory(reader, () => this.#clock.wall(), environmentsOf)];
       }),
     );
@@ -145,8 +151,9 @@ class Stage {
     await Promise.race([this.#engine.stop(), this.#clock.advance(30_000)]);
   }
 
-  failures(): ReadonlySet<string> {
-    return new Set([...this.#services.values()].flatMap((service) => service.failures));
+  failures(): readonly string[] {
+    const services = [...this.#services.values()];
+    return [...new Set(services.flatMap(({ failures }) => [...failures]))].toSorted();
   }
 
   /** The objects by kind, and by name within each. */
@@ -159,7 +166,7 @@ class Stage {
 
   /** Makes the objects equal to those of a scene: creates, changes and deletes some. */
   set(scene: Scene): void {
-    this.#actors = scene.actors;
+    this.#wanted = scene.objects;
     this.#beganAt = this.#clock.monotonic();
     this.#lastCallAt = this.#beganAt;
     const materials = new Map([...this.#materials, ...materialsOf(scene, this.#readers)]);
@@ -169,15 +176,18 @@ class Stage {
       const { kind, namespace, name } = partsOfKey(key);
       this.#engine.materialChanged(kind === 'Secret' ? 'secret' : 'configMap', namespace, name);
     }
-    const wanted = new Set(scene.actors.map(({ key }) => key));
+    const wanted = new Set(scene.objects.map(({ key }) => key));
     for (const key of this.#objects.all().map(keyOfObject)) if (!wanted.has(key)) this.#objects.delete(key);
-    for (const actor of scene.actors) this.#enter(actor);
+    for (const { key, object } of scene.objects) {
+      const { status: _stale, ...known } = object;
+      this.#objects.apply(this.#objects.get(key) === undefined ? object : known);
+    }
   }
 
   /** Treats objects that were bound by name as created by their resource, because they usually were. */
-  own(actors: readonly Actor[]): void {
-    for (const actor of actors.filter(({ presumed }) => presumed === true)) {
-      const known = this.#objects.get(actor.key);
+  own(objects: readonly ParsedObject[]): void {
+    for (const { key } of objects.filter(isIdUnknown)) {
+      const known = this.#objects.get(key);
       const internal = isRecord(known?.status) ? known.status['internal'] : undefined;
       if (known === undefined || !isRecord(internal) || internal['ownership'] !== 'Adopted') continue;
       const status = { ...(known.status as object), internal: { ...internal, ownership: 'Created' } };
@@ -248,26 +258,15 @@ class Stage {
       },
     };
   }
-
-  #enter({ kind, key, namespace, name, metadata, spec, status }: Actor): void {
-    const isNew = this.#objects.get(key) === undefined;
-    this.#objects.apply({
-      apiVersion: `${group}/${version}`,
-      kind: kind.kind,
-      metadata: { ...metadata, name, ...(namespace !== '' && { namespace }) },
-      spec,
-      ...(isNew && status && { status }),
-    });
-  }
 }
 
 /** The environments that the documents expect for an app of this name; one with the name `?` if they expect none. */
-function expectedOf(app: string, actors: readonly Actor[]): readonly Readonly<Record<string, unknown>>[] {
-  const resources = actors.filter(({ kind, name, spec }) => kind === hostedApp && (spec['name'] ?? name) === app);
-  const found = actors.flatMap(({ kind, namespace, spec }) => {
-    const { appRef, environmentName = '?', cliEnvironmentName } = spec;
-    const isOf = (one: Actor) => isRecord(appRef) && one.name === appRef['name'] && one.namespace === namespace;
-    if (kind !== appEnvironment || !resources.some(isOf)) return [];
+function expectedOf(app: string, objects: readonly ParsedObject[]): readonly Readonly<Record<string, unknown>>[] {
+  const isApp = (one: ParsedObject) => (specOf(one)['name'] ?? one.object.metadata.name) === app;
+  const keys = new Set(objects.filter((one) => one.kind === hostedApp && isApp(one)).map(({ key }) => key));
+  const found = objects.flatMap((one) => {
+    if (one.kind !== appEnvironment || !referredBy(one).some((key) => keys.has(key))) return [];
+    const { environmentName = '?', cliEnvironmentName } = specOf(one);
     return [{ name: environmentName, ...(cliEnvironmentName !== undefined && { cliEnvName: cliEnvironmentName }) }];
   });
   return found.length === 0 ? [{ name: '?' }] : found;

@@ -1,18 +1,19 @@
 /** Turns the recorded calls of the operator into the rows of a plan. */
 import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
-import { keyOf, partsOfKey, takeApart, type ParsedObject } from '../../engine/objects/stored.ts';
+import { keyOf, partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { conditionOf, keyInWords, printable } from '../cluster/objects.ts';
 import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
 import { valueAt } from '../definitions.ts';
-import { accountOfActor, type Actor } from './scenes.ts';
+import { specOf } from './scenes.ts';
 import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
 /** Facts about the resources of a plan that the recorded calls do not show. */
 export interface Known {
-  readonly actors: readonly Actor[];
+  /** The objects before and after the change. */
+  readonly objects: readonly ParsedObject[];
   /** The file and line of each resource in the documents, by key. */
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   /** Keys of resources whose fields are known even if the service hides them: the cluster or --base shows them. */
@@ -49,7 +50,7 @@ export function rowsOf(
     return callRow(call, { ...known, names, isHiddenKnown });
   };
   const of = (caused: boolean) => done.filter((call) => call.caused === caused).flatMap(rowOf);
-  const depth = depths(known.actors);
+  const depth = depths(known.objects);
   const sorted = (rows: readonly PlanRow[]) => rows.toSorted((a, b) => order(a, b, depth));
   const unknown = played.objects.flatMap((object) => unknownRow(object, known, { made, sent }));
   return { rows: sorted([...of(true), ...unknown]), drift: sorted(of(false)) };
@@ -58,8 +59,8 @@ export function rowsOf(
 const waitsForAccount = 'AccountNotReady: ';
 
 /** Replaces the rows of resources that only wait for their account by a count in the row of the account. */
-export function foldedByAccount(rows: readonly PlanRow[], { actors, places }: Known): readonly PlanRow[] {
-  const accountOf = new Map(actors.map((actor) => [actor.key, accountOfActor(actor)]));
+export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: Known): readonly PlanRow[] {
+  const accountOf = new Map(objects.map(({ key, account }) => [key, account]));
   const isWaiting = ({ action, note = '' }: PlanRow) => action === 'unknown' && note.startsWith(waitsForAccount);
   const waiting = Map.groupBy(rows.filter(isWaiting), (row) => accountOf.get(keyOfRow(row)) ?? '');
   const others = new Set(rows.filter((row) => !isWaiting(row)));
@@ -150,12 +151,13 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
 }
 
 /** Says on which conditions the operator sends a recovery request. */
-function gateOf({ object, request }: PlannedCall, { actors }: Around): string {
+function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
     return 'once, and only while no other operation is under way';
-  const { spec } = actors.find(({ key }) => key === object) ?? {};
-  const flags = ['--enable-activation', ...(spec?.['scope'] === 'Account' ? ['--enable-account-reset'] : [])];
-  const until = plainText(textOf(spec?.['validUntil']));
+  const asked = objects.find(({ key }) => key === object);
+  const { scope, validUntil } = asked === undefined ? {} : specOf(asked);
+  const flags = ['--enable-activation', ...(scope === 'Account' ? ['--enable-account-reset'] : [])];
+  const until = plainText(textOf(validUntil));
   return `once, and only if the operator runs with ${flags.join(' and ')} since before this resource is created, until ${until}`;
 }
 
@@ -276,23 +278,15 @@ function isOnlyObserved({ spec }: ParsedObject['object']): boolean {
   return isRecord(lifecycle) && Object.values(lifecycle).includes('Observe');
 }
 
-/** Counts the levels of references below an object, to sort the rows. */
-function depths(actors: readonly Actor[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
-  const byKey = new Map(actors.map((actor) => [actor.key, actor]));
-  const found = new Map<string, number>();
-  const depthOf = (key: string, above: readonly string[]): number => {
-    const known = found.get(key);
-    if (known !== undefined) return known;
-    const actor = byKey.get(key);
-    if (actor === undefined || above.includes(key)) return 0;
-    const { references = [] } = takeApart(actor.kind, actor).needs;
-    const below = references.map(({ kind, name }) => keyOf(kind, actor.namespace, name));
-    const own = actor.kind.life === 'account' ? 0 : 1;
-    const depth = own + Math.max(0, ...below.map((one) => depthOf(one, [...above, key])));
-    found.set(key, depth);
-    return depth;
+/** Counts the levels of references below an object, to sort the rows. References go down a fixed order of kinds. */
+function depths(objects: readonly ParsedObject[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
+  const byKey = new Map(objects.map((one) => [one.key, one]));
+  const depthOf = (key: string): number => {
+    const one = byKey.get(key);
+    if (one === undefined || one.kind.life === 'account') return 0;
+    return 1 + Math.max(0, ...referredBy(one).map(depthOf));
   };
-  return (row) => depthOf(keyOfRow(row), []);
+  return (row) => depthOf(keyOfRow(row));
 }
 
 function keyOfRow({ kind, namespace, name }: Pick<PlanRow, 'kind' | 'namespace' | 'name'>): string {

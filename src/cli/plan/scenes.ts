@@ -1,33 +1,19 @@
-/** Builds the objects that a rehearsal runs with, from the documents and the cluster. */
+/** Builds the objects that a rehearsal runs with, from the documents. */
 import { isRecord } from '../../base/json.ts';
-import { type AnyKind, group, version } from '../../engine/kind/contract/define.ts';
-import { accountOf, keyOf, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
+import { group, version } from '../../engine/kind/contract/define.ts';
+import { keyOf, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
+import type { ObjectMeta } from '../../engine/ports.ts';
 import { kindOf } from '../cluster/objects.ts';
 import { flawsOf, pathInWords } from '../definitions.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
 
-/** An object of our kinds that takes part in a rehearsal. */
-export interface Actor {
-  readonly kind: AnyKind;
-  /** The key of the object: `Kind/namespace/name`. */
-  readonly key: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly spec: Readonly<Record<string, unknown>>;
-  /** The status of the object in the cluster; absent if unknown. */
-  readonly status?: Readonly<Record<string, unknown>>;
-  /** True if the object may bind by name, because the id that it is bound to is unknown. */
-  readonly presumed?: true;
-}
-
 /** The values of Secrets and ConfigMaps by their keys, `Secret/namespace/name`. */
 export type Materials = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** All objects, Secrets and ConfigMaps of a rehearsal, before the change or after it. */
+/** All objects of our kinds, Secrets and ConfigMaps of a rehearsal, before the change or after it. */
 export interface Scene {
-  readonly actors: readonly Actor[];
+  readonly objects: readonly ParsedObject[];
   readonly materials: Materials;
 }
 
@@ -41,28 +27,29 @@ export interface Sorted {
   readonly others: number;
 }
 
-/** Makes an actor from the parts of an object. */
-export function actorOf(
+/** Makes an object from its parts. */
+export function objectOf(
   kind: string,
   namespace: string,
   name: string,
   spec: unknown,
-  metadata: Actor['metadata'] = {},
-): Actor {
+  texts: Pick<ObjectMeta, 'labels' | 'annotations'> = {},
+): ParsedObject {
   const found = kindOf(kind);
   if (found === undefined) throw new Error(`${kind} is not a kind of ours`);
-  const key = keyOf(kind, namespace, name);
-  return { kind: found, key, namespace, name, metadata, spec: isRecord(spec) ? spec : {} };
+  const place = namespace === '' ? {} : { namespace };
+  const metadata = { ...texts, name, ...place, uid: '', resourceVersion: '', creationTimestamp: '' };
+  return parseStored(found, { apiVersion: `${group}/${version}`, kind, metadata, spec });
 }
 
-/** The key of the account that an object belongs to; for an account, its own key. */
-export function accountOfActor({ kind, key, namespace, spec }: Actor): string {
-  return accountOf(kind, key, namespace, spec);
+/** The spec of an object as it was written; empty if it is no object. */
+export function specOf({ object: { spec } }: Pick<ParsedObject, 'object'>): Readonly<Record<string, unknown>> {
+  return isRecord(spec) ? spec : {};
 }
 
 /** Sorts documents into our kinds, Secrets, ConfigMaps and others; reports what the API server would refuse. */
 export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fallbackNamespace: string): Sorted {
-  const actors: Actor[] = [];
+  const objects: ParsedObject[] = [];
   const materials = new Map<string, Readonly<Record<string, string>>>();
   const places = new Map<string, { file: string; line: number }>();
   const findings: Finding[] = unreadable.map(({ place, message }) => {
@@ -82,14 +69,14 @@ export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fal
       const first = places.get(key);
       if (first === undefined) {
         places.set(key, place);
-        if (flaws.length === 0) actors.push(actorIn(loaded, namespace));
+        if (flaws.length === 0) objects.push(objectIn(loaded, namespace));
       } else {
         const message = `it is in ${first.file}:${first.line} too`;
         findings.push({ code: 'Duplicate', incomplete: false, message, kind, namespace, name, ...place });
       }
     }
   }
-  return { scene: { actors, materials }, places, findings, notes, others };
+  return { scene: { objects, materials }, places, findings, notes, others };
 }
 
 function namespaceOf({ kind, namespace }: Loaded, fallback: string): string {
@@ -108,13 +95,9 @@ function flawsOfDocument(loaded: Loaded): readonly Finding[] {
   });
 }
 
-function actorIn({ kind, name, object: { metadata, spec } }: Loaded, namespace: string): Actor {
+function objectIn({ kind, name, object: { metadata, spec } }: Loaded, namespace: string): ParsedObject {
   const { labels, annotations } = isRecord(metadata) ? metadata : {};
-  const kept = {
-    ...(isRecord(labels) && { labels: texts(labels) }),
-    ...(isRecord(annotations) && { annotations: texts(annotations) }),
-  };
-  return actorOf(kind, namespace, name, spec, kept);
+  return objectOf(kind, namespace, name, spec, { labels: texts(labels), annotations: texts(annotations) });
 }
 
 function secretValues({ data, stringData }: Loaded['object']): Readonly<Record<string, string>> {
@@ -127,48 +110,39 @@ function texts(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).filter((row): row is [string, string] => typeof row[1] === 'string'));
 }
 
-/** Makes an actor from an object of the cluster, with its status. */
-export function liveActor({ kind, object: { metadata, spec, status } }: ParsedObject): Actor {
-  const { name, namespace = '', generation = 1, labels, annotations, finalizers } = metadata;
-  const kept = {
-    generation,
-    ...(labels && { labels }),
-    ...(annotations && { annotations }),
-    ...(finalizers && { finalizers }),
-  };
-  return { ...actorOf(kind.kind, namespace, name, spec, kept), ...(isRecord(status) && { status }) };
+/** True if the id that an object is bound to is unknown: neither a status nor the spec has it. */
+export function isIdUnknown(one: ParsedObject): boolean {
+  return one.object.status === undefined && one.kind.life === 'long' && typeof specOf(one)['externalId'] !== 'string';
 }
 
-/** Marks objects as `presumed`, so that they may bind by name, if the id that they are bound to is unknown. */
-export function presumed(actors: readonly Actor[]): readonly Actor[] {
-  return actors.map((actor) => {
-    const { kind, spec, status } = actor;
-    if (status !== undefined || kind.life !== 'long' || typeof spec['externalId'] === 'string') return actor;
-    const free = withAdoption(spec);
-    return { ...actor, spec: kind.spec.safeParse(free).success ? free : spec, presumed: true as const };
+/** Lets objects bind by name if the id that they are bound to is unknown. */
+export function presumed(objects: readonly ParsedObject[]): readonly ParsedObject[] {
+  return objects.map((one) => {
+    const free = withAdoption(one);
+    return isIdUnknown(one) && free.spec.is === 'valid' ? free : one;
   });
 }
 
-function withAdoption(spec: Actor['spec']): Actor['spec'] {
-  return { ...spec, lifecycle: { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), adoption: 'ByName' } };
+function withAdoption(one: ParsedObject): ParsedObject {
+  const spec = specOf(one);
+  const lifecycle = { ...(isRecord(spec['lifecycle']) ? spec['lifecycle'] : {}), adoption: 'ByName' };
+  return parseStored(one.kind, { ...one.object, spec: { ...spec, lifecycle } });
 }
 
 /** Sets every account to allow that its resources bind by name. */
-export function permissive(actors: readonly Actor[]): readonly Actor[] {
-  return actors.map((actor) => (actor.kind.life === 'account' ? { ...actor, spec: withAdoption(actor.spec) } : actor));
+export function permissive(objects: readonly ParsedObject[]): readonly ParsedObject[] {
+  return objects.map((one) => (one.kind.life === 'account' ? withAdoption(one) : one));
 }
 
 /** Makes the accounts that resources refer to and nobody provides; each stands for the account that is read. */
-export function standInAccounts(actors: readonly Actor[], accountId: string): readonly Actor[] {
-  const known = new Set(actors.map(({ key }) => key));
-  const named = actors.map(accountOfActor).filter((key) => !known.has(key));
-  return [...new Set(named)]
-    .toSorted((a, b) => (a < b ? -1 : 1))
-    .map((key) => {
-      const { kind, namespace, name } = partsOfKey(key);
-      return actorOf(kind, namespace, name, {
-        externalId: accountId,
-        credentialsRef: { name: `credentials-of-${name}` },
-      });
+export function standInAccounts(objects: readonly ParsedObject[], accountId: string): readonly ParsedObject[] {
+  const known = new Set(objects.map(({ key }) => key));
+  const missing = new Set(objects.map(({ account }) => account).filter((key) => !known.has(key)));
+  return [...missing].toSorted().map((key) => {
+    const { kind, namespace, name } = partsOfKey(key);
+    return objectOf(kind, namespace, name, {
+      externalId: accountId,
+      credentialsRef: { name: `credentials-of-${name}` },
     });
+  });
 }

@@ -66,8 +66,8 @@ export class ServiceInMemory {
   readonly #wallMs: () => number;
   readonly #environmentsOf: (app: string) => readonly Item[];
   readonly #kept = new Map<string, Kept>();
-  readonly #listed = new Map<string, Item>();
-  readonly #failures = new Map<string, string>();
+  /** The messages of reads that failed. */
+  readonly failures = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
   #count = 0;
 
@@ -76,11 +76,6 @@ export class ServiceInMemory {
     this.#reader = reader;
     this.#wallMs = wallMs;
     this.#environmentsOf = environmentsOf;
-  }
-
-  /** The messages of reads that failed, in the order of their addresses. */
-  get failures(): readonly string[] {
-    return [...this.#failures].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, message]) => message);
   }
 
   /** Waits until every read that is under way has its answer; false if no read was under way. */
@@ -142,8 +137,7 @@ export class ServiceInMemory {
     this.#underWay.add(asking);
     try {
       const reading = await asking;
-      if (reading.is === 'failed')
-        this.#failures.set(`${request.path} ${JSON.stringify(request.query)}`, reading.message);
+      if (reading.is === 'failed') this.failures.add(reading.message);
       return reading;
     } finally {
       this.#underWay.delete(asking);
@@ -160,7 +154,7 @@ export class ServiceInMemory {
     const id = query[shelf.id] ?? '';
     const kept = this.#kept.get(`${name}/${id}`);
     if (kept !== undefined && (isNewId(id) || kept.item === undefined)) return answerOf(kept.item);
-    const listed = shelf.isListedWhole === true ? this.#listedOf(name, id) : undefined;
+    const listed = shelf.isListedWhole === true ? this.#listed(name).find((item) => item[shelf.id] === id) : undefined;
     const base = listed === undefined ? await this.#base(shelf.single ?? '', query) : done(listed);
     if (kept === undefined || 'failed' in base || base.status !== 200) return base;
     return done(this.#withChanges(name, itemIn(base.body), id));
@@ -192,14 +186,9 @@ export class ServiceInMemory {
     return kept.item && { ...read, ...kept.item };
   }
 
-  /** An item as a list of the real service showed it; undefined if no list did. */
-  #listedOf(name: ShelfName, id: string): Item | undefined {
-    const shelf = shelves[name];
-    const key = `${name}/${id}`;
-    if (!this.#listed.has(key))
-      for (const item of itemsRead(this.#reader, shelf.list, shelf.field))
-        this.#listed.set(`${name}/${String(item[shelf.id])}`, item);
-    return this.#listed.get(key);
+  /** The items of one type as the lists of the real service showed them. */
+  #listed(name: ShelfName): readonly Item[] {
+    return itemsRead(this.#reader, shelves[name].list, shelves[name].field);
   }
 
   async #find(name: ShelfName, id: string): Promise<Item | undefined> {
@@ -211,8 +200,7 @@ export class ServiceInMemory {
 
   /** All items of one type as they are now, as far as their lists were read. */
   #all(name: ShelfName): readonly Item[] {
-    const { list, field } = shelves[name];
-    const listed = itemsRead(this.#reader, list, field).map((item) => this.#withChanges(name, item));
+    const listed = this.#listed(name).map((item) => this.#withChanges(name, item));
     return [...listed.filter((item) => item !== undefined), ...this.#made(name, {})];
   }
 

@@ -2,15 +2,12 @@
 import { partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { remedies } from '../../crd/remedies.ts';
-import { conditionOf, isCurrent } from '../cluster/objects.ts';
+import { conditionOf, readinessOf, type Readiness } from '../cluster/objects.ts';
 
 /** One object in a chain of causes, and why it is not Ready. */
-interface Step {
+interface Step extends Omit<Readiness, 'ready'> {
   /** The key of the object: `Kind/namespace/name`. */
   readonly key: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly since: string | undefined;
 }
 
 /** The state of an object: Ready, waiting, in need of a person, or unknown. */
@@ -66,15 +63,9 @@ function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): read
 }
 
 /** The reason and message why an object is not Ready; undefined if the object is Ready. */
-function stepOf({ key, object, status }: ParsedObject): Step | undefined {
-  const ready = conditionOf({ status }, 'Ready');
-  if (ready === undefined || !isCurrent(object)) {
-    const message =
-      'no operator has looked at it since it was changed: is one running, and does it watch this namespace?';
-    return { key, reason: 'NotSeen', message, since: ready?.since };
-  }
-  if (ready.status === 'True') return undefined;
-  return { key, reason: ready.reason, message: ready.message, since: ready.since };
+function stepOf(one: ParsedObject): Step | undefined {
+  const { ready, ...why } = readinessOf(one);
+  return ready === 'True' ? undefined : { key: one.key, ...why };
 }
 
 /** The key of the next cause behind an object, which may not exist; undefined if there is none. */

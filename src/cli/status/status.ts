@@ -1,7 +1,7 @@
 /** `apphosting status`: prints the resources of each account as a tree. */
 import { z } from 'zod';
 import { choice, output, type CommandLine, type Flags } from '../../config.ts';
-import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { keyInWords, readObjects } from '../cluster/objects.ts';
 import { command } from '../frame.ts';
 import { ageInWords, columns, exitCodes, type Paint, paintFor } from '../output.ts';
@@ -21,17 +21,16 @@ export const statusCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting status`. */
-export const status = command(statusCommand, ({ settings }, given?: OpenCluster) =>
-  inCluster(settings, given, async (cluster) => {
-    const namespace = settings.allNamespaces ? undefined : cluster.namespace;
-    const { objects, problems } = await readObjects(cluster.api, namespace);
-    const data = treeOf(objects);
-    const looked = { namespace, isWhole: problems.length === 0 };
-    const text = textOf(data, settings.output, paintFor(settings.color, process.stdout), looked);
-    const code = flat(data).every(({ ready }) => ready === 'True') ? exitCodes.fine : exitCodes.found;
-    return { problems, data, text, code };
-  }),
-);
+export const status = command(statusCommand, async ({ settings, cluster: given }) => {
+  await using cluster = await openCluster(settings, given);
+  const namespace = settings.allNamespaces ? undefined : cluster.namespace;
+  const { objects, problems } = await readObjects(cluster.api, namespace);
+  const data = treeOf(objects);
+  const looked = { namespace, isWhole: problems.length === 0 };
+  const text = textOf(data, settings.output, paintFor(settings.color, process.stdout), looked);
+  const code = flat(data).every(({ ready }) => ready === 'True') ? exitCodes.fine : exitCodes.found;
+  return { problems, data, text, code };
+});
 
 function flat(tree: readonly Branch[]): readonly Branch[] {
   return tree.flatMap((branch) => [branch, ...flat(branch.under)]);

@@ -1,15 +1,11 @@
 /** The tree of an account: its apps, their environments, and the resources that refer to these. */
 import { isRecord } from '../../base/json.ts';
 import { partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
-import { conditionOf, isCurrent, printable } from '../cluster/objects.ts';
+import { printable, readinessOf, type Readiness } from '../cluster/objects.ts';
 
 /** An object with the objects below it in the tree. */
-export interface Branch {
+export interface Branch extends Readiness {
   readonly key: string;
-  readonly ready: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly since: string | undefined;
   /** The state that the resource reports in its status, such as that of an environment or an alert. */
   readonly detail: string | undefined;
   readonly under: readonly Branch[];
@@ -22,17 +18,9 @@ export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
     const above = [...referredBy(one).filter((key) => rankOf(key) < rankOf(one.key)), one.account];
     return above.find((key) => key !== one.key && keys.has(key));
   });
-  const branchOf = ({ key, object, status }: ParsedObject): Branch => {
-    const ready = conditionOf({ status }, 'Ready');
-    return {
-      key,
-      ready: isCurrent(object) ? (ready?.status ?? 'Unknown') : 'Unknown',
-      reason: isCurrent(object) ? (ready?.reason ?? '') : 'NotSeen',
-      message: ready?.message ?? '',
-      since: ready?.since,
-      detail: detailOf(object),
-      under: sorted(children.get(key) ?? []).map(branchOf),
-    };
+  const branchOf = (one: ParsedObject): Branch => {
+    const under = sorted(children.get(one.key) ?? []).map(branchOf);
+    return { key: one.key, ...readinessOf(one), detail: detailOf(one.object), under };
   };
   return sorted(children.get(undefined) ?? []).map(branchOf);
 }

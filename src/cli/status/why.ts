@@ -1,8 +1,8 @@
 /** `apphosting why`: prints why a resource is not Ready, down to the deepest cause, and what to do. */
 import { z } from 'zod';
-import { output, type CommandLine, type Flags } from '../../config.ts';
+import { output, Trouble, UsageError, type CommandLine, type Flags } from '../../config.ts';
 import { keyInWords, readObjects, targetIn } from '../cluster/objects.ts';
-import { clusterFlags, inCluster, type OpenCluster } from '../cluster/open.ts';
+import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { ageInWords, exitCodes } from '../output.ts';
 import { allReady } from './status.ts';
@@ -13,7 +13,7 @@ export const whyCommand = {
   name: 'why KIND/NAME',
   summary:
     'Says why a resource is not Ready: what it waits for, down to the deepest cause, since when, and what to do about it.',
-  operands: { least: 0, most: 1 },
+  operand: 'optional',
   flags: {
     ...clusterFlags,
     allNamespaces: { short: 'A', help: 'everything that is not Ready, in all namespaces', schema: z.boolean() },
@@ -24,27 +24,26 @@ export const whyCommand = {
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting why`. */
-export const why = command(whyCommand, async ({ settings, operands: [word] }, given?: OpenCluster) => {
+export const why = command(whyCommand, async ({ settings, operand: word, cluster: given }) => {
   const target = word === undefined ? undefined : targetIn(word);
   if (word === undefined && !settings.allNamespaces && !settings.notReady)
-    return { trouble: 'name a resource as KIND/NAME, or give -A or --not-ready', isUsage: true };
+    throw new UsageError('name a resource as KIND/NAME, or give -A or --not-ready');
   if (word !== undefined && target === undefined)
-    return { trouble: `"${word}" is not KIND/NAME of a kind of apphosting.dev`, isUsage: true };
-  return inCluster(settings, given, async (cluster) => {
-    const namespace = settings.allNamespaces ? undefined : cluster.namespace;
-    const { objects, problems } = await readObjects(cluster.api, namespace);
-    const meant = objects.filter(
-      ({ kind, object }) => target === undefined || (kind === target.kind && object.metadata.name === target.name),
-    );
-    if (target !== undefined && meant.length === 0) {
-      if (problems.length > 0) return { problems };
-      const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
-      return { trouble: `there is no ${target.kind.kind} ${target.name} in ${where}` };
-    }
-    const data = storiesOf(meant, objects).filter(({ state }) => target !== undefined || state !== 'ready');
-    const text = textOf(data, allReady(objects.length, problems.length === 0));
-    return { problems, data, text, code: exitCodeOf(data) };
-  });
+    throw new UsageError(`"${word}" is not KIND/NAME of a kind of apphosting.dev`);
+  await using cluster = await openCluster(settings, given);
+  const namespace = settings.allNamespaces ? undefined : cluster.namespace;
+  const { objects, problems } = await readObjects(cluster.api, namespace);
+  const meant = objects.filter(
+    ({ kind, object }) => target === undefined || (kind === target.kind && object.metadata.name === target.name),
+  );
+  if (target !== undefined && meant.length === 0) {
+    if (problems.length > 0) return { problems };
+    const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
+    throw new Trouble(`there is no ${target.kind.kind} ${target.name} in ${where}`);
+  }
+  const data = storiesOf(meant, objects).filter(({ state }) => target !== undefined || state !== 'ready');
+  const text = textOf(data, allReady(objects.length, problems.length === 0));
+  return { problems, data, text, code: exitCodeOf(data) };
 });
 
 const codes: Readonly<Record<State, number>> = {

@@ -172,7 +172,7 @@ export function parseStored(
 }
 
 /** Parses a spec. A failure is stored with the object, so that it does not hold up the others. */
-export function takeApart(
+function takeApart(
   kind: AnyKind,
   object: Pick<KubeObject, 'spec' | 'tooLarge'>,
 ): Pick<ParsedObject, 'spec' | 'needs' | 'claims'> {
@@ -195,7 +195,7 @@ function parseSpec(kind: AnyKind, object: Pick<KubeObject, 'spec' | 'tooLarge'>)
 }
 
 /** The key of an object's account: what `spec.accountRef` names, or the HostingAccount `default` of its namespace. */
-export function accountOf(kind: AnyKind, key: string, namespace: string | undefined, spec: unknown): string {
+function accountOf(kind: AnyKind, key: string, namespace: string | undefined, spec: unknown): string {
   if (kind.life === 'account') return key;
   const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
   const name = typeof ref['name'] === 'string' ? ref['name'] : 'default';

@@ -20,7 +20,7 @@ describe('an inventory', () => {
       components: [{ name: 'queue', environmentId: 'env_fn_prod' }],
     }));
 
-    const { code, out } = await ran((given, speaks) => inventory(given, speaks, clusterOf(world)), service.flags);
+    const { code, out } = await ran(inventory, service.flags, { cluster: clusterOf(world) });
 
     const lines = out.split('\n');
     expect(lines).toContainEqual(expect.stringMatching(/^app +app_web +web +HostedApp\/team\/web$/));

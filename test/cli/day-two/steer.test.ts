@@ -22,7 +22,7 @@ function waitingIn(world: InProcess): Waiting {
 }
 
 function run(world: InProcess, name: Steering, ...args: readonly string[]) {
-  return ran((given, speaks) => steering(name)(given, speaks, clusterOf(world), waitingIn(world)), args);
+  return ran(steering(name), args, { cluster: clusterOf(world), time: waitingIn(world) });
 }
 
 const sent = (world: InProcess) => world.sent.map(({ method, path }) => `${method} ${path.replace(/.*v1/, '')}`);

@@ -57,7 +57,7 @@ const fromNow = (ms: number) => new Date(Date.now() + ms).toISOString();
 /** Runs it; `meanwhile` happens where it waits. */
 function runWhile(meanwhile: () => void, ...args: readonly string[]) {
   const time = { nowMs: () => Date.now(), pause: async () => meanwhile() };
-  return ran((given, speaks) => doctor(given, speaks, clusterOf(world), time), args);
+  return ran(doctor, args, { cluster: clusterOf(world), time });
 }
 
 function run(...args: readonly string[]) {
@@ -122,7 +122,7 @@ describe('doctor', () => {
     const cluster = clusterOf(world);
     const api = Object.assign(cluster.api, { serverDate: () => ({ dateMs: Date.now() - 90_000, seenAt: 0 }) });
 
-    const { out } = await ran((given, speaks) => doctor(given, speaks, { ...cluster, api }), ['-o', 'short']);
+    const { out } = await ran(doctor, ['-o', 'short'], { cluster: { ...cluster, api } });
 
     expect(out).toMatch(/^warning +Clock +clock +this machine and the API server are \d+ s apart/m);
     expect(out).toMatch(/^warning +Clock +\S+operator +the clock of the operator is \d+ s ahead of the API server/m);
@@ -132,7 +132,7 @@ describe('doctor', () => {
     const cluster = clusterOf(world);
     cluster.api.inject({ verb: 'get', plural: 'leases', effect: 'before', outcome: 'forbidden' });
 
-    const { code, out } = await ran((given, speaks) => doctor(given, speaks, cluster), []);
+    const { code, out } = await ran(doctor, [], { cluster });
 
     expect(out).toMatch(/^unknown +Lease +\S+ +may not get leases.coordination.k8s.io in namespace apphosting-system/m);
     expect(out).toMatch(/^ok +OperatorKey/m);
@@ -149,7 +149,7 @@ describe('doctor', () => {
       },
     });
 
-    const { code, out } = await ran((given, speaks) => doctor(given, speaks, { ...cluster, api }), []);
+    const { code, out } = await ran(doctor, [], { cluster: { ...cluster, api } });
 
     expect(out).toMatch(/^error +Rights +\S+ +it may not watch contactpoints.apphosting.dev. Apply the roles/m);
     expect(new Set(asked)).toEqual(new Set(['system:serviceaccount:apphosting-system:apphosting-operator']));

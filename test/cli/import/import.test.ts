@@ -13,7 +13,7 @@ import { folderOf } from '../support/folder.ts';
 import { serviceAtSocket, type ServiceAtSocket } from '../support/service.ts';
 import { ran } from '../support/spoken.ts';
 
-const point = 'kind: ContactPoint\nmetadata: {name: x}\nspec: {}\n';
+const point = 'apiVersion: apphosting.dev/v1alpha1\nkind: ContactPoint\nmetadata: {name: x}\nspec: {}\n';
 const secretUrl = 'https://hooks.example.com/s3cr3t-part';
 
 interface Point {
@@ -516,10 +516,7 @@ describe('an import', () => {
     const account = ['--account', 'ClusterHostingAccount/all', '--operator-namespace', namespace];
     const named = ['--installation', 'inst_1=queue-worker/eu-west/jobs', '--allow-insecure-loopback'];
 
-    const result = await ran(
-      (args, speaks) => importAccount(args, speaks, clusterOf(world)),
-      [folder, ...account, ...named],
-    );
+    const result = await ran(importAccount, [folder, ...account, ...named], { cluster: clusterOf(world) });
 
     expect(result.out).toContain('SolutionInstallation/jobs');
     expect(result).toMatchObject({ code: 0 });

@@ -4,7 +4,7 @@ import type { AccountReader, AccountReading } from '../../../src/cli/account/rea
 import { loadDocuments } from '../../../src/cli/documents/load.ts';
 import { makePlan } from '../../../src/cli/plan/make-plan.ts';
 import type { Plan } from '../../../src/cli/plan/model.ts';
-import { liveActor, sortDocuments } from '../../../src/cli/plan/scenes.ts';
+import { sortDocuments } from '../../../src/cli/plan/scenes.ts';
 import { parseStored } from '../../../src/engine/objects/stored.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import { resourceOf } from '../../../src/engine/kind/contract/define.ts';
@@ -28,7 +28,7 @@ function readerOf(world: InProcess): AccountReader {
       return reading;
     },
     readings: () => [...readings],
-    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
@@ -67,7 +67,7 @@ async function planned(world: InProcess, wanted: Readonly<Record<string, object>
     name: 'test',
     from: folder,
     wanted: sortDocuments(await loadDocuments(folder), 'team'),
-    live: { actors: objects.map(liveActor), problems: [] },
+    live: { objects, problems: [] },
     readers: [readerOf(world)],
     requestsPerSecond: 5,
   });

@@ -4,10 +4,10 @@ import { settle, VirtualClock } from '../../../src/cli/in-memory/virtual-clock.t
 import { type CacheEvent, finalizer, type KubeObject } from '../../../src/engine/ports.ts';
 
 const key = 'ContactPoint/team/on-call';
-const contactPoint = (address = 'a@example.com') => ({
+const contactPoint = (address = 'a@example.com'): KubeObject => ({
   apiVersion: 'apphosting.dev/v1alpha1',
   kind: 'ContactPoint',
-  metadata: { name: 'on-call', namespace: 'team' },
+  metadata: { name: 'on-call', namespace: 'team', uid: '', resourceVersion: '', creationTimestamp: '' },
   spec: { email: { addresses: [address] } },
 });
 

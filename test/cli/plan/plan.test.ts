@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -246,20 +245,6 @@ describe('a plan of bad input', () => {
       'x apps/back:1: this link leads back to a folder that contains it [Unreadable]',
     ]);
     expect(out).toMatch(/^1 create, 1 finding\..* INCOMPLETE/m);
-    expect(code).toBe(1);
-  });
-
-  it.each([
-    ['in a folder', '.'],
-    ['by its name', 'x.yaml'],
-  ])('says of a named pipe %s that it is one, and does not wait for a writer', async (_because, path) => {
-    const service = await serviceAtSocket();
-    const folder = folderOf({ 'a.yaml': contactPoint() });
-    execFileSync('mkfifo', [join(folder, 'x.yaml')]);
-
-    const { code, out } = await ran(plan, [join(folder, path), ...service.flags]);
-
-    expect(out).toMatch(/^x .*x\.yaml:1: this is a named pipe, .* \[Unreadable\]$/mu);
     expect(code).toBe(1);
   });
 

@@ -27,7 +27,7 @@ async function worldOf(token = 'demo-admin'): Promise<InProcess> {
 }
 
 async function run(command: typeof status, world: InProcess, ...args: readonly string[]) {
-  return ran((given, speaks) => command(given, speaks, clusterOf(world)), args);
+  return ran(command, args, { cluster: clusterOf(world) });
 }
 
 describe('status', () => {
@@ -64,7 +64,7 @@ describe('status', () => {
     const cluster = clusterOf(world);
     cluster.api.inject({ verb: 'list', plural: 'metricalerts', effect: 'before', outcome: 'forbidden' });
 
-    const { code, out, err } = await ran((given, speaks) => status(given, speaks, cluster), []);
+    const { code, out, err } = await ran(status, [], { cluster });
 
     expect(err).toContain('may not list metricalerts.apphosting.dev in namespace team');
     expect(out).toContain('HostedApp/web');
@@ -82,7 +82,7 @@ describe('status', () => {
       const cluster = clusterOf(world);
       cluster.api.inject({ verb: 'list', effect: 'before', outcome: 'forbidden', times: 100 });
 
-      const { code, out } = await ran((given, speaks) => command(given, speaks, cluster), args);
+      const { code, out } = await ran(command, args, { cluster });
 
       expect([code, out]).toEqual([1, told]);
     },

@@ -8,6 +8,6 @@ export function clusterOf(world: InProcess): OpenCluster & { readonly api: Memor
     api: new MemoryKube(world.cluster),
     namespace,
     server: 'https://kubernetes.invalid',
-    close: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }

@@ -1,4 +1,4 @@
-import type { Speaks } from '../../../src/cli/output.ts';
+import type { Command, Outside } from '../../../src/cli/frame.ts';
 
 /** A command that was run to its end. */
 export interface Ran {
@@ -8,16 +8,14 @@ export interface Ran {
 }
 
 /** Runs a command in this process. */
-export async function ran(
-  command: (args: readonly string[], speaks: Speaks) => Promise<number>,
-  args: readonly string[],
-): Promise<Ran> {
+export async function ran(command: Command, args: readonly string[], outside: Outside = {}): Promise<Ran> {
   let out = '';
   let err = '';
-  const code = await command(args, {
-    out: (text) => (out += text),
-    err: (text) => (err += text),
+  const speaks = {
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
     isTerminal: false,
-  });
+  };
+  const code = await command(args, { ...outside, speaks });
   return { code, out, err };
 }
