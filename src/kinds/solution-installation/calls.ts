@@ -34,6 +34,7 @@ import {
   type SolutionPass,
   type SolutionStep,
 } from './components.ts';
+import { overAt } from '../shared/lost-calls.ts';
 import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
@@ -49,16 +50,16 @@ export function inputsOf(pass: SolutionPass): Inputs {
   return definedIn(Object.fromEntries(rows));
 }
 
-/** Everything that is sent to the service, by its path in the spec. */
-export function wantedOf(pass: SolutionPass): Readonly<Record<string, Json>> {
+/** Everything that is sent to the service with these inputs, by its path in the spec. */
+export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Readonly<Record<string, Json>> {
   const { appName, region } = pass.spec;
-  const inputs = Object.entries(inputsOf(pass)).map(([name, value]) => [`inputs.${name}`, value] as const);
-  return { appName, region, ...Object.fromEntries(inputs) };
+  const rows = Object.entries(inputs).map(([name, value]) => [`inputs.${name}`, value] as const);
+  return { appName, region, ...Object.fromEntries(rows) };
 }
 
-/** The fingerprints of what is sent to the service. */
-export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(wantedOf(pass)).map(([field, value]) => [field, pass.print(value)]));
+/** The fingerprints of what is sent to the service with these inputs. */
+export function printsOf(pass: SolutionPass, inputs?: Inputs): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(wantedOf(pass, inputs)).map(([field, value]) => [field, pass.print(value)]));
 }
 
 /** Sends the first call, with a journal entry, since a second one would install everything again. */
@@ -145,13 +146,9 @@ function installed(
   const told = result.components.map(({ appEnvId, ...rest }) => definedIn({ ...rest, environmentId: appEnvId }));
   const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
-  // The answer proves nothing about an image that was not sent, or that only some components got.
-  const before = memory.applied?.prints[agentImage];
-  const isUnset = inputs['agentImage'] === undefined || memory.facts.complete === false;
-  const unsent = isUnset && before !== undefined ? { [agentImage]: before } : {};
   return {
     ...bound,
-    applied: { generation: subject.generation, prints: { ...printsOf(pass), ...unsent } },
+    applied: { generation: subject.generation, prints: printsOf(pass, inputs) },
     facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
 }
@@ -172,18 +169,9 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
     note: { tries: tries + 1 },
     remember: {
       ...boundTo(pass, id, memory.ownership ?? 'Created'),
-      applied: appliedPartly(pass),
       facts: { ...memory.facts, complete: false },
     },
   };
-}
-
-/** Fingerprints of a partial installation. They keep the image with which its components were first made. */
-function appliedPartly(pass: SolutionPass): Memory<SolutionInstallationFacts>['applied'] {
-  const { applied } = pass.memory;
-  const image = printsOf(pass)[agentImage];
-  if (image === undefined || applied?.prints[agentImage] !== undefined) return applied;
-  return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
 }
 
 /** Stalls when the service refuses a request with an installation id as not found or in conflict. */
@@ -191,15 +179,6 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<So
   const { id } = pass.memory;
   if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
   return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
-}
-
-/** When the call in the journal can no longer arrive. */
-export function overAt(
-  { journalSeen, horizonMs }: SolutionPass,
-  { deadlineSeconds }: JournalEntry,
-): { readonly monotonic: number; readonly inWords: string } {
-  const ms = deadlineSeconds * 1_000 + horizonMs;
-  return { monotonic: journalSeen.monotonic + ms, inWords: new Date(journalSeen.wall + ms).toISOString() };
 }
 
 /** Settles a lost first call. Sends another only when nothing in the service looks like the effect of the lost one. */

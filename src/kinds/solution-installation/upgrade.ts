@@ -4,32 +4,21 @@
  * Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
  */
 import type { JournalEntry } from '../../engine/kind/contract/step.ts';
-import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import { agentImage, inputsOf, installing, overAt, takeOver } from './calls.ts';
+import { overAt } from '../shared/lost-calls.ts';
+import { agentImage, inputsOf, installing, takeOver } from './calls.ts';
 import { awaitDeployments, type SolutionPass, type SolutionStep } from './components.ts';
 
 /** How many times one upgrade is sent at most while its answers are lost. */
 const mostUpgrades = 2;
 
 /**
- * Completes an installation whose id is known. If it is complete by then, a request with an agent image is an upgrade, so it is
- * journalled like one. After a doubt the rest is requested without the image, which is safe to repeat, and the image is set at
- * the end.
+ * Completes an installation whose id is known. A request that names an agent image would be an upgrade if the installation is
+ * complete by then. So this one names none, which makes it safe to repeat, and the image is set by an upgrade afterwards.
  */
 export function install(pass: SolutionPass): SolutionStep {
-  const held = takeOver(pass);
-  if (held !== undefined) return held;
-  const { agentImage: image, ...rest } = inputsOf(pass);
-  if (image === undefined) return { is: 'call', call: installing(pass) };
-  const call = installing(pass);
-  const digest = pass.print(call.request.body ?? null);
-  if (doubtsOf(pass, digest) > 0) return { is: 'call', call: installing(pass, rest) };
-  const environments = pass.inAccount?.('AppEnvironment') ?? [];
-  // Only the answer tells which AppEnvironments are of components, so wait for all of them.
-  const beside = awaitDeployments(pass) ?? awaitDoubts(pass, environments, 'nothing is sent for the installation');
-  if (beside !== undefined) return beside;
-  const alone = [...new Set([...(call.alone ?? []), ...environments.flatMap(({ id }) => id ?? [])])];
-  return { is: 'call', call: { ...call, alone, journal: { operation: 'upgrade', attempt: 1, digest } } };
+  const { agentImage: _later, ...inputs } = inputsOf(pass);
+  // Nothing is to be remembered meanwhile, but status has to say what is requested before an answer is written to it.
+  return takeOver(pass) ?? { is: 'call', call: { ...installing(pass, inputs), meanwhile: {} } };
 }
 
 /** Upgrades the agent image of a complete installation. The call is journalled: the service never shows which image runs. */
@@ -66,13 +55,11 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
   }
   const { monotonic: settledAt, inWords } = overAt(pass, entry);
   if (monotonicMs < settledAt) {
-    const isComplete = memory.facts.complete === true;
     const next =
       entry.attempt < mostUpgrades
-        ? `the image of the spec is sent once more ${isComplete ? 'at' : 'when everything is created, and not before'} ${inWords}`
+        ? `the image of the spec is sent once more at ${inWords}`
         : `it is not sent a third time, and no other image is sent before ${inWords}`;
-    const what = isComplete ? 'upgrade' : 'installation';
-    const message = `the answer to the ${what} of "${spec.appName}" is not known; ${next}`;
+    const message = `the answer to the upgrade of "${spec.appName}" is not known; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
   const { generation = -1, prints = {} } = memory.applied ?? {};
