@@ -9,6 +9,7 @@ import { type Call, type Refusal, type Verdict, isNo } from '../../engine/kind/c
 import type { Request } from '../../engine/ports.ts';
 import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../../hosting/requests.ts';
 import { factsWith, isEdited, readAccess, remembered, union, type AccessPass, type AccessStep } from './view.ts';
+import { leaveDrift } from '../shared/drift.ts';
 import type { MemberAccessFacts } from './schema.ts';
 
 /** A list of environments to send. */
@@ -33,19 +34,19 @@ export function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending):
   if (held !== undefined) return held;
   const request = patchMemberEnvAccess({ ...membershipOf(pass), allowedAppEnvIds: [first, ...others] });
   const { set, asked } = remembered(pass);
-  const isNew = ids.some((id) => !set.includes(id) && !asked.includes(id));
   const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
     // Record the ids before the call: after a lost answer they must still count as asked for by us.
-    ...(isNew && { journal: { operation: 'restrict', attempt: 1, digest: pass.print(request.body ?? null) } }),
+    ...(ids.some((id) => !set.includes(id) && !asked.includes(id)) && {
+      meanwhile: { facts: { ...memory.facts, askedAppEnvIds: [...union(asked, ids)] } },
+    }),
     committed: () => ({
       ...(isWhole && { applied: { generation: subject.generation, prints: {} } }),
       facts: isWhole ? factsWith(pass, ids) : { ...memory.facts, setAppEnvIds: [...union(set, ids)] },
     }),
   };
-  if (!isNew || isObserved(pass)) return { is: 'call', call };
-  return { is: 'call', call, remember: { facts: { ...memory.facts, askedAppEnvIds: [...union(asked, ids)] } } };
+  return { is: 'call', call };
 }
 
 /** True if managementPolicy of the resource or of its account is Observe. */
@@ -60,15 +61,7 @@ export function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts>
 
 /** Leaves drift as it is, where the spec only wants it reported, or somebody else keeps changing the list. */
 export function holdsBack(pass: AccessPass): AccessStep | undefined {
-  const { spec, contested } = pass;
-  if (isEdited(pass)) return undefined;
-  if (spec.lifecycle?.drift === 'Report') {
-    const message = 'differs from the spec in environments; drift is only reported';
-    return { is: 'ready', reason: 'Observed', message };
-  }
-  if (!contested.has('environments')) return undefined;
-  const message = `somebody else keeps changing what ${spec.externalId} may reach; it is not corrected for now`;
-  return { is: 'stall', reason: 'Contested', message };
+  return isEdited(pass) ? undefined : leaveDrift(pass, 'environments', `what ${pass.spec.externalId} may reach`);
 }
 
 /** Reads the list right before it is written, because the service adds to it by itself. */
@@ -102,7 +95,7 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
   const words = `changing what ${pass.spec.externalId} may reach: ${message}`;
   if (is === 'inDoubt') {
     const again = `${words}; its effect is read before it is sent again`;
-    return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000, remember: { journal: undefined } };
+    return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000 };
   }
   const unknown = pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
   if ((isNo(refusal) || is === 'notFound') && unknown.length > 0) {

@@ -6,6 +6,7 @@
  * taken out. While a reference does not resolve nothing is sent, except to restore a restriction that the service shows as
  * lifted.
  */
+import { sameJson } from '../../base/json.ts';
 import { bind, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { annotations, defineKind } from '../../engine/kind/contract/define.ts';
@@ -47,10 +48,7 @@ function step(pass: AccessPass): AccessStep {
     const message = `the account has no membership ${membershipId}; nothing is sent`;
     return { is: 'stall', reason: 'NotFound', message };
   }
-  if (memory.id !== membershipId || memory.journal !== undefined) {
-    // Settle a lost call by reading the list again before the next call.
-    return bind(pass, membershipId, 'Adopted');
-  }
+  if (memory.id !== membershipId) return bind(pass, membershipId, 'Adopted');
   return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);
 }
 
@@ -134,11 +132,7 @@ function close(pass: AccessPass): AccessStep {
 function settled(pass: AccessPass, ids: readonly string[]): AccessStep {
   const { memory, subject } = pass;
   const facts = factsWith(pass, ids);
-  const isSame =
-    !isEdited(pass) &&
-    sameIds(facts.setAppEnvIds ?? [], memory.facts.setAppEnvIds ?? []) &&
-    sameIds(facts.askedAppEnvIds ?? [], memory.facts.askedAppEnvIds ?? []);
-  if (isSame) return { is: 'ready', note: {} };
+  if (!isEdited(pass) && sameJson(facts, memory.facts)) return { is: 'ready', note: {} };
   return { is: 'again', remember: { applied: { generation: subject.generation, prints: {} }, facts } };
 }
 
@@ -154,12 +148,8 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
   if (isUnknown) {
-    const hasAsked = remembered(pass).asked.length > 0;
     // Status does not tell a refusal from a lost answer, and neither proves that the restriction is ours to lift.
-    const why = hasAsked
-      ? 'the outcome of the last change is not known'
-      : 'this resource is not known to have restricted it';
-    return { is: 'release', stays: `${stays}: ${why}` };
+    return { is: 'release', stays: `${stays}: this resource is not known to have restricted it` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
