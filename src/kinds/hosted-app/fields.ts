@@ -3,7 +3,7 @@ import { definedIn, isRecord, type Json } from '../../base/json.ts';
 import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
 import { typed, valueOf } from '../shared/values.ts';
-import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
+import { isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
 /** An app from a list, or from a read of its own. */
@@ -141,19 +141,10 @@ export function converts(changed: Fields, pass: AppPass): boolean {
 /** Unchanged fields that must go into the same request as a change, because the service would else set a default. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
   return definedIn({
-    ...(changed['useImage'] === true && imageAlong(pass)),
+    ...(changed['useImage'] === true &&
+      !isDeployedByEnvironment(pass) && { 'image.reference': pass.spec.image?.reference }),
     ...(changed['preset'] === 'CUSTOM' && !converts(changed, pass) && dockerfile(pass)),
   });
-}
-
-/**
- * The image to send along with a change, which deploys it if it is applied at once. So this is the image that all
- * AppEnvironments deploy, or none where they differ. An image that was sent before is not sent again.
- */
-function imageAlong(pass: AppPass): Fields {
-  if (!isDeployedByEnvironment(pass)) return { 'image.reference': pass.spec.image?.reference };
-  const hadOne = pass.memory.applied?.prints['image.reference'] !== undefined;
-  return hadOne ? {} : { 'image.reference': imageOfAll(pass) };
 }
 
 /** The value of a field in the app's own record; undefined where the record does not show it. */
@@ -208,11 +199,6 @@ export function isHidden(field: string, pass: AppPass): boolean {
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
 }
 
-/** True for a field that the service mentions only while it is missing. */
-export function isHiddenOnceSent(field: string): boolean {
-  return field === 'source.dockerfile';
-}
-
 /** Fields that PATCH /app does not take. */
 const fixed = lasting.filter((field) => fields[field]?.only === 'POST');
 
@@ -222,7 +208,7 @@ export const comparison = {
   observed,
   hidden: isHidden,
   // The service may leave out useImage when it is false, and the content of a Dockerfile once it was sent.
-  hiddenAtTimes: (field: string) => field === 'useImage' || isHiddenOnceSent(field),
+  hiddenAtTimes: (field: string) => field === 'useImage' || field === 'source.dockerfile',
   sentElsewhere: (field: string, pass: AppPass) => field === 'image.reference' && isDeployedByEnvironment(pass),
   kept: (field: string) => fields[field]?.isKept === true,
   // A path and a content of a Dockerfile exclude each other.

@@ -18,7 +18,7 @@ import {
   postApp,
   type AppItem,
 } from '../../hosting/requests.ts';
-import { environmentIds, type AppPass, type AppStep } from './environments.ts';
+import { environmentIds, environmentsOf, type AppPass, type AppStep } from './environments.ts';
 import {
   bodyOf,
   comparison,
@@ -133,13 +133,12 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   conditions: ({ memory }) => [pendingCondition(memory.facts)],
   factsOfNext: () => ({}),
   facts: (pass, { item }) => {
-    const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
     const shown: HostedAppFacts = {
       type: typeOf(pass),
       slug: item?.slug,
       gitProvider: item?.gitProvider,
       observed: item && settingsShown(item, pass),
-      environments: environments
+      environments: environmentsOf(pass)
         ?.map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
         .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
     };
