@@ -151,17 +151,15 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
 }
 
 function notFound(pass: EnvironmentPass): Extract<EnvironmentStep, { is: 'wait' }> {
-  const { spec } = pass;
   const appId = appIdOf(pass);
   const where = appId === undefined ? '' : ` of app ${appId}`;
-  const what =
-    spec.environmentName !== undefined
-      ? `no environment "${spec.environmentName}"${where}`
-      : spec.cliEnvironmentName !== undefined
-        ? `no environment with the command line name "${spec.cliEnvironmentName}"${where}`
-        : spec.component !== undefined
-          ? `no environment of component "${spec.component}"`
-          : `no environment ${spec.externalId ?? ''}`;
-  const message = `there is ${what}; the interface cannot create one: create it in the service's console, and it is bound as soon as it shows`;
+  const message = `there is no environment ${meantBy(pass.spec)}${where}; the interface cannot create one: create it in the service's console, and it is bound as soon as it shows`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
+}
+
+/** The environment that the spec means, in words. */
+function meantBy(spec: AppEnvironmentSpec): string {
+  if (spec.environmentName !== undefined) return `"${spec.environmentName}"`;
+  if (spec.cliEnvironmentName !== undefined) return `with the command line name "${spec.cliEnvironmentName}"`;
+  return spec.component === undefined ? (spec.externalId ?? '') : `of component "${spec.component}"`;
 }

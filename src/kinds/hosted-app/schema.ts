@@ -169,13 +169,7 @@ const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
 /** The job settings that have fields of their own in spec.jobConfig. */
-const jobSettings: readonly string[] = [
-  'command',
-  'shell',
-  'timeoutSeconds',
-  'ttlSecondsAfterFinished',
-  'backoffLimit',
-];
+const jobSettings = Object.keys(JobConfig.shape).filter((name) => name !== 'concurrency');
 
 const preset = "self.?preset.orValue('CUSTOM')";
 const database = `self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}`;

@@ -8,7 +8,17 @@ import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';
 import { identity, type SolutionInstallationFacts, type SolutionInstallationSpec } from './schema.ts';
-import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './calls.ts';
+import {
+  create,
+  inputsOf,
+  install,
+  leftBehind,
+  printsOf,
+  resolveDoubt,
+  resolveUpgrade,
+  upgrade,
+  wantedOf,
+} from './calls.ts';
 import {
   awaitComponents,
   completed,
@@ -17,7 +27,6 @@ import {
   type SolutionPass,
   type SolutionStep,
 } from './components.ts';
-import { install, resolveUpgrade, upgrade } from './upgrade.ts';
 import { needsOf } from '../shared/values.ts';
 
 /** Inputs that a personal subscription does not need. */
