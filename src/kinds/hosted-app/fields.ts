@@ -125,11 +125,15 @@ function atCreation(spec: HostedAppSpec): Fields {
   };
 }
 
+/** The bound app as the list of apps shows it. */
+export function listedApp({ memory, view, account }: AppPass): AppItem | undefined {
+  return memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
+}
+
 /** The preset that the app has in the service, as far as known. */
 export function presetShown(pass: AppPass): string | undefined {
-  const { memory, view, account, wrote } = pass;
-  const item = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
-  const preset = item === undefined ? wrote?.fields['preset'] : observed(item, pass)['preset'];
+  const item = listedApp(pass);
+  const preset = item === undefined ? pass.wrote?.fields['preset'] : observed(item, pass)['preset'];
   return typeof preset === 'string' ? preset : undefined;
 }
 
@@ -156,7 +160,7 @@ function shownIn(record: AppRecord | undefined, field: string): Json | undefined
 
 /** The fields as the service shows them. A newer write of ours replaces what an older record shows. */
 function observed(item: ShownApp, pass: AppPass): Fields {
-  const found = 'createdAtMs' in item ? recordOf(item, pass) : { record: item, begunAt: Number.POSITIVE_INFINITY };
+  const found = recordOf(item, pass);
   const { record } = found ?? {};
   const wanted = desired(pass);
   const same = (field: string, value: Json | undefined) => value ?? wanted[field];
@@ -173,15 +177,16 @@ function observed(item: ShownApp, pass: AppPass): Fields {
   };
 }
 
-/** The result of reading the listed app on its own; undefined before it was read. */
-function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
+/** The app's own record, from a read of its own; undefined before it was read. */
+function recordOf(item: ShownApp, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
+  if (!('createdAtMs' in item)) return { record: item, begunAt: Number.POSITIVE_INFINITY };
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
 /** The settings of the app for status; undefined before they were read. */
 export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['observed'] {
-  const record = 'createdAtMs' in item ? recordOf(item, pass)?.record : item;
+  const record = recordOf(item, pass)?.record;
   if (record === undefined) return undefined;
   const { dockerPreset: preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP } = record;
   return { preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP };
@@ -190,8 +195,7 @@ export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['ob
 /** True for a field that the interface never shows, or does not show of this app. */
 export function isHidden(field: string, pass: AppPass): boolean {
   if (fixed.includes(field)) return false;
-  const { id } = pass.memory;
-  const item = id === undefined ? undefined : pass.view.one(appsOf(pass.account.accountId), id)?.item;
+  const item = listedApp(pass);
   const record = item && recordOf(item, pass)?.record;
   if (field === 'source.dockerfile') return record?.customDockerfileContentInUse !== false;
   if (fields[field]?.isShown !== true) return true;

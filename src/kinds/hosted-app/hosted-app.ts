@@ -25,6 +25,7 @@ import {
   creationBodyOf,
   goesAlong,
   interfaceWords,
+  listedApp,
   nameOf,
   presetOf,
   presetShown,
@@ -49,10 +50,10 @@ import { needsOf } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
 function admit(pass: AppPass): AppStep | undefined {
-  const { spec, memory, view, account } = pass;
+  const { spec, memory, view } = pass;
   if (memory.journal !== undefined) return undefined;
   const preset = presetOf(spec);
-  const shown = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
+  const shown = listedApp(pass);
   if (shown?.dockerPreset === preset || (memory.id !== undefined && shown === undefined)) return undefined;
   const catalogs = [appPresetsOf(), databasePresetsOf()];
   const unread = readUnread(pass, catalogs);

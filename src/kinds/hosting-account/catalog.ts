@@ -23,7 +23,7 @@ export function catalogOf(view: View, accountId: string): HostingAccountFacts['c
   });
 }
 
-/** A preset with everything that the service shows of it; status drops what its part of the catalog has no field for. */
+/** The status fields of a preset. Status leaves out those that its part of the catalog does not have. */
 function presetFacts({ versions, protocols, maxReplicas: maxContainers, ...preset }: PresetItem) {
   return { ...preset, versions: unlessEmpty(versions), protocols: unlessEmpty(protocols), maxContainers };
 }

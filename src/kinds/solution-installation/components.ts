@@ -27,8 +27,8 @@ export function alike({ view, account }: SolutionPass, appName: string): readonl
 /** Keeps only the apps that no other resource is known to have made. */
 export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): readonly AppItem[] {
   const isMade = (appId: string) =>
-    pass.related?.('SolutionInstallation', appId).some(() => true) === true ||
-    pass.related?.('HostedApp', appId).some(({ ownership }) => ownership === 'Created') === true;
+    (pass.related?.('SolutionInstallation', appId) ?? []).length > 0 ||
+    (pass.related?.('HostedApp', appId) ?? []).some(({ ownership }) => ownership === 'Created');
   return apps.filter(({ appId }) => !isMade(appId));
 }
 
@@ -55,7 +55,7 @@ function isSame(one: Component, other: Component): boolean {
   return one.appId !== undefined && one.appId === other.appId;
 }
 
-/** The components, with what lists show where no answer did. */
+/** The components. What no answer has shown is filled in from lists. */
 export function completed(pass: SolutionPass): Component[] {
   return (pass.memory.facts.components ?? []).map((component) => completedOne(pass, component));
 }
