@@ -47,7 +47,7 @@ import {
   revisionOf,
   tokenOf,
   type AskedCall,
-  type End,
+  type CallEnd,
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
@@ -180,7 +180,7 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
 }
 
 /** Records that a call that an annotation asks for failed: it is not sent again while the annotation has the same value. */
-function inVainFor(pass: EnvironmentPass, asked: AskedCall, how: End): Remembered {
+function inVainFor(pass: EnvironmentPass, asked: AskedCall, how: CallEnd): Remembered {
   return { applied: recordEnd(pass.memory.applied, asked, pass.print(tokenOf(pass, asked) ?? ''), how) };
 }
 
@@ -198,7 +198,7 @@ export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
 }
 
 /** How the call for the current token of the annotation failed; undefined if it has not failed. */
-export function inVain(pass: EnvironmentPass, asked: AskedCall): End | undefined {
+export function inVain(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
   const token = openToken(pass, asked);
   return token === undefined ? undefined : endOf(pass, asked, pass.print(token));
 }

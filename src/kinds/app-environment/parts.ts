@@ -158,7 +158,7 @@ export function isInVain(pass: EnvironmentPass): boolean {
  * How a call ended: lost but carried out, lost without an effect once or twice, failed as the service says, or given up while its
  * outcome is unknown.
  */
-export type End = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
+export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
 /** What a recorded end is about: the last lost call, or the last failed call that an annotation asked for. */
 type Ended = 'lost' | AskedCall;
@@ -167,15 +167,15 @@ type Ended = 'lost' | AskedCall;
  * Records how a call ended. The record is about the call with this fingerprint only. Once the key of the fingerprints is lost no
  * record matches: sending twice is better than never.
  */
-export function recordEnd(applied: Applied, ended: Ended, digest: string, end: End): Applied {
+export function recordEnd(applied: Applied, ended: Ended, digest: string, end: CallEnd): Applied {
   const { generation, prints } = doubted(applied, []);
   return { generation, prints: { ...prints, [ended]: `${end} ${digest}` } };
 }
 
 /** How the call with this fingerprint ended; undefined without a record. */
-export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): End | undefined {
+export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): CallEnd | undefined {
   const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
-  return of === digest ? (end as End) : undefined;
+  return of === digest ? (end as CallEnd) : undefined;
 }
 
 /** The records of failed and lost calls, which are dropped once another deployment is carried out. */
