@@ -220,20 +220,19 @@ function handled(pass: EnvironmentPass): AppEnvironmentFacts {
 function carriedFields(pass: EnvironmentPass) {
   const carried = carriedBy(pass);
   const parts = Object.entries(partsOf(pass)).filter(([field]) => carried.includes(field));
-  const under = (prefix: string) =>
-    stated(
-      Object.fromEntries(
-        parts.flatMap(([field, value]) => (field.startsWith(prefix) ? [[field.slice(prefix.length), value]] : [])),
-      ),
-    );
+  const under = (prefix: string) => {
+    const rows = parts.filter(([field]) => field.startsWith(prefix));
+    return stated(Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value])));
+  };
   const { startupConfig } = pass.spec;
+  const startup =
+    startupConfig === undefined
+      ? { clearStartupConfig: true }
+      : { startupConfig: definedIn(startupConfig), replaceStartupConfig: true };
   return definedIn({
     envVars: under('env.') as Record<string, string> | undefined,
     functionConfig: under('functionConfig.'),
-    ...(carried.includes('startupConfig') &&
-      (startupConfig === undefined
-        ? { clearStartupConfig: true }
-        : { startupConfig: definedIn(startupConfig), replaceStartupConfig: true })),
+    ...(carried.includes('startupConfig') && startup),
   });
 }
 
