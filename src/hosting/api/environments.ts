@@ -65,9 +65,6 @@ const Redeploy = targeted({ contentId: Id.exactOptional() });
 const Rollback = targeted({ targetContentId: Id.exactOptional() });
 const StopOrStart = targeted({});
 
-/** Settings that replace the startup command of an environment. */
-export type StartupConfig = z.infer<typeof Startup>;
-
 /** Deploys an image. Each call creates a content version, so after a lost answer the operator looks for a new one. */
 export const postAppEnvDeployImage = endpoint('POST', '/app-env/deploy-image', 'create', DeployImage);
 

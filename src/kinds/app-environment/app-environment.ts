@@ -26,6 +26,7 @@ import {
 } from './deployments.ts';
 import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
 import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
+import { leaveDrift } from '../shared/drift.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
 import { needsOf } from '../shared/values.ts';
@@ -158,16 +159,10 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
 
 /** Starts or stops the environment. Both calls may be repeated, so a lost answer only costs another read. */
 function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): EnvironmentStep {
-  const { memory, spec, contested } = pass;
+  const { memory } = pass;
   const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
-  if (isDrift && spec.lifecycle?.drift === 'Report') {
-    const message = `the environment should be ${way === 'start' ? 'running' : 'stopped'} and is not; drift is only reported`;
-    return { is: 'ready', reason: 'Observed', message };
-  }
-  if (isDrift && contested.has('powerState')) {
-    const message = 'somebody else keeps starting or stopping the environment; nothing is sent until the spec changes';
-    return { is: 'stall', reason: 'Contested', message };
-  }
+  const left = isDrift ? leaveDrift(pass, 'powerState', 'the power state of the environment') : undefined;
+  if (left !== undefined) return left;
   const held = besideOthers(pass, item);
   if (held !== undefined) return held;
   const { appEnvId, updatedAtMs } = item;

@@ -36,7 +36,7 @@ type Located =
 export function locate(pass: EnvironmentPass): Located {
   const { id } = pass.memory;
   if (id === undefined) return { is: 'step', step: bind(pass) };
-  const seen = pass.view.one(appEnvsOf(pass.account.accountId), id);
+  const seen = pass.view.one(listOf(pass), id);
   if (seen === undefined) return { is: 'step', step: readOf(pass, listOf(pass)) };
   const others = claimed(pass, id);
   if (others !== undefined) return { is: 'step', step: others };
@@ -66,39 +66,34 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   return components?.find(({ name }) => name === spec.component)?.environmentId;
 }
 
-/** The environments in the newest list that fit the spec; undefined before the list was read. */
-function candidates(pass: EnvironmentPass) {
-  const { spec, view } = pass;
-  const list = listOf(pass);
-  const appId = appIdOf(pass);
-  const id = spec.externalId ?? componentId(pass);
-  if (id !== undefined) {
-    const seen = view.one(list, id);
-    return seen && { items: seen.item === undefined ? [] : [seen.item], begunAt: seen.snapshot.begunAt };
-  }
-  const group = appId === undefined ? undefined : view.group(list, appId);
-  const snapshot = appId === undefined ? view.all(list) : group?.snapshot;
-  if (snapshot === undefined) return undefined;
-  const items = group?.items ?? [...snapshot.items.values()];
-  return { items: items.filter((item) => isNamed(pass, item)), begunAt: snapshot.begunAt };
+/** The environments in the newest list that fit the spec. */
+function candidates(pass: EnvironmentPass): readonly AppEnvItem[] {
+  const items = pass.view.all(listOf(pass))?.items ?? new Map<string, AppEnvItem>();
+  const id = pass.spec.externalId ?? componentId(pass);
+  if (id === undefined) return [...items.values()].filter((item) => isNamed(pass, item));
+  const item = items.get(id);
+  return item === undefined ? [] : [item];
 }
 
-function isNamed({ spec }: EnvironmentPass, item: AppEnvItem): boolean {
-  if (spec.environmentName !== undefined) return item.name === spec.environmentName;
-  return spec.cliEnvironmentName !== undefined && item.cliEnvName === spec.cliEnvironmentName;
+function isNamed(pass: EnvironmentPass, item: AppEnvItem): boolean {
+  const { environmentName, cliEnvironmentName } = pass.spec;
+  const appId = appIdOf(pass);
+  if (appId !== undefined && item.appId !== appId) return false;
+  if (environmentName !== undefined) return item.name === environmentName;
+  return cliEnvironmentName !== undefined && item.cliEnvName === cliEnvironmentName;
 }
 
 /** Binds the environment that the spec names, or says why it cannot be bound. */
 function bind(pass: EnvironmentPass): EnvironmentStep {
+  const list = listOf(pass);
+  const snapshot = pass.view.all(list);
+  if (snapshot === undefined) return readOf(pass, list);
   const found = candidates(pass);
-  if (found === undefined) return readOf(pass, listOf(pass));
-  const [only, other] = found.items;
-  if (only === undefined) {
-    return found.begunAt < pass.askedAt ? readOf(pass, listOf(pass), pass.askedAt) : notFound(pass);
-  }
+  const [only, other] = found;
+  if (only === undefined) return snapshot.begunAt < pass.askedAt ? readOf(pass, list, pass.askedAt) : notFound(pass);
   if (other !== undefined) {
-    const ids = found.items.map(({ appEnvId }) => appEnvId).toSorted();
-    const message = `${found.items.length} environments have this name: ${ids.slice(0, 5).join(', ')}; name one by spec.externalId in another resource`;
+    const ids = found.map(({ appEnvId }) => appEnvId).toSorted();
+    const message = `${found.length} environments have this name: ${ids.slice(0, 5).join(', ')}; name one by spec.externalId in another resource`;
     return { is: 'stall', reason: 'Ambiguous', message };
   }
   const changed = changeOf(pass, only);
@@ -147,7 +142,7 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
   const note = { ...pass.notes, provedGone: 1 };
   const blind = sightLost(pass);
   if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
-  const [successor, other] = (candidates(pass)?.items ?? []).filter(({ appEnvId }) => appEnvId !== id);
+  const [successor, other] = candidates(pass).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {
     const others = claimed(pass, successor.appEnvId);
     return others ? { is: 'gone', step: others } : { is: 'step', step: bindTo(pass, successor.appEnvId) };
@@ -156,17 +151,15 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
 }
 
 function notFound(pass: EnvironmentPass): Extract<EnvironmentStep, { is: 'wait' }> {
-  const { spec } = pass;
   const appId = appIdOf(pass);
   const where = appId === undefined ? '' : ` of app ${appId}`;
-  const what =
-    spec.environmentName !== undefined
-      ? `no environment "${spec.environmentName}"${where}`
-      : spec.cliEnvironmentName !== undefined
-        ? `no environment with the command line name "${spec.cliEnvironmentName}"${where}`
-        : spec.component !== undefined
-          ? `no environment of component "${spec.component}"`
-          : `no environment ${spec.externalId ?? ''}`;
-  const message = `there is ${what}; the interface cannot create one: create it in the service's console, and it is bound as soon as it shows`;
+  const message = `there is no environment ${meantBy(pass.spec)}${where}; the interface cannot create one: create it in the service's console, and it is bound as soon as it shows`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
+}
+
+/** The environment that the spec means, in words. */
+function meantBy(spec: AppEnvironmentSpec): string {
+  if (spec.environmentName !== undefined) return `"${spec.environmentName}"`;
+  if (spec.cliEnvironmentName !== undefined) return `with the command line name "${spec.cliEnvironmentName}"`;
+  return spec.component === undefined ? (spec.externalId ?? '') : `of component "${spec.component}"`;
 }

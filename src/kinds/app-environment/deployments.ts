@@ -8,9 +8,10 @@
  *
  * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
-import { definedIn, stated, type Json } from '../../base/json.ts';
+import { definedIn, stated } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { isNo, type JournalEntry, type Memory, type Refusal, type Verdict } from '../../engine/kind/contract/step.ts';
+import { notDone } from '../../engine/kind/planner/compare.ts';
 import { readOf, takingOver } from '../../engine/kind/planner/observe.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
@@ -24,32 +25,29 @@ import {
   rollbackInfoOf,
   type AppEnvItem,
 } from '../../hosting/requests.ts';
+import { overAt } from '../shared/lost-calls.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import { listOf, type EnvironmentPass, type EnvironmentStep, type Found } from './binding.ts';
 import {
-  appliedAfterLoss,
-  appliedBefore,
   appliedBy,
   appliedInVain,
   appliedMeanwhile,
   appliedOvertaken,
-  appliedWithoutAsked,
   askedBy,
-  askedInVain,
   assumedPrints,
   carriedBy,
   deployValue,
+  endOf,
   isDeployed,
   isInVain,
   isKnown,
   isStartupLeft,
-  lossOf,
   partsOf,
+  recordEnd,
   revisionOf,
-  startupOf,
   tokenOf,
   type AskedCall,
-  type InVain,
+  type CallEnd,
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
@@ -139,7 +137,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
   if (deploy?.image !== undefined) {
     const { image } = deploy;
-    const request = postAppEnvDeployImage({ appEnvId, image, ...unsent(pass), ...startupFields(pass) });
+    const request = postAppEnvDeployImage({ appEnvId, image, ...carriedFields(pass) });
     return { operation: 'deploy-image', words: `deploy image ${image}`, request, ...common };
   }
   if (deploy?.build !== undefined) {
@@ -148,7 +146,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
     const request = postAppEnvBuild({
       appEnvId,
       ...definedIn({ forceNewBuild, isRebuild, fromContentId }),
-      ...startupFields(pass),
+      ...carriedFields(pass),
     });
     return { operation: 'build', words: `build revision ${revision}`, request, ...common };
   }
@@ -174,11 +172,16 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
     digest: pass.print(contentId === undefined ? token : [token, contentId]),
     carries: [],
     done: (how) => {
-      if (saysFailed(how.body)) return { applied: appliedWithoutAsked(pass, asked, token, 'Failed') };
+      if (saysFailed(how.body)) return inVainFor(pass, asked, 'Failed');
       const facts = asked === 'redeploy' ? pass.memory.facts : rolledBack(pass, how);
       return { facts: { ...facts, ...took(pass, how, false), [handledFields[asked]]: token } };
     },
   };
+}
+
+/** Records that a call that an annotation asks for failed: it is not sent again while the annotation has the same value. */
+function inVainFor(pass: EnvironmentPass, asked: AskedCall, how: CallEnd): Remembered {
+  return { applied: recordEnd(pass.memory.applied, asked, pass.print(tokenOf(pass, asked) ?? ''), how) };
 }
 
 /** The status fields after a roll-back to the version that ran before. */
@@ -191,14 +194,13 @@ function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
 
 /** True if the annotation has a token whose call was not handled yet and has not failed. */
 export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
-  const token = openToken(pass, asked);
-  return token !== undefined && askedInVain(pass, asked, token) === undefined;
+  return openToken(pass, asked) !== undefined && inVain(pass, asked) === undefined;
 }
 
 /** How the call for the current token of the annotation failed; undefined if it has not failed. */
-export function inVain(pass: EnvironmentPass, asked: AskedCall): InVain | undefined {
+export function inVain(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
   const token = openToken(pass, asked);
-  return token === undefined ? undefined : askedInVain(pass, asked, token);
+  return token === undefined ? undefined : endOf(pass, asked, pass.print(token));
 }
 
 const handledFields = { redeploy: 'lastHandledRedeployAt', rollBack: 'lastHandledRollBackAt' } as const;
@@ -214,28 +216,24 @@ function handled(pass: EnvironmentPass): AppEnvironmentFacts {
   return definedIn({ lastHandledRedeployAt, lastHandledRollBackAt });
 }
 
-/** The variables and settings that were not sent yet. */
-function unsent(pass: EnvironmentPass) {
+/** The variables, settings and startup override to send, or the request to clear an override that the spec no longer has. */
+function carriedFields(pass: EnvironmentPass) {
   const carried = carriedBy(pass);
-  const under = (prefix: string): Record<string, Json> =>
-    Object.fromEntries(
-      Object.entries(partsOf(pass))
-        .filter(([field]) => field.startsWith(prefix) && carried.includes(field))
-        .map(([field, value]) => [field.slice(prefix.length), value]),
-    );
-  return definedIn({
-    envVars: stated(under('env.')) as Record<string, string> | undefined,
-    functionConfig: stated(under('functionConfig.')),
-  });
-}
-
-/** The startup override to send, or the request to clear an override that we set and the spec no longer has. */
-function startupFields(pass: EnvironmentPass) {
+  const parts = Object.entries(partsOf(pass)).filter(([field]) => carried.includes(field));
+  const under = (prefix: string) => {
+    const rows = parts.filter(([field]) => field.startsWith(prefix));
+    return stated(Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value])));
+  };
   const { startupConfig } = pass.spec;
-  if (!carriedBy(pass).includes('startupConfig')) return {};
-  return startupConfig === undefined
-    ? { clearStartupConfig: true }
-    : { startupConfig: startupOf(startupConfig), replaceStartupConfig: true };
+  const startup =
+    startupConfig === undefined
+      ? { clearStartupConfig: true }
+      : { startupConfig: definedIn(startupConfig), replaceStartupConfig: true };
+  return definedIn({
+    envVars: under('env.') as Record<string, string> | undefined,
+    functionConfig: under('functionConfig.'),
+    ...(carried.includes('startupConfig') && startup),
+  });
 }
 
 /** True if the answer says that the accepted call failed. */
@@ -285,9 +283,7 @@ export function started(pass: EnvironmentPass, body: unknown): Remembered {
 
 /** Gives up a call whose answers were all lost and whose effect no read shows. */
 function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
-  if (operation === 'redeploy' || operation === 'rollBack') {
-    return { applied: appliedWithoutAsked(pass, operation, tokenOf(pass, operation) ?? '', 'InDoubt') };
-  }
+  if (isAsked(operation)) return inVainFor(pass, operation, 'InDoubt');
   const entry = { revision: revisionOf(pass.spec), contentId: undefined, outcome: 'InDoubt' };
   return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
@@ -319,11 +315,11 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
  */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
   const { operation, words, request, digest, done, carries } = action;
-  const loss = lossOf(pass, digest) ?? 0;
+  const loss = endOf(pass, 'lost', digest);
   const { wallMs: atMs } = pass;
   if (loss === 'carriedOut') return { is: 'again', remember: done({ atMs, attempt: 1 }) };
-  if (loss === mostAttempts) return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: loss }) };
-  const attempt = loss + 1;
+  if (loss === 'twice') return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: mostAttempts }) };
+  const attempt = loss === 'once' ? 2 : 1;
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -383,11 +379,7 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
 export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): EnvironmentStep | undefined {
   const { related } = pass;
   const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
-  // An incomplete installation may not know yet which environments belong to it.
-  const unknown = (pass.inAccount?.('SolutionInstallation') ?? []).filter(
-    ({ id, inDoubt, facts }) => inDoubt && id !== undefined && facts['complete'] !== true,
-  );
-  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? []), ...unknown];
+  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? [])];
   return awaitDoubts(pass, others, 'nothing is sent to the environment');
 }
 
@@ -418,8 +410,8 @@ export function unknownState(state: string): string {
  * the time that the call can no longer arrive.
  */
 export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item, snapshot }: Found): EnvironmentStep {
-  const { journalSeen, monotonicMs, horizonMs, wallMs } = pass;
-  const settledAt = journalSeen.monotonic + entry.deadlineSeconds * 1_000 + horizonMs;
+  const { journalSeen, monotonicMs, wallMs } = pass;
+  const { monotonic: settledAt, inWords } = overAt(pass, entry);
   const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
   if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
   const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
@@ -431,9 +423,8 @@ export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item,
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
   if (snapshot.begunAt < settledAt) {
-    const until = new Date(journalSeen.wall + entry.deadlineSeconds * 1_000 + horizonMs).toISOString();
     const next = entry.attempt < mostAttempts ? 'it is sent once more' : 'it is given up';
-    const message = `${words}; if nothing shows that it was carried out by ${until}, ${next}`;
+    const message = `${words}; if nothing shows that it was carried out by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
   return { is: 'again', remember: notCarriedOut(pass, entry) };
@@ -442,9 +433,10 @@ export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item,
 /** Records that a lost call had no effect and can have none any more. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
   // The service refused the call, and reads show that it had no effect.
-  if (entry.conflicted !== undefined) return { journal: undefined, applied: appliedBefore(pass) };
-  const loss = entry.attempt < mostAttempts ? 1 : mostAttempts;
-  return { journal: undefined, applied: appliedAfterLoss(pass.memory.applied, entry.digest, loss, pass) };
+  const { applied } = pass.memory;
+  if (entry.conflicted !== undefined) return { journal: undefined, applied: notDone(applied) };
+  const loss = entry.attempt < mostAttempts ? 'once' : 'twice';
+  return { journal: undefined, applied: recordEnd(applied, 'lost', entry.digest, loss) };
 }
 
 /**
@@ -462,7 +454,7 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
     };
   }
   const unwanted = isAsked(operation) ? {} : overtaken(pass);
-  const applied = appliedAfterLoss(unwanted.applied ?? pass.memory.applied, digest, 'carriedOut', pass);
+  const applied = recordEnd(unwanted.applied ?? pass.memory.applied, 'lost', digest, 'carriedOut');
   return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
 }
 

@@ -6,10 +6,9 @@
  * marked fingerprint. A field of a call in doubt counts as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
-import { begun, doubted, notDone, stateOfHidden } from '../../engine/kind/planner/compare.ts';
+import { begun, doubted, stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn } from '../../engine/kind/schema/schema.ts';
-import type { StartupConfig } from '../../hosting/requests.ts';
 import type { EnvironmentPass } from './binding.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
 import { valueOf } from '../shared/values.ts';
@@ -51,13 +50,8 @@ export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
   return definedIn({
     ...Object.fromEntries(env.map((variable) => [`env.${variable.name}`, valueOf(variable, pass)])),
     ...Object.fromEntries(Object.entries(functionConfig).map(([name, value]) => [`functionConfig.${name}`, value])),
-    ...(startupConfig && { startupConfig: startupOf(startupConfig) }),
+    ...(startupConfig && { startupConfig: definedIn(startupConfig) }),
   });
-}
-
-/** The startup override in the form that a request takes. */
-export function startupOf(startup: NonNullable<AppEnvironmentSpec['startupConfig']>): StartupConfig {
-  return definedIn(startup);
 }
 
 function isPart(field: string): boolean {
@@ -78,20 +72,16 @@ export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAs
   return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
 }
 
-/** True if the wanted revision is deployed. If the key of the fingerprints was lost, the revision in status decides. */
+/**
+ * True if the wanted revision is deployed or, with `mayAssume`, was adopted as deployed. If the key of the fingerprints was lost,
+ * the revision in status decides.
+ */
 export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
-  const value = deployValue(pass.spec);
-  const isForeign =
-    stateOfHidden(at(pass, pass.memory.applied?.generation), 'deploy', pass.print(value)) === 'unknownKey';
-  return (
-    isKnown(pass, 'deploy', value, mayAssume) ||
-    (isForeign && pass.memory.facts.deploy?.revision === revisionOf(pass.spec))
-  );
-}
-
-/** The same pass, as if the object had another generation. */
-function at(pass: EnvironmentPass, generation: number = pass.subject.generation): EnvironmentPass {
-  return { ...pass, subject: { ...pass.subject, generation } };
+  const { spec, subject, memory } = pass;
+  const value = deployValue(spec);
+  const asApplied = { ...pass, subject: { ...subject, generation: memory.applied?.generation ?? subject.generation } };
+  const isForeign = stateOfHidden(asApplied, 'deploy', pass.print(value)) === 'unknownKey';
+  return isKnown(pass, 'deploy', value, mayAssume) || (isForeign && memory.facts.deploy?.revision === revisionOf(spec));
 }
 
 /** True if we set a startup override that the spec no longer wants. */
@@ -126,29 +116,12 @@ export function assumedPrints(pass: EnvironmentPass): Prints {
   return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
 }
 
-/** Fingerprints while a call is under way: its fields are marked as in doubt, with the earlier fingerprint behind the mark. */
+/** Fingerprints while a call is under way: its fields are marked as in doubt, and so is that they were adopted. */
 export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
-  const meanwhile = begun(
-    renamed(pass.memory.applied, (field, print) => {
-      const part = field.slice(assumed.length);
-      return field.startsWith(assumed) && carries.includes(part) ? [part, `${assumed}${print}`] : [field, print];
-    }),
-    carries,
-  );
+  const known = printsIn(pass);
+  const adopted = carries.map((field) => `${assumed}${field}`).filter((field) => known[field] !== undefined);
+  const meanwhile = begun(pass.memory.applied, [...carries, ...adopted]);
   return meanwhile && { ...meanwhile, prints: fitting(pass, meanwhile.prints) };
-}
-
-/** Fingerprints as they were before the newest call, which was not carried out. */
-export function appliedBefore({ memory }: EnvironmentPass): Applied {
-  return renamed(notDone(memory.applied), (field, print) =>
-    print.startsWith(assumed) ? [`${assumed}${field}`, print.slice(assumed.length)] : [field, print],
-  );
-}
-
-function renamed(applied: Applied, how: (field: string, print: string) => readonly [string, string]): Applied {
-  if (applied === undefined) return undefined;
-  const rows = Object.entries(applied.prints).map(([field, print]) => how(field, print));
-  return { ...applied, prints: Object.fromEntries(rows) };
 }
 
 /** Fingerprints after a deployment: of the fields that it sent, and of as many earlier fields as status can hold. */
@@ -181,36 +154,28 @@ export function isInVain(pass: EnvironmentPass): boolean {
   return isSent(pass, 'failed', wishOf(pass));
 }
 
-/** How a call that an annotation asks for failed: its outcome stayed unknown, or the service reported a failure. */
-export type InVain = 'InDoubt' | 'Failed';
+/**
+ * How a call ended: lost but carried out, lost without an effect once or twice, failed as the service says, or given up while its
+ * outcome is unknown.
+ */
+export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
-/** Fingerprints after a call that an annotation asks for failed: it is not sent again while the annotation has the same value. */
-export function appliedWithoutAsked(pass: EnvironmentPass, asked: AskedCall, token: string, how: InVain): Applied {
-  const { generation, prints } = doubted(pass.memory.applied, []);
-  return { generation, prints: fitting(pass, { ...prints, [asked]: pass.print([token, how]) }) };
-}
-
-/** How the call failed that an annotation asks for with this value (`token`); undefined if it has not failed. */
-export function askedInVain(pass: EnvironmentPass, asked: AskedCall, token: string): InVain | undefined {
-  return (['InDoubt', 'Failed'] as const).find((how) => isSent(pass, asked, [token, how]));
-}
-
-/** The outcome of a lost call: carried out, or no effect after one or two attempts. */
-export type Loss = 'carriedOut' | 1 | 2;
-
-/** Stops looking for the effect of a lost call, and records its outcome in case the spec wants the same call again. */
-export function appliedAfterLoss(applied: Applied, digest: string, loss: Loss, { print }: EnvironmentPass): Applied {
-  const { generation, prints } = doubted(applied, []);
-  return { generation, prints: { ...prints, lost: print([digest, loss]) } };
-}
+/** What a recorded end is about: the last lost call, or the last failed call that an annotation asked for. */
+type Ended = 'lost' | AskedCall;
 
 /**
- * The recorded outcome of the lost call with this fingerprint; undefined without a record. Once the key of the fingerprints is
- * lost no record matches, because sending twice is better than never.
+ * Records how a call ended. The record is about the call with this fingerprint only. Once the key of the fingerprints is lost no
+ * record matches: sending twice is better than never.
  */
-export function lossOf(pass: EnvironmentPass, digest: string): Loss | undefined {
-  const { lost } = printsIn(pass);
-  return (['carriedOut', 1, 2] as const).find((loss) => lost === pass.print([digest, loss]));
+export function recordEnd(applied: Applied, ended: Ended, digest: string, end: CallEnd): Applied {
+  const { generation, prints } = doubted(applied, []);
+  return { generation, prints: { ...prints, [ended]: `${end} ${digest}` } };
+}
+
+/** How the call with this fingerprint ended; undefined without a record. */
+export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): CallEnd | undefined {
+  const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
+  return of === digest ? (end as CallEnd) : undefined;
 }
 
 /** The records of failed and lost calls, which are dropped once another deployment is carried out. */
@@ -227,12 +192,7 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
  * on only when the whole spec was sent: after a lost key, everything counts as sent for that generation.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
-  const { powerState: _before, redeploy: _lost, rollBack: _also, ...known } = printsIn(pass);
-  const inVain = (['redeploy', 'rollBack'] as const).flatMap((asked) => {
-    const token = tokenOf(pass, asked) ?? '';
-    const how = askedInVain(pass, asked, token);
-    return how === undefined ? [] : [[asked, pass.print([token, how])] as const];
-  });
+  const { powerState: _before, ...known } = printsIn(pass);
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass), failed: wishOf(pass) };
   const again = Object.entries(wanted).flatMap(([field, value]) =>
     [field, `${assumed}${field}`]
@@ -247,7 +207,6 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
       ...known,
       ...Object.fromEntries(again),
       ...(isThere && { powerState: pass.print(powerState) }),
-      ...Object.fromEntries(inVain),
     },
   };
 }
@@ -257,10 +216,10 @@ export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnv
   return isSent(pass, 'powerState', powerState);
 }
 
-/** Cuts the fingerprints to what status can hold: wanted fields first, then left-over ones. */
+/** Cuts the fingerprints to what status can hold: wanted fields first, then adopted and left-over ones. */
 function fitting(pass: EnvironmentPass, prints: Prints): Prints {
   const wanted = partsOf(pass);
-  const rank = (field: string) => (isPart(field) && wanted[field] === undefined ? 1 : 0);
+  const rank = (field: string) => (field.startsWith(assumed) || (isPart(field) && wanted[field] === undefined) ? 1 : 0);
   const rows = Object.entries(prints).toSorted(([a], [b]) => rank(a) - rank(b));
   return Object.fromEntries(rows.slice(0, mostPrints));
 }

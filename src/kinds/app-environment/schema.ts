@@ -10,9 +10,9 @@ import {
   facts,
   fields,
   flag,
+  handledToken,
   idAsShown,
   integer,
-  listByKey,
   listOf,
   number,
   objectOrIdRef,
@@ -22,7 +22,7 @@ import {
   text,
   time,
 } from '../../engine/kind/schema/schema.ts';
-import { namedValue, wholeNumber } from '../shared/schema.ts';
+import { namedValues, wholeNumber } from '../shared/schema.ts';
 
 const Deploy = atMostOne(
   fields('What to deploy; at most one of image, build and rollbackContentId.', {
@@ -44,11 +44,6 @@ const Deploy = atMostOne(
     ).optional(),
   }),
   ['image', 'build', 'rollbackContentId'],
-);
-
-const Variable = namedValue(
-  'A variable.',
-  text('Its name.', { min: 1, max: 256, pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$' }),
 );
 
 const seconds = (description: string) => integer(`${description}, in seconds.`, { min: 0, max: 1_000_000 }).optional();
@@ -113,12 +108,12 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
     'Stopped',
   ]).optional(),
   deploy: Deploy.optional(),
-  env: listByKey(
+  env: namedValues(
     'Environment variables (interface: envVars); a change deploys the image again. The service keeps variables that are not named here.',
-    Variable,
-    ['name'],
-    { max: 500 },
-  ).optional(),
+    'A variable.',
+    text('Its name.', { min: 1, max: 256, pattern: '^[-._a-zA-Z][-._a-zA-Z0-9]*$' }),
+    500,
+  ),
   functionConfig: FunctionConfig.optional(),
   startupConfig: StartupConfig.optional(),
   lifecycle: lifecycle({
@@ -217,18 +212,8 @@ export const AppEnvironmentFacts = facts({
   history: listOf('The last deployments by this resource, newest first.', shown('A deployment.', Revision), {
     max: 10,
   }).optional(),
-  lastHandledRedeployAt: text(
-    'The newest value of the annotation apphosting.dev/redeploy-at that was handled; any text, no time of ours.',
-    {
-      max: 256,
-    },
-  ).optional(),
-  lastHandledRollBackAt: text(
-    'The newest value of the annotation apphosting.dev/roll-back-at that was handled; any text, no time of ours.',
-    {
-      max: 256,
-    },
-  ).optional(),
+  lastHandledRedeployAt: handledToken('apphosting.dev/redeploy-at'),
+  lastHandledRollBackAt: handledToken('apphosting.dev/roll-back-at'),
   tookChanges: shown(
     'Times of the newest calls with which this resource brought changes of the app into the environment, in milliseconds since 1970.',
     {

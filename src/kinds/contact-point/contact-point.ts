@@ -120,7 +120,7 @@ function shownConfig(pass: ContactPointPass): Fields {
   return { ...fieldsOf(read.item.config), ...(isOlder && wrote.fields) };
 }
 
-/** Stalls on an empty or masked value of a Secret or ConfigMap: the service would silently keep the old value. */
+/** Stalls on a value of a Secret or ConfigMap that cannot be sent. */
 function unsendable({ spec, secret, configMap }: ContactPointPass): Step<ContactPointFacts> | undefined {
   const { secrets, configMaps } = materialOf(spec);
   const given = [
@@ -128,30 +128,23 @@ function unsendable({ spec, secret, configMap }: ContactPointPass): Step<Contact
     ...configMaps.map((need) => ({ ...need, kind: 'ConfigMap', value: configMap(need.name, need.key) })),
   ];
   for (const { field, kind, name, key, value } of given) {
-    const text = value?.trim();
-    if (text === undefined || (text === '' && field === 'webhook.password')) continue;
-    const flaw = text === '' ? 'is empty' : isMasked(text) ? 'holds a masked value' : undefined;
+    const flaw = value === undefined ? undefined : flawOf(field, value.trim());
     if (flaw === undefined) continue;
-    const message = `spec.${field}: key "${key}" of ${kind} ${name} ${flaw}; the service would keep the old value`;
-    return { is: 'stall', reason: 'Rejected', message };
+    return { is: 'stall', reason: 'Rejected', message: `spec.${field}: key "${key}" of ${kind} ${name} ${flaw}` };
   }
   return undefined;
 }
 
-function isMasked(value: string): boolean {
-  return value.includes('****') || /^[•*]+$/.test(value);
-}
-
-/** Stalls on a chat webhook without https, which the interface requires. Which host is allowed, the service decides. */
-function insecure({ spec, secret }: ContactPointPass): Step<ContactPointFacts> | undefined {
-  for (const way of ['chatB', 'chatC'] as const) {
-    const from = spec[way]?.webhookUrl.valueFrom.secretKeyRef;
-    const url = from && secret(from.name, from.key);
-    if (url === undefined || URL.parse(url.reveal())?.protocol === 'https:') continue;
-    const message = `spec.${way}.webhookUrl: key "${from?.key}" of Secret ${from?.name} does not hold an https URL`;
-    return { is: 'stall', reason: 'Rejected', message };
-  }
-  return undefined;
+/**
+ * Says why a value cannot be sent; undefined if it can. For an empty or masked one the service would silently keep the old value.
+ * Two chat services take https only; which host is allowed, the service decides.
+ */
+function flawOf(field: string, text: string): string | undefined {
+  if (text === '') return field === 'webhook.password' ? undefined : 'is empty; the service would keep the old value';
+  if (text.includes('****') || /^[•*]+$/.test(text))
+    return 'holds a masked value; the service would keep the old value';
+  const isSecure = !/^chat[BC]\./.test(field) || URL.parse(text)?.protocol === 'https:';
+  return isSecure ? undefined : 'does not hold an https URL';
 }
 
 /** True if the spec of an alert names this contact point. */
@@ -195,7 +188,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
     },
     remove: deleteContactPoint,
   },
-  admit: (pass) => unsendable(pass) ?? insecure(pass),
+  admit: unsendable,
   blocked: (refusal, pass) => {
     const count = 'body' in refusal ? usedByAlertsOf(refusal.body) : undefined;
     if (count === undefined) return undefined;

@@ -2,11 +2,11 @@
  * Changes of an app: those that are applied at once, where the spec asks for it, and those that wait for the next deployment of
  * each environment.
  *
- * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. Taking an app over deploys only
- * fields that the service shows to differ, so that a lost status does not restart what runs. A change that is applied at once
+ * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. Taking an app over deploys only if
+ * the service shows that it differs, so that a lost status does not restart what runs. A change that is applied at once
  * and that no read shows is sent at most twice while its answers are lost; status counts each call before it is sent.
  *
- * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-what-shows-to-differ and
+ * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-if-something-shows-to-differ and
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
  */
 import { definedIn } from '../../base/json.ts';
@@ -24,7 +24,7 @@ import {
   type AppPass,
   type AppStep,
 } from './environments.ts';
-import { bodyOf, converts, desired, goesAlong, isHidden, isHiddenOnceSent, nameOf } from './fields.ts';
+import { bodyOf, converts, desired, goesAlong, isHidden, nameOf } from './fields.ts';
 import type { HostedAppFacts } from './schema.ts';
 
 /** The status fields after a change: it waits in each environment for the next deployment, unless it was applied at once. */
@@ -99,17 +99,14 @@ export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
   if (spec.applyImmediately !== true || pending.length === 0) return noLongerInDoubt(memory.facts);
-  const left = pending.filter((field) => !isAboutImage(field));
-  if (left.length < pending.length && isDeployedByEnvironment(pass)) {
-    return { is: 'again', remember: { facts: withPending(memory.facts, left) } };
-  }
-  if (memory.facts.takenOverGeneration === subject.generation) return noLongerInDoubt(memory.facts);
-  const wanted = definedIn(desired(pass));
-  const waiting = only(wanted, pending);
+  const isOthers = (field: string) => isAboutImage(field) && isDeployedByEnvironment(pass);
+  const waiting = only(
+    definedIn(desired(pass)),
+    pending.filter((field) => !isOthers(field)),
+  );
   const again = { ...waiting, ...goesAlong(waiting, pass) };
-  if (Object.keys(again).length === 0) {
-    return { is: 'again', remember: { facts: withPending(memory.facts, []) } };
-  }
+  if (Object.keys(again).length === 0) return { is: 'again', remember: { facts: withPending(memory.facts, []) } };
+  if (memory.facts.takenOverGeneration === subject.generation) return noLongerInDoubt(memory.facts);
   const held = sentOften(again, pass) ?? environmentInDoubt(pass);
   if (held !== undefined) return held;
   return {
@@ -142,44 +139,34 @@ export function atRest(pass: AppPass): AppStep {
   const { spec, memory, subject } = pass;
   const { pendingChanges = [], takenOverGeneration } = memory.facts;
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
-  const notes = [
-    ...(deployers.length > 0
-      ? [
-          `spec.image is used only to create the app, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`,
-        ]
-      : []),
-    ...(spec.applyImmediately !== true && pendingChanges.length > 0 ? [waiting(pendingChanges)] : []),
-    ...(spec.applyImmediately === true && takenOverGeneration === subject.generation
-      ? [
-          `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show its old value; each environment takes it with its next deployment, or with the next edit of this spec`,
-        ]
-      : []),
-  ];
-  return { is: 'ready', ...(notes.length > 0 && { message: ['the service equals the spec', ...notes].join('; ') }) };
+  const message = ['the service equals the spec'];
+  if (deployers.length > 0) {
+    message.push(
+      `spec.image is used only to create the app, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`,
+    );
+  }
+  if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
+  if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {
+    message.push(
+      `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show its old value; each environment takes it with its next deployment, or with the next edit of this spec`,
+    );
+  }
+  return { is: 'ready', message: message.join('; ') };
 }
 
 /** True if these changes are sent with the request to apply them at once. */
 export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
   if (pass.spec.applyImmediately !== true || replacing(changed, pass).length > 0) return false;
-  return !isTakenOver(pass) || visible(changed, pass).length > 0;
+  return !isTakenOver(pass) || Object.keys(changed).some((field) => !isHidden(field, pass));
 }
 
 /** The changed fields that need a request of their own before the others; undefined when one request takes all. */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
-  const all = Object.keys(changed);
-  const first = firstOf(changed, pass);
-  return first.length === 0 || first.length === all.length ? undefined : first;
-}
-
-function firstOf(changed: Fields, pass: AppPass): readonly string[] {
-  // A change to or from a function needs a request that changes nothing else.
-  if (converts(changed, pass)) return ['preset'];
-  if (pass.spec.applyImmediately !== true) return [];
-  // While the app builds from source, applying other changes at once would deploy the build. So send the image first.
-  const held = replacing(changed, pass);
-  if (held.length > 0) return held;
-  // Send first what the service shows to differ: applying it deploys everything that waits by then.
-  return isTakenOver(pass) ? visible(changed, pass) : [];
+  // A change to or from a function needs a request that changes nothing else. And while the app builds from source, applying
+  // other changes at once would deploy the build, so its image goes before them.
+  const isAtOnce = pass.spec.applyImmediately === true;
+  const first = converts(changed, pass) ? ['preset'] : isAtOnce ? replacing(changed, pass) : [];
+  return first.length === 0 || first.length === Object.keys(changed).length ? undefined : first;
 }
 
 /** True for fields of the app's own image. */
@@ -193,13 +180,6 @@ function replacing(changed: Fields, pass: AppPass): readonly string[] {
   return fields.length > 0 && isDeployedByEnvironment(pass) ? fields : [];
 }
 
-/** The changed fields that the service shows to differ, with the fields that must go into the same request. */
-function visible(changed: Fields, pass: AppPass): readonly string[] {
-  const shown = Object.fromEntries(Object.entries(changed).filter(([field]) => !isHidden(field, pass)));
-  const along = goesAlong(shown, pass);
-  return Object.keys(changed).filter((field) => field in shown || field in along);
-}
-
 /** True for an adopted app to which nothing was sent yet. */
 function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
   return ownership === 'Adopted' && (applied?.generation ?? -1) === -1;
@@ -209,8 +189,7 @@ const mostCalls = 2;
 
 /** The changed fields that no read shows, so that only the answer proves that they arrived. */
 function unseenOf(changed: Fields, pass: AppPass): Fields {
-  const isUnseen = (field: string) => isHidden(field, pass) || isHiddenOnceSent(field);
-  return Object.fromEntries(Object.entries(changed).filter(([field]) => isUnseen(field)));
+  return Object.fromEntries(Object.entries(changed).filter(([field]) => isHidden(field, pass)));
 }
 
 /** The status fields that count how often a change was sent to be applied at once, while its answer is missing. */
@@ -231,8 +210,6 @@ function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
 function callsOf(unseen: Fields, pass: AppPass): number {
   const { applyInDoubt } = pass.memory.facts;
   if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
-  // The service shows that the field is missing, so no earlier call with it was carried out.
-  if (Object.keys(unseen).some((field) => isHiddenOnceSent(field) && !isHidden(field, pass))) return 0;
   return applyInDoubt.digest === digestOf(unseen, pass) ? applyInDoubt.calls : 0;
 }
 

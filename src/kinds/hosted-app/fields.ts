@@ -3,7 +3,7 @@ import { definedIn, isRecord, type Json } from '../../base/json.ts';
 import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
 import { typed, valueOf } from '../shared/values.ts';
-import { imageOfAll, isDeployedByEnvironment, type AppPass } from './environments.ts';
+import { isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
 /** An app from a list, or from a read of its own. */
@@ -125,11 +125,15 @@ function atCreation(spec: HostedAppSpec): Fields {
   };
 }
 
+/** The bound app as the list of apps shows it. */
+export function listedApp({ memory, view, account }: AppPass): AppItem | undefined {
+  return memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
+}
+
 /** The preset that the app has in the service, as far as known. */
 export function presetShown(pass: AppPass): string | undefined {
-  const { memory, view, account, wrote } = pass;
-  const item = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
-  const preset = item === undefined ? wrote?.fields['preset'] : observed(item, pass)['preset'];
+  const item = listedApp(pass);
+  const preset = item === undefined ? pass.wrote?.fields['preset'] : observed(item, pass)['preset'];
   return typeof preset === 'string' ? preset : undefined;
 }
 
@@ -141,19 +145,10 @@ export function converts(changed: Fields, pass: AppPass): boolean {
 /** Unchanged fields that must go into the same request as a change, because the service would else set a default. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
   return definedIn({
-    ...(changed['useImage'] === true && imageAlong(pass)),
+    ...(changed['useImage'] === true &&
+      !isDeployedByEnvironment(pass) && { 'image.reference': pass.spec.image?.reference }),
     ...(changed['preset'] === 'CUSTOM' && !converts(changed, pass) && dockerfile(pass)),
   });
-}
-
-/**
- * The image to send along with a change, which deploys it if it is applied at once. So this is the image that all
- * AppEnvironments deploy, or none where they differ. An image that was sent before is not sent again.
- */
-function imageAlong(pass: AppPass): Fields {
-  if (!isDeployedByEnvironment(pass)) return { 'image.reference': pass.spec.image?.reference };
-  const hadOne = pass.memory.applied?.prints['image.reference'] !== undefined;
-  return hadOne ? {} : { 'image.reference': imageOfAll(pass) };
 }
 
 /** The value of a field in the app's own record; undefined where the record does not show it. */
@@ -165,7 +160,7 @@ function shownIn(record: AppRecord | undefined, field: string): Json | undefined
 
 /** The fields as the service shows them. A newer write of ours replaces what an older record shows. */
 function observed(item: ShownApp, pass: AppPass): Fields {
-  const found = 'createdAtMs' in item ? recordOf(item, pass) : { record: item, begunAt: Number.POSITIVE_INFINITY };
+  const found = recordOf(item, pass);
   const { record } = found ?? {};
   const wanted = desired(pass);
   const same = (field: string, value: Json | undefined) => value ?? wanted[field];
@@ -182,15 +177,16 @@ function observed(item: ShownApp, pass: AppPass): Fields {
   };
 }
 
-/** The result of reading the listed app on its own; undefined before it was read. */
-function recordOf(item: AppItem, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
+/** The app's own record, from a read of its own; undefined before it was read. */
+function recordOf(item: ShownApp, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
+  if (!('createdAtMs' in item)) return { record: item, begunAt: Number.POSITIVE_INFINITY };
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
 /** The settings of the app for status; undefined before they were read. */
 export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['observed'] {
-  const record = 'createdAtMs' in item ? recordOf(item, pass)?.record : item;
+  const record = recordOf(item, pass)?.record;
   if (record === undefined) return undefined;
   const { dockerPreset: preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP } = record;
   return { preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP };
@@ -199,18 +195,12 @@ export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['ob
 /** True for a field that the interface never shows, or does not show of this app. */
 export function isHidden(field: string, pass: AppPass): boolean {
   if (fixed.includes(field)) return false;
-  const { id } = pass.memory;
-  const item = id === undefined ? undefined : pass.view.one(appsOf(pass.account.accountId), id)?.item;
+  const item = listedApp(pass);
   const record = item && recordOf(item, pass)?.record;
   if (field === 'source.dockerfile') return record?.customDockerfileContentInUse !== false;
   if (fields[field]?.isShown !== true) return true;
   if (record === undefined || shownIn(record, field) !== undefined) return false;
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
-}
-
-/** True for a field that the service mentions only while it is missing. */
-export function isHiddenOnceSent(field: string): boolean {
-  return field === 'source.dockerfile';
 }
 
 /** Fields that PATCH /app does not take. */
@@ -222,7 +212,7 @@ export const comparison = {
   observed,
   hidden: isHidden,
   // The service may leave out useImage when it is false, and the content of a Dockerfile once it was sent.
-  hiddenAtTimes: (field: string) => field === 'useImage' || isHiddenOnceSent(field),
+  hiddenAtTimes: (field: string) => field === 'useImage' || field === 'source.dockerfile',
   sentElsewhere: (field: string, pass: AppPass) => field === 'image.reference' && isDeployedByEnvironment(pass),
   kept: (field: string) => fields[field]?.isKept === true,
   // A path and a content of a Dockerfile exclude each other.

@@ -18,13 +18,14 @@ import {
   postApp,
   type AppItem,
 } from '../../hosting/requests.ts';
-import { environmentIds, type AppPass, type AppStep } from './environments.ts';
+import { environmentIds, environmentsOf, type AppPass, type AppStep } from './environments.ts';
 import {
   bodyOf,
   comparison,
   creationBodyOf,
   goesAlong,
   interfaceWords,
+  listedApp,
   nameOf,
   presetOf,
   presetShown,
@@ -49,10 +50,10 @@ import { needsOf } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
 function admit(pass: AppPass): AppStep | undefined {
-  const { spec, memory, view, account } = pass;
+  const { spec, memory, view } = pass;
   if (memory.journal !== undefined) return undefined;
   const preset = presetOf(spec);
-  const shown = memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
+  const shown = listedApp(pass);
   if (shown?.dockerPreset === preset || (memory.id !== undefined && shown === undefined)) return undefined;
   const catalogs = [appPresetsOf(), databasePresetsOf()];
   const unread = readUnread(pass, catalogs);
@@ -133,13 +134,12 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
   conditions: ({ memory }) => [pendingCondition(memory.facts)],
   factsOfNext: () => ({}),
   facts: (pass, { item }) => {
-    const environments = pass.view.group(appEnvsOf(pass.account.accountId), pass.memory.id ?? '')?.items;
     const shown: HostedAppFacts = {
       type: typeOf(pass),
       slug: item?.slug,
       gitProvider: item?.gitProvider,
       observed: item && settingsShown(item, pass),
-      environments: environments
+      environments: environmentsOf(pass)
         ?.map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
         .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
     };

@@ -21,7 +21,7 @@ import {
   withTransition,
 } from '../../engine/kind/schema/schema.ts';
 import { databasePresets } from '../shared/presets.ts';
-import { count, namedValue, objectLifecycle, wholeNumber } from '../shared/schema.ts';
+import { count, namedValues, objectLifecycle, wholeNumber } from '../shared/schema.ts';
 
 /** Presets that the interface names and that are not databases. */
 const appPresets = [
@@ -94,12 +94,12 @@ const HealthCheck = fields('How the service checks that the app answers.', {
     min: 1,
     max: 65_535,
   }).optional(),
-  headers: listByKey(
+  headers: namedValues(
     'Headers to send along (interface: healthCheckHeaders).',
-    namedValue('A header.', text('Its name.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" })),
-    ['name'],
-    { max: 50 },
-  ).optional(),
+    'A header.',
+    text('Its name.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
+    50,
+  ),
 });
 
 const JobConfig = fields('What a job runs; only with preset JOB.', {
@@ -169,13 +169,7 @@ const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
 /** The job settings that have fields of their own in spec.jobConfig. */
-const jobSettings: readonly string[] = [
-  'command',
-  'shell',
-  'timeoutSeconds',
-  'ttlSecondsAfterFinished',
-  'backoffLimit',
-];
+const jobSettings = Object.keys(JobConfig.shape).filter((name) => name !== 'concurrency');
 
 const preset = "self.?preset.orValue('CUSTOM')";
 const database = `self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}`;

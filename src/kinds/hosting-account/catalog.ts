@@ -4,31 +4,26 @@ import { appPresetsOf, databasePresetsOf, solutionsOf, type PresetItem } from '.
 import { stated, unlessEmpty } from '../../base/json.ts';
 import type { HostingAccountFacts } from './schema.ts';
 
-const most = 100;
-
-/** Cuts a list to the length that status can hold; undefined if it is empty. */
-function listed<Item>(items: Iterable<Item>): Item[] | undefined {
-  return unlessEmpty([...items].slice(0, most));
-}
-
 /** The presets and solutions that the service offers to an account, as far as it shows them. */
 export function catalogOf(view: View, accountId: string): HostingAccountFacts['catalog'] {
   const offered = <Item>(read: Read<Item>) => [...(view.all(read)?.items.values() ?? [])];
   return stated({
-    appPresets: listed(offered(appPresetsOf()).map(presetFacts)),
-    databasePresets: listed(offered(databasePresetsOf()).map(presetFacts)),
-    solutions: listed(
+    appPresets: unlessEmpty(offered(appPresetsOf()).map(presetFacts)),
+    databasePresets: unlessEmpty(offered(databasePresetsOf()).map(presetFacts)),
+    solutions: unlessEmpty(
       offered(solutionsOf(accountId)).map(({ solutionSlug, requiredInputs, components, ...solution }) => ({
         ...solution,
         name: solutionSlug,
-        requiredInputs: listed(requiredInputs),
-        components: listed(components.map((component) => ({ ...component, dependsOn: listed(component.dependsOn) }))),
+        requiredInputs: unlessEmpty(requiredInputs),
+        components: unlessEmpty(
+          components.map((component) => ({ ...component, dependsOn: unlessEmpty(component.dependsOn) })),
+        ),
       })),
     ),
   });
 }
 
-/** A preset with everything that the service shows of it; status drops what its part of the catalog has no field for. */
+/** The status fields of a preset. Status leaves out those that its part of the catalog does not have. */
 function presetFacts({ versions, protocols, maxReplicas: maxContainers, ...preset }: PresetItem) {
-  return { ...preset, versions: listed(versions), protocols: listed(protocols), maxContainers };
+  return { ...preset, versions: unlessEmpty(versions), protocols: unlessEmpty(protocols), maxContainers };
 }

@@ -5,13 +5,17 @@
  * `onDelete: GrantFullAccess`. Unless the spec is edited, the list gets no new environment, and none that the spec put there is
  * taken out. While a reference does not resolve nothing is sent, except to restore a restriction that the service shows as
  * lifted.
+ *
+ * Why: docs/design/member-access.md
  */
+import { sameJson } from '../../base/json.ts';
 import { bind, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import { annotations, defineKind } from '../../engine/kind/contract/define.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
-import { appEnvsOf } from '../../hosting/requests.ts';
-import { holdsBack, isObserved, openUp, restrictTo, unseenIn } from './call.ts';
+import { type Call, type Refusal, type Verdict, isNo } from '../../engine/kind/contract/step.ts';
+import type { Request } from '../../engine/ports.ts';
+import { appEnvsOf, patchMemberEnvAccess, patchMemberEnvAccessToFull } from '../../hosting/requests.ts';
 import {
   allowedOf,
   factsWith,
@@ -22,10 +26,12 @@ import {
   sameIds,
   show,
   targetOf,
+  union,
   wantedOf,
   type AccessPass,
   type AccessStep,
 } from './view.ts';
+import { leaveDrift } from '../shared/drift.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
 
@@ -47,10 +53,7 @@ function step(pass: AccessPass): AccessStep {
     const message = `the account has no membership ${membershipId}; nothing is sent`;
     return { is: 'stall', reason: 'NotFound', message };
   }
-  if (memory.id !== membershipId || memory.journal !== undefined) {
-    // Settle a lost call by reading the list again before the next call.
-    return bind(pass, membershipId, 'Adopted');
-  }
+  if (memory.id !== membershipId) return bind(pass, membershipId, 'Adopted');
   return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);
 }
 
@@ -134,11 +137,7 @@ function close(pass: AccessPass): AccessStep {
 function settled(pass: AccessPass, ids: readonly string[]): AccessStep {
   const { memory, subject } = pass;
   const facts = factsWith(pass, ids);
-  const isSame =
-    !isEdited(pass) &&
-    sameIds(facts.setAppEnvIds ?? [], memory.facts.setAppEnvIds ?? []) &&
-    sameIds(facts.askedAppEnvIds ?? [], memory.facts.askedAppEnvIds ?? []);
-  if (isSame) return { is: 'ready', note: {} };
+  if (!isEdited(pass) && sameJson(facts, memory.facts)) return { is: 'ready', note: {} };
   return { is: 'again', remember: { applied: { generation: subject.generation, prints: {} }, facts } };
 }
 
@@ -154,12 +153,8 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
   if (isUnknown) {
-    const hasAsked = remembered(pass).asked.length > 0;
     // Status does not tell a refusal from a lost answer, and neither proves that the restriction is ours to lift.
-    const why = hasAsked
-      ? 'the outcome of the last change is not known'
-      : 'this resource is not known to have restricted it';
-    return { is: 'release', stays: `${stays}: ${why}` };
+    return { is: 'release', stays: `${stays}: this resource is not known to have restricted it` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
@@ -175,6 +170,107 @@ function leave(pass: AccessPass): AccessStep {
   const words = `give ${membershipId} every environment, as lifecycle.onDelete: GrantFullAccess asks`;
   const call = openUp(pass, words);
   return { is: 'call', call: { ...call, note: (at) => ({ grantedAt: at }), committed: () => ({}) } };
+}
+
+// ---- the call --------------------------------------------------------------------------------------------------
+//
+// Sends the list of environments: when to wait, what status records before the call, and what the answer means.
+
+/** A list of environments to send. */
+interface Sending {
+  /** The whole list to send. Never empty: an empty list means every environment. */
+  readonly target: readonly string[];
+  /** The ids in the list that the spec names. */
+  readonly ids: readonly string[];
+  /** True when the list has everything that the spec names. */
+  readonly isWhole: boolean;
+}
+
+/** Restricts the member to a list of environments. */
+function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): AccessStep {
+  const { spec, memory, subject } = pass;
+  const [first, ...others] = target;
+  if (first === undefined) {
+    const message = 'spec.environmentRefs names none: an empty list would mean full access, so nothing is sent';
+    return { is: 'stall', reason: 'InvalidSpec', message };
+  }
+  const held = holdsBack(pass) ?? stale(pass);
+  if (held !== undefined) return held;
+  const request = patchMemberEnvAccess({ ...membershipOf(pass), allowedAppEnvIds: [first, ...others] });
+  const { set, asked } = remembered(pass);
+  const call: Call<MemberAccessFacts> = {
+    ...callOf(pass, request, target),
+    words: `restrict ${spec.externalId} to ${target.join(', ')}`,
+    // Record the ids before the call: after a lost answer they must still count as asked for by us.
+    ...(ids.some((id) => !set.includes(id) && !asked.includes(id)) && {
+      meanwhile: { facts: { ...memory.facts, askedAppEnvIds: [...union(asked, ids)] } },
+    }),
+    committed: () => ({
+      ...(isWhole && { applied: { generation: subject.generation, prints: {} } }),
+      facts: isWhole ? factsWith(pass, ids) : { ...memory.facts, setAppEnvIds: [...union(set, ids)] },
+    }),
+  };
+  return { is: 'call', call };
+}
+
+/** True if managementPolicy of the resource or of its account is Observe. */
+function isObserved({ spec, account }: AccessPass): boolean {
+  return spec.lifecycle?.managementPolicy === 'Observe' || account.managementPolicy === 'Observe';
+}
+
+/** Gives the member every environment: the only place where the empty list is sent. */
+function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts> {
+  return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
+}
+
+/** Leaves drift as it is, where the spec only wants it reported, or somebody else keeps changing the list. */
+function holdsBack(pass: AccessPass): AccessStep | undefined {
+  return isEdited(pass) ? undefined : leaveDrift(pass, 'environments', `what ${pass.spec.externalId} may reach`);
+}
+
+/** Reads the list right before it is written, because the service adds to it by itself. */
+function stale(pass: AccessPass): AccessStep | undefined {
+  const read = readAccess(pass);
+  const begunAt = pass.view.one(read, pass.spec.externalId)?.snapshot.begunAt ?? Number.NEGATIVE_INFINITY;
+  return begunAt < pass.askedAt ? { ...readOf(pass, read, pass.askedAt), note: pass.notes } : undefined;
+}
+
+function membershipOf({ account, spec }: AccessPass): { readonly accountId: string; readonly membershipId: string } {
+  return { accountId: account.accountId, membershipId: spec.externalId };
+}
+
+function callOf(pass: AccessPass, request: Request, target: readonly string[]): Omit<Call<MemberAccessFacts>, 'words'> {
+  const { subject } = pass;
+  return {
+    request,
+    urgency: isEdited(pass) ? 'edit' : 'drift',
+    corrects: isEdited(pass) ? [] : ['environments'],
+    wrote: () => ({ allowedAppEnvIds: [...target] }),
+    refused: (refusal) => saidNo(pass, refusal, target),
+    committed: () => ({ applied: { generation: subject.generation, prints: {} }, facts: factsWith(pass, []) }),
+  };
+}
+
+/** Decides what follows a refusal or a lost answer. */
+function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
+  const { is, message } = refusal;
+  const words = `changing what ${pass.spec.externalId} may reach: ${message}`;
+  if (is === 'inDoubt') {
+    const again = `${words}; its effect is read before it is sent again`;
+    return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000 };
+  }
+  const isRefused = isNo(refusal) || is === 'notFound';
+  const unknown = isRefused && pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
+  if (unknown.length === 0) return undefined;
+  const { account, monotonicMs: refusedAt } = pass;
+  const maybe = `${words}; ${unknown.join(', ')}, which the spec does not name, may be gone, and is left out when another look does not find it either`;
+  return { is: 'wait', reason: 'EnvironmentNotFound', message: maybe, retryInMs: account.pollMs, note: { refusedAt } };
+}
+
+/** The ids that the account's list of environments does not show. */
+function unseenIn({ view, account }: AccessPass, ids: readonly string[]): readonly string[] {
+  const list = appEnvsOf(account.accountId);
+  return ids.filter((id) => view.one(list, id)?.item === undefined);
 }
 
 function named(names: readonly string[]): string {

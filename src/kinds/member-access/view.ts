@@ -5,7 +5,7 @@ import { type Notice, type OwnCondition, type Showing, type Step, about } from '
 import type { Read } from '../../engine/ports.ts';
 import { memberAccessOf, type MemberAccessItem } from '../../hosting/requests.ts';
 import { idOf } from '../shared/references.ts';
-import { MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
+import type { MemberAccessFacts, MemberAccessSpec } from './schema.ts';
 
 export type AccessPass = Pass<MemberAccessSpec, MemberAccessFacts>;
 export type AccessStep = Step<MemberAccessFacts>;
@@ -66,9 +66,7 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
   const before = pass
     .related?.('MemberAccess', pass.spec.externalId)
     .find(({ name, namespace }) => name === owner && namespace === pass.subject.namespace);
-  const theirs = MemberAccessFacts.safeParse(before?.facts ?? {});
-  if (!theirs.success) return undefined;
-  const { setAppEnvIds = [], askedAppEnvIds = [] } = theirs.data;
+  const { setAppEnvIds = [], askedAppEnvIds = [] } = (before?.facts ?? {}) as MemberAccessFacts;
   const asked = union(facts.askedAppEnvIds ?? [], union(setAppEnvIds, askedAppEnvIds));
   return sameIds(asked, facts.askedAppEnvIds ?? []) ? undefined : { ...facts, askedAppEnvIds: [...asked] };
 }

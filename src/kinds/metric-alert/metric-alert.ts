@@ -1,7 +1,7 @@
+import { definedIn } from '../../base/json.ts';
 import { notGranted } from '../../engine/kind/planner/create.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { type Fields, type Named, type ObjectPlan } from '../../engine/kind/planner/plan.ts';
-import { textIn } from '../../engine/kind/planner/compare.ts';
 import { planObject, showObject, byName } from '../../engine/kind/planner/planner.ts';
 import { readOf } from '../../engine/kind/planner/observe.ts';
 import type { Step, Verdict } from '../../engine/kind/contract/step.ts';
@@ -32,8 +32,11 @@ import {
   type Words,
 } from './schema.ts';
 
-function onWire(words: Words, choice: string): string {
-  return words[choice] ?? choice;
+type AlertBody = Parameters<typeof postAppEnvAlert>[0];
+
+/** The word of the service for a choice of the spec. */
+function onWire(words: Words, choice: Fields[string]): Fields[string] {
+  return typeof choice === 'string' ? words[choice] : undefined;
 }
 
 /** Matches our mark at the end of a description: the user's text before it may contain a copied mark. */
@@ -139,17 +142,13 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   afterCreation: ['enabled'],
 
   requests: {
-    create: (pass, fields) => postAppEnvAlert({ appEnvId: environmentOf(pass), ...bodyOf(fields) }),
+    create: (_pass, fields) => postAppEnvAlert(bodyOf(fields)),
     idOfCreated: (body) => createdAlert(body)?.alertId,
     shownByCreated: (body) => ({ enabled: createdAlert(body)?.enabled ?? true }),
     update: (alertId, changed, pass) => {
+      const isOnly = Object.keys(changed).length === 1 && 'enabled' in changed;
       const enabled = pass.spec.enabled ?? true;
-      const fields = Object.keys(changed);
-      if (fields.length === 1 && fields[0] === 'enabled') return postAlertToggle({ alertId, enabled });
-      const wanted = bodyOf(plan.desired(pass));
-      const isChanged = (field: string) => (field === 'contactPointIds' ? 'contactPointRefs' : field) in changed;
-      const body = Object.fromEntries(Object.entries(wanted).filter(([field]) => isChanged(field)));
-      return patchAlert({ alertId, ...body, ...('enabled' in changed && { enabled }) });
+      return isOnly ? postAlertToggle({ alertId, enabled }) : patchAlert({ alertId, ...bodyOf(changed) });
     },
     remove: deleteAlert,
   },
@@ -164,20 +163,18 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   conditions: (pass, { item }, facts) => [firing(pass, item, facts)],
 };
 
-/** The body fields that creation and change share, with their types. */
-function bodyOf(fields: Fields): Omit<Parameters<typeof postAppEnvAlert>[0], 'appEnvId' | 'envName'> {
-  const ids = fields['contactPointRefs'];
-  return {
-    name: textIn(fields, 'name'),
-    ...(fields['description'] !== undefined && { description: textIn(fields, 'description') }),
-    metric: textIn(fields, 'metric'),
-    operator: onWire(operators, textIn(fields, 'operator')),
-    threshold: Number(fields['threshold']),
-    duration: textIn(fields, 'duration'),
-    aggregation: onWire(aggregations, textIn(fields, 'aggregation')),
-    queryRange: textIn(fields, 'queryRange'),
-    contactPointIds: Array.isArray(ids) ? ids.map(String) : [],
+/** The body of a request from these fields: some have another name or other words in the interface. */
+function bodyOf(fields: Fields): AlertBody {
+  const { environmentRef, contactPointRefs, operator, aggregation, ...others } = fields;
+  const body = {
+    ...others,
+    appEnvId: environmentRef,
+    contactPointIds: contactPointRefs,
+    operator: onWire(operators, operator),
+    aggregation: onWire(aggregations, aggregation),
   };
+  // The cast is safe: the fields come from the spec, whose schema has these types.
+  return definedIn(body) as AlertBody;
 }
 
 /** An alert on one metric of an environment. */

@@ -43,6 +43,9 @@ export const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
 export const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
 export type Words = Readonly<Record<string, string>>;
 
+const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
+const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
+
 /** The word of the spec for a word of the service; an unknown word stays as it is. */
 export function inSpec(words: Words, shown: string | undefined): string | undefined {
   return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
@@ -64,26 +67,12 @@ const Fields = specInAccount('What is watched, when it fires, and who is told.',
     'The value to compare with. Default: 80 for percentages of CPU and memory, 500 for CPU in millicores, 512 for memory in MB, 1000 requests a second, 1 (5xx) or 10 (4xx) errors a second, 5 (5xx) or 10 (4xx) percent of requests, 2 (p95) or 5 (p99) seconds.',
     { min: -1_000_000_000_000, max: 1_000_000_000_000 },
   ).optional(),
-  duration: choice('How long the condition must hold. Default: 5m.', [
-    '1m',
-    '5m',
-    '10m',
-    '15m',
-    '30m',
-    '1h',
-  ]).optional(),
+  duration: choice('How long the condition must hold. Default: 5m.', durations).optional(),
   aggregation: choice(
     'How the values of several containers become one: their mean, the highest, the lowest, or the newest. Default: Mean.',
     ['Mean', 'Max', 'Min', 'Last'],
   ).optional(),
-  queryRange: choice('The stretch of time that is looked at. Default: 10m.', [
-    '5m',
-    '10m',
-    '15m',
-    '30m',
-    '1h',
-    '2h',
-  ]).optional(),
+  queryRange: choice('The stretch of time that is looked at. Default: 10m.', queryRanges).optional(),
   contactPointRefs: listOf(
     'Who is told (interface: contactPointIds).',
     objectOrIdRef('A ContactPoint in this namespace, or a contact point by its id', 'contactPointId'),

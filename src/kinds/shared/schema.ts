@@ -6,6 +6,7 @@ import {
   fields,
   immutableFields,
   integer,
+  listByKey,
   objectOrIdRef,
   valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
@@ -29,9 +30,10 @@ export const wholeNumber = (description: string) => integer(description, { min: 
 /** A number of things, absent if the service does not show it. */
 export const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 
-/** A name with a value, which is written out or taken from a Secret or ConfigMap. */
-export function namedValue(description: string, name: z.ZodString) {
-  return exactlyOne(fields(description, { name, ...valueOrSource() }), ['value', 'valueFrom']);
+/** Names with values, which are written out or taken from Secrets and ConfigMaps. */
+export function namedValues(description: string, item: string, name: z.ZodString, max: number) {
+  const value = exactlyOne(fields(item, { name, ...valueOrSource() }), ['value', 'valueFrom']);
+  return listByKey(description, value, ['name'], { max }).optional();
 }
 
 /** The environment that a resource is about. */

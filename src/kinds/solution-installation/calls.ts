@@ -26,6 +26,7 @@ import {
 import type { SolutionInstallationFacts } from './schema.ts';
 import {
   alike,
+  awaitDeployments,
   environmentIds,
   isNamedAfter,
   merged,
@@ -34,12 +35,13 @@ import {
   type SolutionPass,
   type SolutionStep,
 } from './components.ts';
+import { overAt } from '../shared/lost-calls.ts';
 import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
 const collection = 'solutions';
 /** The spec path of the only input that may change later. */
-export const agentImage = 'inputs.agentImage';
+const agentImage = 'inputs.agentImage';
 
 type Inputs = Readonly<Record<string, Json>>;
 
@@ -49,16 +51,16 @@ export function inputsOf(pass: SolutionPass): Inputs {
   return definedIn(Object.fromEntries(rows));
 }
 
-/** Everything that is sent to the service, by its path in the spec. */
-export function wantedOf(pass: SolutionPass): Readonly<Record<string, Json>> {
+/** Everything that is sent to the service with these inputs, by its path in the spec. */
+export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Readonly<Record<string, Json>> {
   const { appName, region } = pass.spec;
-  const inputs = Object.entries(inputsOf(pass)).map(([name, value]) => [`inputs.${name}`, value] as const);
-  return { appName, region, ...Object.fromEntries(inputs) };
+  const rows = Object.entries(inputs).map(([name, value]) => [`inputs.${name}`, value] as const);
+  return { appName, region, ...Object.fromEntries(rows) };
 }
 
-/** The fingerprints of what is sent to the service. */
-export function printsOf(pass: SolutionPass): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(wantedOf(pass)).map(([field, value]) => [field, pass.print(value)]));
+/** The fingerprints of what is sent to the service with these inputs. */
+export function printsOf(pass: SolutionPass, inputs?: Inputs): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(wantedOf(pass, inputs)).map(([field, value]) => [field, pass.print(value)]));
 }
 
 /** Sends the first call, with a journal entry, since a second one would install everything again. */
@@ -67,7 +69,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const apps = appsOf(account.accountId);
   const snapshot = pass.view.all(apps);
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
-  const held = sightLost(pass) ?? takeOver(pass);
+  const held = sightLost(pass) ?? takingOver(pass, 'nothing is installed');
   if (held !== undefined) return held;
   const creating = pass.creating(collection, spec.appName);
   if (creating !== undefined) {
@@ -78,7 +80,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const similar = alike(pass, spec.appName);
   const there = before === undefined ? unexplained(pass, similar).filter((app) => isNamedAfter(pass, app)) : [];
   if (there.length > 0) return alreadyExists(pass, there);
-  const excluded = before ?? idsOf(similar).slice(0, mostExcluded);
+  const excluded = before ?? similar.map(({ appId }) => appId).slice(0, mostExcluded);
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
   const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
@@ -93,17 +95,8 @@ function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): Soluti
   return { is: 'stall', reason: 'AlreadyExists', message };
 }
 
-function idsOf(apps: readonly AppItem[]): readonly string[] {
-  return apps.map(({ appId }) => appId);
-}
-
-/** Waits until calls of a previous leader can no longer arrive. */
-export function takeOver(pass: SolutionPass): SolutionStep | undefined {
-  return takingOver(pass, 'nothing is installed');
-}
-
 /** Builds the request that installs a solution, completes an installation, or upgrades its agent image. */
-export function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<SolutionInstallationFacts> {
+function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<SolutionInstallationFacts> {
   const { spec, account, memory } = pass;
   const { solution, appName, region } = spec;
   const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'go on installing';
@@ -145,13 +138,9 @@ function installed(
   const told = result.components.map(({ appEnvId, ...rest }) => definedIn({ ...rest, environmentId: appEnvId }));
   const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
-  // The answer proves nothing about an image that was not sent, or that only some components got.
-  const before = memory.applied?.prints[agentImage];
-  const isUnset = inputs['agentImage'] === undefined || memory.facts.complete === false;
-  const unsent = isUnset && before !== undefined ? { [agentImage]: before } : {};
   return {
     ...bound,
-    applied: { generation: subject.generation, prints: { ...printsOf(pass), ...unsent } },
+    applied: { generation: subject.generation, prints: printsOf(pass, inputs) },
     facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
 }
@@ -172,34 +161,16 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
     note: { tries: tries + 1 },
     remember: {
       ...boundTo(pass, id, memory.ownership ?? 'Created'),
-      applied: appliedPartly(pass),
       facts: { ...memory.facts, complete: false },
     },
   };
 }
 
-/** Fingerprints of a partial installation. They keep the image with which its components were first made. */
-function appliedPartly(pass: SolutionPass): Memory<SolutionInstallationFacts>['applied'] {
-  const { applied } = pass.memory;
-  const image = printsOf(pass)[agentImage];
-  if (image === undefined || applied?.prints[agentImage] !== undefined) return applied;
-  return { generation: applied?.generation ?? -1, prints: { ...applied?.prints, [agentImage]: image } };
-}
-
-/** Stalls when the service refuses a request with an installation id as not found or in conflict. */
+/** Stalls when the service does not know the installation id of a request. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
-  if (id === undefined || (refusal.is !== 'notFound' && refusal.is !== 'conflict')) return undefined;
+  if (id === undefined || refusal.is !== 'notFound') return undefined;
   return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
-}
-
-/** When the call in the journal can no longer arrive. */
-export function overAt(
-  { journalSeen, horizonMs }: SolutionPass,
-  { deadlineSeconds }: JournalEntry,
-): { readonly monotonic: number; readonly inWords: string } {
-  const ms = deadlineSeconds * 1_000 + horizonMs;
-  return { monotonic: journalSeen.monotonic + ms, inWords: new Date(journalSeen.wall + ms).toISOString() };
 }
 
 /** Settles a lost first call. Sends another only when nothing in the service looks like the effect of the lost one. */
@@ -214,7 +185,11 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
   const traces = unexplained(pass, alike(pass, appName)).filter(
     ({ appId }) => entry.create?.excluded.includes(appId) !== true,
   );
-  const ids = idsOf(traces).toSorted().slice(0, 5).join(', ');
+  const ids = traces
+    .map(({ appId }) => appId)
+    .toSorted()
+    .slice(0, 5)
+    .join(', ');
   const lost = `the answer to the installation of "${appName}" is not known`;
   if (traces.length > 0 && entry.conflicted === undefined) {
     if (snapshot.begunAt < settledAt) {
@@ -251,6 +226,73 @@ function takenFor(
 ): Partial<Memory<SolutionInstallationFacts>> {
   const applied = { generation: pass.subject.generation, prints: printsOf(pass) };
   return { journal: undefined, ownership: 'Presumed', applied, facts: { complete: true, components } };
+}
+
+// ---- under the id of an installation ---------------------------------------------------------------------------
+//
+// Completes an installation whose id is known, and upgrades the agent image of a complete one.
+//
+// Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
+
+/** How many times one upgrade is sent at most while its answers are lost. */
+const mostUpgrades = 2;
+
+/**
+ * Completes an installation whose id is known. A request that names an agent image would be an upgrade if the installation is
+ * complete by then. So this one names none, which makes it safe to repeat, and the image is set by an upgrade afterwards.
+ */
+export function install(pass: SolutionPass): SolutionStep {
+  const { agentImage: _later, ...inputs } = inputsOf(pass);
+  // Nothing is to be remembered meanwhile, but status has to say what is requested before an answer is written to it.
+  return (
+    takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), meanwhile: {} } }
+  );
+}
+
+/** Upgrades the agent image of a complete installation. The call is journalled: the service never shows which image runs. */
+export function upgrade(pass: SolutionPass): SolutionStep {
+  const call = installing(pass);
+  const digest = pass.print(call.request.body ?? null);
+  const doubts = doubtsOf(pass, digest);
+  if (doubts === mostUpgrades) {
+    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change agentImage in spec.inputs to try again`;
+    return { is: 'stall', reason: 'UpgradeInDoubt', message };
+  }
+  const held = takingOver(pass, 'nothing is installed') ?? awaitDeployments(pass);
+  if (held !== undefined) return held;
+  return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt: doubts + 1, digest } } };
+}
+
+/** The fingerprint while the running image is unknown. It matches no image. It says which upgrade is in doubt, and how often that was sent. */
+function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
+  return pass.print(['in doubt', attempt, digest]);
+}
+
+/** How often this upgrade was sent and its answer was lost. */
+function doubtsOf(pass: SolutionPass, digest: string): number {
+  const last = pass.memory.applied?.prints[agentImage];
+  return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;
+}
+
+/** Waits after the answer to an upgrade was lost: nothing is sent while the call may still arrive. */
+export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): SolutionStep {
+  const { memory, monotonicMs, spec } = pass;
+  if (entry.conflicted !== undefined) {
+    const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;
+    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
+  }
+  const { monotonic: settledAt, inWords } = overAt(pass, entry);
+  if (monotonicMs < settledAt) {
+    const next =
+      entry.attempt < mostUpgrades
+        ? `the image of the spec is sent once more at ${inWords}`
+        : `it is not sent a third time, and no other image is sent before ${inWords}`;
+    const message = `the answer to the upgrade of "${spec.appName}" is not known; ${next}`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
+  }
+  const { generation = -1, prints = {} } = memory.applied ?? {};
+  const applied = { generation, prints: { ...prints, [agentImage]: printOfDoubt(pass, entry) } };
+  return { is: 'again', remember: { journal: undefined, applied } };
 }
 
 /** Names what stays in the service when the resource is deleted. */

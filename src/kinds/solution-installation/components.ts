@@ -7,9 +7,8 @@
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
-import { lookTwice, missedTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
-import type { Read, Snapshot } from '../../engine/ports.ts';
-import { appEnvsOf, appOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
+import { missedTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
+import { appEnvsOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 
@@ -28,8 +27,8 @@ export function alike({ view, account }: SolutionPass, appName: string): readonl
 /** Keeps only the apps that no other resource is known to have made. */
 export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): readonly AppItem[] {
   const isMade = (appId: string) =>
-    pass.related?.('SolutionInstallation', appId).some(() => true) === true ||
-    pass.related?.('HostedApp', appId).some(({ ownership }) => ownership === 'Created') === true;
+    (pass.related?.('SolutionInstallation', appId) ?? []).length > 0 ||
+    (pass.related?.('HostedApp', appId) ?? []).some(({ ownership }) => ownership === 'Created');
   return apps.filter(({ appId }) => !isMade(appId));
 }
 
@@ -56,18 +55,12 @@ function isSame(one: Component, other: Component): boolean {
   return one.appId !== undefined && one.appId === other.appId;
 }
 
-/** The components, with what lists show where no answer did. */
+/** The components. What no answer has shown is filled in from lists. */
 export function completed(pass: SolutionPass): Component[] {
-  const components = pass.memory.facts.components ?? [];
-  const done: Component[] = [];
-  for (const component of components) {
-    const taken = new Set([...components, ...done].map(({ name }) => name));
-    done.push(completedOne(pass, component, taken));
-  }
-  return done;
+  return (pass.memory.facts.components ?? []).map((component) => completedOne(pass, component));
 }
 
-function completedOne(pass: SolutionPass, component: Component, taken: ReadonlySet<string | undefined>): Component {
+function completedOne(pass: SolutionPass, component: Component): Component {
   const { view, account } = pass;
   const list = appEnvsOf(account.accountId);
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
@@ -76,8 +69,7 @@ function completedOne(pass: SolutionPass, component: Component, taken: ReadonlyS
   // Take the app from the environment itself: an answer lists the ids apart, and does not say which belong together.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
-  const name = component.name ?? componentName(pass, appId, taken);
-  return definedIn({ ...component, name, appId, environmentId });
+  return definedIn({ ...component, name: component.name ?? componentName(pass, appId), appId, environmentId });
 }
 
 function onlyEnvironment({ view, account }: SolutionPass, appId: string): string | undefined {
@@ -86,15 +78,13 @@ function onlyEnvironment({ view, account }: SolutionPass, appId: string): string
 }
 
 /** The catalog's name of a component, if its app is named after the installation and that component; else the app's name. */
-function componentName(pass: SolutionPass, appId: string, taken: ReadonlySet<string | undefined>): string | undefined {
+function componentName(pass: SolutionPass, appId: string): string | undefined {
   const { view, account, spec } = pass;
   const app = view.one(appsOf(account.accountId), appId)?.item;
   const catalog = solutionsOf(account.accountId);
   const isReadable = view.all(catalog) !== undefined || view.problem(catalog) !== undefined;
   if (app === undefined || !isReadable) return undefined;
-  const fitting = componentNames(pass).filter((name) => squashed(app.name) === squashed(spec.appName + name));
-  const [only, other] = fitting;
-  return only !== undefined && other === undefined && !taken.has(only) ? only : app.name;
+  return componentNames(pass).find((name) => squashed(app.name) === squashed(spec.appName + name)) ?? app.name;
 }
 
 /** The names of the solution's components in the catalog. */
@@ -112,42 +102,25 @@ function squashed(name: string): string {
   return wordsOf(name).join('');
 }
 
-/** Looks for components that lists no longer show. They count as gone only after proof; the spec says if they are created again. */
+/**
+ * Looks for components whose environments lists no longer show. They count as gone only after two lists, one poll apart: the
+ * interface cannot read a single environment. The spec says if they are created again.
+ */
 export function lookForComponents(pass: SolutionPass): SolutionStep | undefined {
-  for (const component of pass.memory.facts.components ?? []) {
-    const missing = missingApp(pass, component) ?? missingEnvironment(pass, component);
-    if (missing === 'gone') return gone(pass, component);
-    if (missing !== undefined) return missing;
-  }
-  return undefined;
-}
-
-function missingApp(pass: SolutionPass, { appId, name = appId }: Component): SolutionStep | 'gone' | undefined {
-  if (appId === undefined) return undefined;
-  const apps = appsOf(pass.account.accountId);
-  const seen = pass.view.one(apps, appId);
-  if (seen === undefined) return readOf(pass, apps);
-  if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
-  const noun = `app of component ${name ?? ''}:`;
-  const { begunAt: since } = seen.snapshot;
-  const direct = lookTwice(pass, { noun, single: appOf(appId), id: appId, since, note: appId });
-  if (direct.is === 'there') return undefined;
-  return direct.is === 'gone' ? 'gone' : direct.step;
-}
-
-/** Proves an environment gone by two lists, one poll apart: the interface cannot read a single environment. */
-function missingEnvironment(pass: SolutionPass, component: Component): SolutionStep | 'gone' | undefined {
-  const { view, account, wrote, monotonicMs, horizonMs } = pass;
+  const { view, account, memory, wrote, monotonicMs, horizonMs } = pass;
   // A list may lag, so it proves nothing about what was made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
-  const { environmentId, name = environmentId } = component;
   const list = appEnvsOf(account.accountId);
-  const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
-  if (environmentId === undefined || seen === undefined) return undefined;
-  if (seen.item !== undefined || isOlder(pass, seen.snapshot)) return undefined;
-  const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
-  const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
-  return missedTwice(pass, look, { reason: 'ObjectMissing', message }) ?? 'gone';
+  for (const component of memory.facts.components ?? []) {
+    const { environmentId, name = environmentId } = component;
+    if (environmentId === undefined) continue;
+    const seen = view.one(list, environmentId);
+    if (seen === undefined || seen.item !== undefined) continue;
+    const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
+    const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
+    return missedTwice(pass, look, { reason: 'ObjectMissing', message }) ?? gone(pass, component);
+  }
+  return undefined;
 }
 
 function gone(pass: SolutionPass, component: Component): SolutionStep {
@@ -170,23 +143,21 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
 
 /** Waits while components change their state: an answer says only that the request was accepted. */
 export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
-  const { view, account, memory, notes, wrote } = pass;
+  const { view, account, memory, wrote } = pass;
   const list = appEnvsOf(account.accountId);
-  const moving: string[] = [];
-  let isOld = false;
-  for (const { name, environmentId } of memory.facts.components ?? []) {
-    const seen = environmentId === undefined ? undefined : view.one(list, environmentId);
-    if (seen === undefined) continue;
-    isOld ||= isOlder(pass, seen.snapshot);
-    if (seen.item === undefined || isOlder(pass, seen.snapshot) || isUnderWay(seen.item.status)) {
-      moving.push(name ?? environmentId ?? '');
-    }
-  }
+  const seen = (memory.facts.components ?? []).flatMap(({ name, environmentId }) => {
+    const found = environmentId === undefined ? undefined : view.one(list, environmentId);
+    return found === undefined ? [] : [{ ...found, name: name ?? environmentId }];
+  });
+  const since = wrote?.at ?? Number.NEGATIVE_INFINITY;
+  const isOld = seen.some(({ snapshot }) => snapshot.begunAt < since);
+  const moving = seen.filter(({ item }) => isOld || item === undefined || isUnderWay(item.status));
   if (moving.length === 0) return undefined;
-  if (isOld && wrote !== undefined && notes['accepted'] === wrote.at) return readOf(pass, list, wrote.at);
-  const note = isOld && wrote !== undefined ? { accepted: wrote.at } : {};
-  const message = `components are being updated: ${moving.join(', ')}`;
-  return { is: 'wait', reason: 'Updating', message, note, retryInMs: isOld ? 1_000 : account.pollMs };
+  const again = readOf(pass, list, since);
+  const message = `components are being updated: ${moving.map(({ name }) => name).join(', ')}`;
+  const updating = { is: 'wait', reason: 'Updating', message, note: {} } as const;
+  if (!isOld) return { ...updating, retryInMs: account.pollMs };
+  return again.is === 'read' ? { ...updating, awaits: again } : again;
 }
 
 /** The components with their states from the newest list; without a list the last known states stay. */
@@ -226,18 +197,6 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
     if (held !== undefined) return held;
   }
   return undefined;
-}
-
-/** Reads the lists of apps and environments, unless they were read before. */
-export function unread(pass: SolutionPass): SolutionStep | undefined {
-  const { accountId } = pass.account;
-  const isUnread = (list: Read) => pass.view.one(list, pass.subject.uid) === undefined;
-  const missing = [appsOf(accountId), appEnvsOf(accountId)].find(isUnread);
-  return missing && readOf(pass, missing);
-}
-
-function isOlder({ wrote }: SolutionPass, { begunAt }: Snapshot): boolean {
-  return wrote !== undefined && begunAt < wrote.at;
 }
 
 /** Tolerance for the time at which a component was made: the call follows the last list a little later, and clocks differ. */

@@ -1,18 +1,8 @@
 import type { z } from 'zod';
 import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, lifecycle, managementPolicy, onMissing, specInAccount } from '../../engine/kind/schema/parts.ts';
-import {
-  annotated,
-  facts,
-  flag,
-  idAsShown,
-  immutable,
-  listByKey,
-  listOf,
-  shown,
-  text,
-} from '../../engine/kind/schema/schema.ts';
-import { namedValue } from '../shared/schema.ts';
+import { annotated, facts, flag, idAsShown, immutable, listOf, shown, text } from '../../engine/kind/schema/schema.ts';
+import { namedValues } from '../shared/schema.ts';
 
 /** A curated set-up of several components. */
 export const SolutionInstallationSpec = specInAccount('Which solution to install, and where.', {
@@ -26,12 +16,12 @@ export const SolutionInstallationSpec = specInAccount('Which solution to install
   ),
   appName: text('The name for what is created.', { min: 1, max: 128 }),
   region: text('The region to install in.', { min: 1, max: 128 }),
-  inputs: listByKey(
+  inputs: namedValues(
     'What the solution asks for.',
-    namedValue('An input.', text('Its name in the service.', { min: 1, max: 128 })),
-    ['name'],
-    { max: 50 },
-  ).optional(),
+    'An input.',
+    text('Its name in the service.', { min: 1, max: 128 }),
+    50,
+  ),
   externalId: annotated(externalId('an installation', 'installationId'), {
     description:
       'The id of an existing installation, to complete or continue it. It is sent with the request, which then creates only what is missing (interface: installationId). It cannot be changed once the service has answered.',

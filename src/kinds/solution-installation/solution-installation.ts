@@ -5,20 +5,28 @@ import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
-import { solutionsOf } from '../../hosting/requests.ts';
+import { appEnvsOf, appsOf, solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';
 import { identity, type SolutionInstallationFacts, type SolutionInstallationSpec } from './schema.ts';
-import { create, inputsOf, leftBehind, printsOf, resolveDoubt, wantedOf } from './calls.ts';
+import {
+  create,
+  inputsOf,
+  install,
+  leftBehind,
+  printsOf,
+  resolveDoubt,
+  resolveUpgrade,
+  upgrade,
+  wantedOf,
+} from './calls.ts';
 import {
   awaitComponents,
   completed,
   lookForComponents,
   statesOf,
-  unread,
   type SolutionPass,
   type SolutionStep,
 } from './components.ts';
-import { install, resolveUpgrade, upgrade } from './upgrade.ts';
 import { needsOf } from '../shared/values.ts';
 
 /** Inputs that a personal subscription does not need. */
@@ -40,9 +48,7 @@ function step(pass: SolutionPass): SolutionStep {
   if (memory.journal?.operation === 'upgrade') return resolveUpgrade(pass, memory.journal);
   if (memory.journal !== undefined) return resolveDoubt(pass, memory.journal);
   if (memory.facts.complete === true) return keep(pass);
-  const notYet = admit(pass) ?? unread(pass);
-  if (notYet !== undefined) return notYet;
-  return memory.id === undefined ? create(pass, 1) : install(pass);
+  return admit(pass) ?? (memory.id === undefined ? create(pass, 1) : install(pass));
 }
 
 /** Takes up the installation that spec.externalId names. */
@@ -96,8 +102,9 @@ function keep(pass: SolutionPass): SolutionStep {
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (changed.length > 0) return upgrade(pass);
-  const lost = lookForComponents(pass);
-  if (lost !== undefined) return lost;
+  const { accountId } = pass.account;
+  const missing = readUnread(pass, [appsOf(accountId), appEnvsOf(accountId)]) ?? lookForComponents(pass);
+  if (missing !== undefined) return missing;
   const components = completed(pass);
   if (!sameJson(components, memory.facts.components ?? [])) {
     return { is: 'again', remember: { facts: { ...memory.facts, components } } };

@@ -58,7 +58,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
       spec: atOnce,
       memory: bound({ port: 8080 }),
       shown: [git, {}, {}],
-      sent: [{ useImage: true, image: 'r/own:7' }],
+      sent: [{ useImage: true }],
     },
     {
       because: 'another change is applied at once, when it can no longer deploy what is built from source',
@@ -92,26 +92,12 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
     const spec = { ...atOnce, externalId: 'app_1', port: 9090 };
     const rest = sentUntilRest({ spec, ...deployed }, [{ useImage: false }, {}, { port: 9090 }]);
 
-    expect(rest.sent).toEqual([
-      { useImage: true, image: 'r/own:7' },
-      { port: 9090, applyImmediately: true },
-    ]);
+    expect(rest.sent).toEqual([{ useImage: true }, { port: 9090, applyImmediately: true }]);
     expect(rest.memory.facts?.pendingChanges).toBeUndefined();
     expect(rest.step).toMatchObject({
       message:
         'the service equals the spec; spec.image is used only to create the app, since AppEnvironment team/prod deploys an image of its own',
     });
-  });
-
-  it('goes without an image where its environments do not have one and the same', () => {
-    const other = { ...anEnvironment(), appEnvId: 'env_other' };
-    const shown = [
-      ...withEnvironment({ useImage: false }).filter(({ read }) => read.key !== 'appEnvs'),
-      shows(appEnvsOf('acc_1'), [anEnvironment(), other]),
-    ];
-    const step = settledStep(hostedApp, { spec: { ...atOnce, externalId: 'app_1' }, ...deployed, shown });
-
-    expect(inShort(step)).toBe('PATCH /app {"appId":"app_1","useImage":true}');
   });
 
   it('is made to use images again at once where no AppEnvironment deploys one', () => {
@@ -157,9 +143,9 @@ describe('an app that is taken over with applyImmediately', () => {
 
   it.each([
     ['nothing that shows differs', [{}, {}], []],
-    ['the port differs', [{ port: 1 }, {}, {}], [{ port: 8080, applyImmediately: true }, { image: 'r/mine:1' }]],
+    ['the port differs', [{ port: 1 }, {}], [{ port: 8080, image: 'r/mine:1', applyImmediately: true }]],
     ['it is built from source', [git, {}], [{ useImage: true, image: 'r/mine:1', applyImmediately: true }]],
-  ])('deploys only what shows to differ: %s', (_what, shown, sent) => {
+  ])('deploys only if something shows to differ: %s', (_what, shown, sent) => {
     expect(sentUntilRest({ spec }, shown).sent).toEqual(sent);
   });
 

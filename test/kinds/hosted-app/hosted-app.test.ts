@@ -310,7 +310,6 @@ describe('an app', () => {
 
   const theirs = { ...related, id: undefined, takenUp: false };
   const meant = { deploy: { image: 'r/mine:3' } };
-  const taken = { ...related, id: anEnvironment().appEnvId, spec: {} };
 
   it.each([
     [
@@ -332,9 +331,6 @@ describe('an app', () => {
 
     const observes = () => [{ ...theirs, spec: { ...names, ...meant, lifecycle: { managementPolicy: 'Observe' } } }];
     expect(inShort(settledStep(hostedApp, { ...options, with: { inAccount: observes } }))).toContain('PATCH /app');
-    if ('appRef' in names) return;
-    const holder = () => [taken];
-    expect(inShort(settledStep(hostedApp, { ...options, with: { inAccount, related: holder } }))).toContain('PATCH');
   });
 
   it.each([

@@ -1,4 +1,4 @@
-/** Requests under the id of an installation that may be complete: each that names an agent image may be an upgrade. */
+/** Requests under the id of an installation that may be complete: one that names an agent image would be an upgrade. */
 import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
@@ -73,7 +73,7 @@ async function done(world: InProcess): Promise<readonly string[]> {
 const lost = { afterwards: { status: 504, text: 'gateway timeout' } } as const;
 
 describe('a complete installation that the spec names', () => {
-  it('is upgraded once while every answer is lost, and once more when one comes', async () => {
+  it('is not upgraded while every answer is lost, and once when one comes', async () => {
     const world = await aWorld();
     const { installationId, control } = await byHand(world);
     disturb(world, '/solutions', lost, { times: Number.POSITIVE_INFINITY });
@@ -85,9 +85,9 @@ describe('a complete installation that the spec names', () => {
     world.interference = () => undefined;
     await world.run(hour);
 
-    expect(doubt).toBe('False/InDoubt');
-    expect(upgrades).toEqual(['svc/sandbox-agent:2']);
-    expect((await imagesOf(world, control)).slice(1)).toEqual(['svc/sandbox-agent:2', 'svc/sandbox-agent:2']);
+    expect(doubt).toBe('False/ServiceUnavailable');
+    expect(upgrades).toEqual([]);
+    expect((await imagesOf(world, control)).slice(1)).toEqual(['svc/sandbox-agent:2']);
     expect(conditionOf(world, kind, 'agent')).toBe('True/InSync');
   });
 
@@ -148,48 +148,4 @@ describe('an installation that failed half way', () => {
       expect(conditionOf(world, kind, 'agent')).toBe('True/InSync');
     },
   );
-});
-
-describe('an installation whose components are not known yet', () => {
-  const own = (appEnvId: string, image: number) => ({
-    externalId: appEnvId,
-    deploy: { image: `r/own:${image}`, onBind: 'Deploy' },
-  });
-
-  it('is not asked for while a deployment in the account is in doubt, which would be taken for made', async () => {
-    const world = await aWorld();
-    const { installationId, control } = await byHand(world);
-    world.apply('AppEnvironment', 'control', own(control, 1));
-    await world.run(130_000);
-    disturb(world, '/deploy-image', 'loseBefore');
-    world.apply('AppEnvironment', 'control', own(control, 2));
-    await world.run(5_000);
-    world.apply(kind, 'agent', { ...agent(2), externalId: installationId });
-    await world.run(5_000);
-    const waiting = conditionOf(world, kind, 'agent');
-    await world.run(600_000);
-
-    expect(waiting).toBe('False/EnvironmentInDoubt');
-    expect(await imagesOf(world, control)).toContain('r/own:2');
-    expect(conditionOf(world, kind, 'agent')).toBe('True/InSync');
-    expect(conditionOf(world, 'AppEnvironment', 'control')).toBe('True/InSync');
-  });
-
-  it('keeps deployments back while the request for it is in doubt', async () => {
-    const world = await aWorld();
-    const { installationId, control } = await byHand(world);
-    world.apply('AppEnvironment', 'control', own(control, 1));
-    await world.run(130_000);
-    disturb(world, '/solutions', { lateMs: 100_000 });
-    world.apply(kind, 'agent', { ...agent(2), externalId: installationId });
-    await world.run(2_000);
-    world.apply('AppEnvironment', 'control', own(control, 2));
-    await world.run(20_000);
-    const waiting = conditionOf(world, 'AppEnvironment', 'control');
-    await world.run(600_000);
-
-    expect(waiting).toBe('False/EnvironmentInDoubt');
-    expect(await imagesOf(world, control)).toContain('r/own:2');
-    expect(conditionOf(world, 'AppEnvironment', 'control')).toBe('True/InSync');
-  });
 });

@@ -6,7 +6,6 @@ import type { Related } from '../../../src/engine/kind/contract/pass.ts';
 import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import {
   appEnvsOf,
-  appOf,
   appsOf,
   solutionsOf,
   type AppEnvItem,
@@ -328,19 +327,11 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     comesTo: `POST /solutions ${body({ installationId: 'inst_7', inputs: { agentImage: 'svc/agent:2' } })}`,
   },
   {
-    because: 'a component is proved gone',
-    spec,
-    memory: complete(asApplied),
-    shown: [catalog, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
-    with: { notes: { 'app_worker-api': 5_000 } },
-    comesTo: 'stall ObjectGone',
-  },
-  {
     because: 'another component was missed long ago',
     spec,
     memory: complete(asApplied),
-    shown: [catalog, shows(appsOf('acc_1'), [], 70_000), shows(appOf('app_worker-api'), [], 70_000)],
-    with: { notes: { 'app_worker-queue': 5_000 } },
+    shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    with: { notes: { env_2: 5_000 } },
     comesTo: 'wait ObjectMissing',
   },
   {
@@ -351,7 +342,7 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     comesTo: 'wait ObjectMissing',
   },
   {
-    because: 'the environment of a component is proved gone, and its app is there',
+    because: 'the environment of a component is proved gone',
     spec,
     shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
     memory: complete(asApplied),
@@ -393,8 +384,8 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     because: 'a component is proved gone and is to be made again',
     spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
     memory: complete(asApplied),
-    shown: [catalog, shows(appsOf('acc_1'), [], 70_000), noEnvironments, shows(appOf('app_worker-api'), [], 70_000)],
-    with: { notes: { 'app_worker-api': 5_000 } },
+    shown: [catalog, apps(), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    with: { notes: { env_1: 5_000 } },
     comesTo: `POST /solutions ${body({ installationId: 'inst_1' })}`,
   },
   { because: 'deleting it leaves it as it is', spec, subject: { deleting: true }, comesTo: 'release' },

@@ -235,6 +235,12 @@ export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
 /** The longest annotation value that status holds, in characters as the API server counts them. */
 const longestToken = 256;
 
+/** The value of an annotation in status, once what it asks for was done. */
+export function handledToken(annotation: string) {
+  const description = `The newest value of the annotation ${annotation} that was handled; any text, no time of ours.`;
+  return text(description, { max: longestToken }).optional();
+}
+
 /**
  * The value of an annotation, cut to what fits into status, but not within a character. Status has the cut value: compared with
  * it, an uncut one would count as new again and again.

@@ -1,5 +1,18 @@
 /** The status fields that every kind has, as the schema to which status is cut before it is written. */
-import { choice, facts, flag, idAsShown, integer, listByKey, listOf, mapOf, shown, text, time } from './schema.ts';
+import {
+  choice,
+  facts,
+  flag,
+  handledToken,
+  idAsShown,
+  integer,
+  listByKey,
+  listOf,
+  mapOf,
+  shown,
+  text,
+  time,
+} from './schema.ts';
 import { mostExcluded } from '../contract/step.ts';
 
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
@@ -76,12 +89,7 @@ export const CommonStatus = facts({
     'The generation of the spec that this status is about; -1 before the first look.',
   ).optional(),
   conditions: listByKey('How the object is. Ready sums it up.', Condition, ['type'], { max: 20 }).optional(),
-  lastHandledReconcileAt: text(
-    'The newest value of the annotation apphosting.dev/reconcile-at that was handled; any text, no time of ours.',
-    {
-      max: 256,
-    },
-  ).optional(),
+  lastHandledReconcileAt: handledToken('apphosting.dev/reconcile-at'),
   drift: listOf(
     'Where the service differs from the spec.',
     shown('A difference.', {

@@ -1,0 +1,19 @@
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { Verdict } from '../../engine/kind/contract/step.ts';
+
+/**
+ * Leaves drift in a field as it is, where the spec only wants it reported or somebody else keeps changing the field. Undefined when
+ * it is to be corrected. `what` is the field in words.
+ */
+export function leaveDrift(
+  { spec, contested }: Pass<{ readonly lifecycle?: { readonly drift?: 'Correct' | 'Report' | undefined } | undefined }>,
+  field: string,
+  what: string,
+): Verdict<never> | undefined {
+  if (spec.lifecycle?.drift === 'Report') {
+    return { is: 'ready', reason: 'Observed', message: `differs from the spec in ${field}; drift is only reported` };
+  }
+  if (!contested.has(field)) return undefined;
+  const message = `somebody else keeps changing ${what}; it is not corrected for now`;
+  return { is: 'stall', reason: 'Contested', message };
+}
