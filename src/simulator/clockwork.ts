@@ -4,11 +4,11 @@
  */
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
-import type { Journal } from './store/journal.ts';
-import { type KeptRequests, RequestLog } from './store/requests.ts';
+import type { Journal, KeptState } from './store/journal.ts';
+import { RequestLog } from './store/requests.ts';
 import { type Commit, type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
-import type { Timer } from './store/timers.ts';
+import { type Timer, timers } from './store/timers.ts';
 
 /** The clock of the simulator: wall time, or a time that only requests advance. */
 export type ClockMode = 'real' | 'virtual';
@@ -20,8 +20,6 @@ const longestSleepMs = 2 ** 31 - 1;
 /** The most timer work in one advance of the clock: about 15 seconds of computing. */
 const mostWork = 2_500_000;
 const sliceMs = 20;
-/** The latest time of the clock: later years would need five digits. */
-const lastMoment = Date.UTC(9999, 11, 31);
 
 interface Parts {
   readonly mode: ClockMode;
@@ -66,7 +64,7 @@ export class Clockwork {
   }
 
   /** Restores the state that an earlier run left on disk. */
-  resume(world: SavedWorld, kept: KeptRequests, lines: readonly (SavedStep | RequestLine)[]): void {
+  resume({ world, requests: kept, lines }: KeptState): void {
     const { requests } = this;
     this.store.load(world);
     requests.resume(kept);
@@ -104,18 +102,16 @@ export class Clockwork {
 
   /** Returns undefined if the clock may advance by `ms` at once, else the longest time that it may. */
   tooMuchFor(ms: number): number | undefined {
-    const left = lastMoment - this.store.now;
     const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
-    if (ms <= left && work <= mostWork) return undefined;
-    return Math.max(0, Math.min(left, work === 0 ? left : Math.floor((ms * mostWork) / work)));
+    return work <= mostWork ? undefined : Math.floor((ms * mostWork) / work);
   }
 
   /**
-   * Advances the virtual clock in slices, and lets other requests be served between two slices. It stops early when the simulator closes,
-   * when the world is replaced or when `isGivenUp` says so. Even then, every timer that is due by the time of the clock has fired.
+   * Advances the virtual clock in slices, and lets other requests be served between two slices. It stops early when the simulator closes
+   * or when the world is replaced. Even then, every timer that is due by the time of the clock has fired.
    */
-  async advanceInSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
-    const turn = this.#advancing.then(() => this.#advanceSlices(ms, isGivenUp));
+  async advanceInSlices(ms: number): Promise<'arrived' | 'stopped'> {
+    const turn = this.#advancing.then(() => this.#advanceSlices(ms));
     this.#advancing = turn.catch(() => undefined);
     return turn;
   }
@@ -150,14 +146,14 @@ export class Clockwork {
     this.#parts.journal?.rewrite(state);
   }
 
-  async #advanceSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
+  async #advanceSlices(ms: number): Promise<'arrived' | 'stopped'> {
     if (this.#stopped) return 'stopped';
     const { epoch } = this.store.recent;
     const until = this.store.now + ms;
     while (this.#fireUntil(until, performance.now() + sliceMs)) {
       await this.durable();
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.#stopped || isGivenUp() || this.store.recent.epoch !== epoch) return 'stopped';
+      if (this.#stopped || this.store.recent.epoch !== epoch) return 'stopped';
     }
     this.#standAt(until);
     return 'arrived';
@@ -179,14 +175,14 @@ export class Clockwork {
   #fire(timer: Timer): void {
     try {
       this.store.transact(timer.at, undefined, (world) => {
-        world.cancel(timer.timerId);
+        world.of(timers).remove(timer.timerId);
         const fires = this.#fires.get(timer.kind);
         if (fires === undefined) throw new Error(`no area knows the timer "${timer.kind}"`);
         fires(world, timer.data as never);
       });
     } catch (error) {
       this.#parts.log(`timer ${timer.kind}: ${String(error)}`);
-      this.store.transact(timer.at, undefined, (world) => world.cancel(timer.timerId));
+      this.store.transact(timer.at, undefined, (world) => world.of(timers).remove(timer.timerId));
     }
   }
 

@@ -1,5 +1,4 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
 
 import { collectionNames } from './areas.ts';
 import { BadOption } from './bad-option.ts';
@@ -7,7 +6,7 @@ import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
 import { Journal, readState } from './store/journal.ts';
 import type { StartWorld } from './worlds.ts';
 import { InUse, lock } from './store/lock.ts';
-import { type SavedState, savedWorld, type SavedWorld } from './store/saved.ts';
+import { savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
 /** The options of a simulator that listens on a socket. */
@@ -27,13 +26,14 @@ export async function startSimulator(options: StartOptions = {}): Promise<Listen
   const start: StartWorld = world === 'demo' || world === 'empty' ? world : worldFrom(world);
   const make = () => {
     const own: SimulatorOptions = { ...rest, world: start };
-    return state === undefined ? createSimulator(own) : withState(fileFor(state), own);
+    return state === undefined ? createSimulator(own) : withState(state, own);
   };
   return listen(make, { host, port });
 }
 
 /** Makes a simulator that locks its state file until it is closed. */
 function withState(path: string, options: SimulatorOptions): Simulator {
+  requireFile(path);
   const release = locked(path);
   try {
     const simulator = createSimulator({ ...options, ...stateFrom(path) });
@@ -44,12 +44,10 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** Finds the real path of the state file, so that two names of one file share a lock; refuses what is not a file. */
-function fileFor(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats !== undefined && !stats.isFile()) throw new BadOption(`--state ${path} cannot be used: it is no file`);
-  const real = () => (stats === undefined ? join(realpathSync(dirname(path)), basename(path)) : realpathSync(path));
-  return orBadOption(real, (message) => `--state ${path} cannot be used: ${message}`);
+/** Refuses a state file that is something else, such as a folder or a device. */
+function requireFile(path: string): void {
+  const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
+  if (isOther) throw new BadOption(`--state ${path} cannot be used: it is no file`);
 }
 
 function locked(path: string): () => void {
@@ -84,15 +82,9 @@ function worldFrom(path: string): SavedWorld {
 }
 
 function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
-  const journal = new Journal(path);
-  const kept = orBadOption(
-    () => readState(path),
+  const resume = orBadOption(
+    () => readState(path, collectionNames),
     (message) => `--state ${path} cannot be used: ${message}; the file is left as it is`,
   );
-  if (kept === undefined) return { journal };
-  const { state, lines } = kept;
-  const world = savedWorld(state, collectionNames);
-  if (typeof world === 'string') throw new BadOption(`--state ${path}: ${world}; the file is left as it is`);
-  const { requests } = state as SavedState;
-  return { journal, resume: { world, lines, requests } };
+  return { journal: new Journal(path), ...(resume && { resume }) };
 }

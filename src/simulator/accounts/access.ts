@@ -1,7 +1,7 @@
 import type { AreaCall, Caller } from '../area.ts';
-import { accounts, type Account, memberships, type MembershipRecord, type Permission } from './records.ts';
-import { type Scope, tokens } from './records.ts';
-import { forbidden, found, RequestRefusal } from '../http/refusal.ts';
+import { accounts, type Account, type CredentialRecord, credentials, memberships } from './records.ts';
+import { type MembershipRecord, type Permission, type Scope, tokens } from './records.ts';
+import { forbidden, found, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
 /** The part of a request that authorization needs: the world and the caller. */
@@ -65,4 +65,16 @@ export function isRestricted(world: World, membership: MembershipRecord): boolea
 /** Tells if a member may see and change an environment. */
 export function maySee(world: World, membership: MembershipRecord, appEnvId: string): boolean {
   return !isRestricted(world, membership) || membership.allowedAppEnvIds.includes(appEnvId);
+}
+
+/** Refuses an id that names no credential of the account with 404, and one of another kind with 400. */
+export function requireCredential(
+  world: World,
+  { accountId, kind }: Pick<CredentialRecord, 'accountId' | 'kind'>,
+  field: string,
+  credentialId: string,
+): void {
+  const credential = world.of(credentials).get(credentialId);
+  if (credential?.accountId !== accountId) throw notFound(`${field}: credential not found`);
+  if (credential.kind !== kind) throw invalid(`${field} must name a credential of the kind ${kind}`);
 }

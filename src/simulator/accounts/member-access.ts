@@ -9,7 +9,6 @@ import type { World } from '../store/store.ts';
 
 /** Shows and sets the environments that a member may see. */
 export const memberAccess: Area = {
-  name: 'member access',
   collections: [],
   routes: [
     route('GET /member/env-access', ['svc:read'], getAccess, ['accountId', 'membershipId']),

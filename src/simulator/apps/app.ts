@@ -2,7 +2,7 @@ import { collection } from '../store/collection.ts';
 import { accountNamed } from '../accounts/access.ts';
 import { found, invalid } from '../http/refusal.ts';
 import { isDatabase } from './presets.ts';
-import { rejected } from '../public/shape.ts';
+import { requireFree } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
 /** The default settings of a job. The interface does not name the concurrency setting, so unknown plain settings are kept too. */
@@ -93,10 +93,7 @@ export function kindOf(app: Pick<App, 'dockerPreset'>): 'app' | 'database' | 'fu
 
 /** Refuses the name of another app of the account, when the reading `names.apps` says that names are unique. */
 export function requireFreeAppName(world: World, accountId: string, name: string): void {
-  if (world.readings['names.apps'] === 'repeatable') return;
-  if (world.of(apps).where('name', `${accountId}/${name}`).length > 0) {
-    throw rejected(world, 'an app with this name exists already');
-  }
+  requireFree(world, 'apps', world.of(apps).where('name', `${accountId}/${name}`));
 }
 
 /** Turns a name into a part of addresses, and adds a number where that part is taken. */

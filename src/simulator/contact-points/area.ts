@@ -4,16 +4,15 @@ import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '.
 import { choice, fields, list, object, optional, queryFlag, required, sent, text } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
-import { date, listed, patched, rejected, single } from '../public/shape.ts';
+import { date, listed, patched, rejected, requireFree, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { arrive, changedConfig, type ContactPoint, contactPointNamed, contactPoints } from './contact-point.ts';
-import { contactPointTypes, deployedTo, deployLater, newConfig } from './contact-point.ts';
+import { contactPointTypes, deployedTo, deployLater, deploys, newConfig } from './contact-point.ts';
 
 const patchable = ['name', 'config'];
 
 /** Serves contact points, to which alerts are delivered. */
 export const contactPointsArea: Area = {
-  name: 'contact points',
   collections: [contactPoints],
   routes: [
     route('GET /contact-points', ['svc:read'], listPoints, ['accountId']),
@@ -22,16 +21,20 @@ export const contactPointsArea: Area = {
     route('PATCH /contact-point', ['svc:write:config'], patchPoint, ['contactPointId', ...patchable]),
     route('DELETE /contact-point', ['svc:write:config'], deletePoint, ['contactPointId']),
   ],
-  timers: { 'contactPoints.deploys': arrive },
+  timers: { [deploys]: arrive },
   control: [
-    control('PATCH /contact-points/:id', 'where it is deployed: {deployedTo?: [region]}', ({ world, id, body }) => {
-      const point = contactPointNamed(world, id);
-      const { deployedTo: given } = fields({ deployedTo: list(text()) })(body, '');
-      for (const region of given ?? []) regionNamed(world, region);
-      if (given !== undefined)
-        world.of(contactPoints).put({ ...deployedTo(world, point, given), updatedAt: world.now });
-      return ok({ contactPointId: id });
-    }),
+    control(
+      'PATCH /contact-points/:id',
+      'where it is deployed: {deployedTo?: [region]}',
+      fields({ deployedTo: list(text()) }),
+      ({ world, id, body: { deployedTo: given } }) => {
+        const point = contactPointNamed(world, id);
+        for (const region of given ?? []) regionNamed(world, region);
+        if (given !== undefined)
+          world.of(contactPoints).put({ ...deployedTo(world, point, given), updatedAt: world.now });
+        return ok({ contactPointId: id });
+      },
+    ),
   ],
 };
 
@@ -108,10 +111,7 @@ function deletePoint(call: AreaCall): AreaAnswer {
 }
 
 function requireFreeName(world: World, accountId: string, name: string): void {
-  if (world.readings['names.contactPoints'] === 'repeatable') return;
-  if (world.of(contactPoints).where('name', `${accountId}/${name}`).length > 0) {
-    throw rejected(world, 'a contact point with this name exists already');
-  }
+  requireFree(world, 'contactPoints', world.of(contactPoints).where('name', `${accountId}/${name}`));
 }
 
 function shown(world: World, point: ContactPoint): object {

@@ -1,5 +1,6 @@
 import { type Area, control, route } from '../area.ts';
 import type { World } from '../store/store.ts';
+import { circumstances, snapshots } from './calls/bodies.ts';
 import { takeSnapshots, tellConfiguration } from './calls/control.ts';
 import { activate, configure, discardActivation, validate } from './calls/journaled.ts';
 import { points, protections, sources } from './calls/lists.ts';
@@ -13,7 +14,6 @@ const deploys = ['svc:write:deploy', 'svc:write:dangerous'] as const;
 
 /** Serves disaster readiness: the protection of environments, isolated checks, and recovered environments. */
 export const disasterReadiness: Area = {
-  name: 'disasterReadiness',
   collections: [configurations, recoveryPoints, journaledCalls, retainedDisks],
   routes: [
     route('GET /disaster-readiness/sources', ['svc:read'], sources),
@@ -29,9 +29,10 @@ export const disasterReadiness: Area = {
     control(
       'PATCH /configurations/:id',
       'sets the circumstances of a disaster-readiness configuration, or advances its operation',
+      circumstances,
       tellConfiguration,
     ),
-    control('POST /configurations/:id/points', 'takes snapshots now', takeSnapshots),
+    control('POST /configurations/:id/points', 'takes snapshots now', snapshots, takeSnapshots),
   ],
   timers: { [DUE]: wake, [DISK_DUE]: expire },
   workIn,

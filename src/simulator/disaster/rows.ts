@@ -7,10 +7,8 @@ import { DISK_RETENTION_MS } from './durations.ts';
 import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';
 
-/** The row of a configuration: without its recovery points, but with the timer of its next event. */
-export interface StoredConfiguration extends Omit<Configuration, 'points' | 'happenings'> {
-  readonly timer?: { readonly timerId: string; readonly at: number } | undefined;
-}
+/** The row of a configuration: without its recovery points, which are rows of their own. */
+export type StoredConfiguration = Omit<Configuration, 'points' | 'happenings'>;
 
 /** All protections, indexed by account and by source environment. */
 export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
@@ -21,7 +19,6 @@ export const configurations = collection<StoredConfiguration>('configurations', 
 /** All recovery points, indexed by configuration. */
 export const recoveryPoints = collection<RecoveryPoint>('recoveryPoints', (row) => row.pointId, {
   indexes: { configuration: (row) => row.configurationId },
-  order: (row) => row.sequence,
   remembered: true,
 });
 
@@ -56,10 +53,9 @@ export function protectionOf(world: World, sourceAppEnvId: string): Configuratio
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
-/** Puts a configuration together from its rows; the points must be in the order of their sequence. */
+/** Puts a configuration together from its rows. */
 export function assembled(row: StoredConfiguration, points: readonly RecoveryPoint[]): Configuration {
-  const { timer: _timer, ...configuration } = row;
-  return { ...configuration, points };
+  return { ...row, points: points.toSorted((one, other) => one.sequence - other.sequence) };
 }
 
 function pointsOf(world: World, configurationId: string): readonly RecoveryPoint[] {
@@ -69,17 +65,16 @@ function pointsOf(world: World, configurationId: string): readonly RecoveryPoint
 /** Stores a configuration: writes its rows, sets its timer, and carries out its events. */
 export function keep(world: World, configuration: Configuration, requestId?: string): void {
   const { points, happenings = [], ...row } = configuration;
-  const before = pointsOf(world, row.configurationId);
-  if (points !== before) keepPoints(world, before, points);
-  world.of(configurations).put({ ...row, timer: wokenAt(world, configuration) });
+  keepPoints(world, pointsOf(world, row.configurationId), points);
+  world.of(configurations).put(row);
+  scheduleNext(world, configuration);
   for (const happening of happenings) note(world, configuration, happening, requestId);
 }
 
 /** Removes a configuration with its points and its timer, and records one last event. */
 export function wipe(world: World, configuration: Configuration, last: Happening): void {
   const { configurationId } = configuration;
-  const timer = world.of(configurations).get(configurationId)?.timer;
-  if (timer !== undefined) world.cancel(timer.timerId);
+  world.cancel(DUE, configurationId);
   for (const { pointId } of pointsOf(world, configurationId)) world.of(recoveryPoints).remove(pointId);
   world.of(configurations).remove(configurationId);
   note(world, configuration, last);
@@ -94,14 +89,11 @@ function keepPoints(world: World, before: readonly RecoveryPoint[], points: Conf
   for (const point of points.slice(newest + 1)) rows.put(point);
 }
 
-function wokenAt(world: World, configuration: Configuration): StoredConfiguration['timer'] {
-  const before = world.of(configurations).get(configuration.configurationId)?.timer;
-  const dueAt = nextDueAt(configuration);
-  const at = dueAt === undefined ? undefined : Math.max(dueAt, world.now);
-  if (before !== undefined && before.at === at && at > world.now) return before;
-  if (before !== undefined) world.cancel(before.timerId);
-  if (at === undefined) return undefined;
-  return { timerId: world.schedule(DUE, at, { configurationId: configuration.configurationId }), at };
+function scheduleNext(world: World, configuration: Configuration): void {
+  const { configurationId } = configuration;
+  const at = nextDueAt(configuration);
+  if (at === undefined) world.cancel(DUE, configurationId);
+  else world.schedule(DUE, configurationId, at, { configurationId });
 }
 
 function note(world: World, configuration: Configuration, happening: Happening, requestId?: string): void {
@@ -115,7 +107,7 @@ function note(world: World, configuration: Configuration, happening: Happening, 
   const diskId = world.id('disk');
   const retentionUntil = world.now + DISK_RETENTION_MS;
   world.of(retainedDisks).put({ diskId, accountId, sourceAppEnvId, configurationId, retentionUntil });
-  world.schedule(DISK_DUE, retentionUntil, { sourceAppEnvId });
+  world.schedule(DISK_DUE, diskId, retentionUntil, { sourceAppEnvId });
 }
 
 /** Lists the kept disks of a source. */

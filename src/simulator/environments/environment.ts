@@ -41,13 +41,6 @@ export interface EnvironmentResources {
   readonly memory: number;
 }
 
-/** A deployment in progress. */
-interface Deployment {
-  readonly timerIds: readonly string[];
-  /** The status before the deployment; a deployment that replaces this one keeps the value. */
-  readonly before: string;
-}
-
 /** An environment: an app that is deployed in a region. */
 export interface Environment {
   readonly appEnvId: string;
@@ -81,7 +74,8 @@ export interface Environment {
   readonly versions: number;
   /** The ids of the versions that were deployed, oldest first. */
   readonly deployments: readonly string[];
-  readonly deployment?: Deployment | undefined;
+  /** The status before the deployment in progress; a deployment that replaces this one keeps the value. */
+  readonly statusBefore?: string | undefined;
 }
 
 /** All environments. */
@@ -213,11 +207,19 @@ export function withCurrent(environment: Environment, content: DeployedContent):
   return { ...environment, currentContentId: contentId, deployments: deployments.slice(-rememberedDeployments) };
 }
 
+/** The names of the timers of a deployment: one shows an undocumented status, the other one ends the deployment. */
+export const deploymentTimers = { passes: 'environments.passes', settles: 'environments.settles' } as const;
+
+/** Ends a deployment before its time. */
+export function endDeployment(world: World, appEnvId: string): void {
+  for (const kind of Object.values(deploymentTimers)) world.cancel(kind, appEnvId);
+}
+
 /** Deletes an environment with its alerts, metrics, versions and timers. */
 export function deleteEnvironment(world: World, environment: Environment): void {
   const { appEnvId, accountId, name, volumes } = environment;
   removeAlertsOf(world, appEnvId);
-  for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
+  endDeployment(world, appEnvId);
   for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
   for (const membership of world.of(memberships).where('account', accountId)) {
     if (!membership.allowedAppEnvIds.includes(appEnvId)) continue;

@@ -102,7 +102,7 @@ function begun(
   message: string,
   more: { readonly top?: object; readonly appEnv?: object } = {},
 ): AreaAnswer {
-  if (world.readings['deploy.whileUpdating'] === 'reject' && environment.deployment !== undefined) {
+  if (world.readings['deploy.whileUpdating'] === 'reject' && environment.statusBefore !== undefined) {
     throw rejected(world, 'the environment is being updated');
   }
   const { appEnvId, name, status } = begin(world, environment, ...what);

@@ -1,6 +1,6 @@
 /**
- * Serves the simulator on a socket. It acts on a request only when it has read the whole body, or knows that the body is too long. A
- * client that sends too slowly meets a deadline; a stream of events that nobody reads is closed.
+ * Serves the simulator on a socket. It acts on a request only when it has read the whole body. A client that sends too slowly meets a
+ * deadline; a stream of events that nobody reads is closed.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -28,7 +28,6 @@ export interface ListeningTo<S extends Served> {
 const headersDeadlineMs = 5000;
 const requestDeadlineMs = 15_000;
 const longestHeaders = 32 * 1024;
-const mostDrained = 64 * 1024 * 1024;
 const mostWaiting = 1024 * 1024;
 
 /**
@@ -89,48 +88,32 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
     const { host: named, origin, authorization, 'content-type': type } = incoming.headers;
     const { url, host = named } = originForm(incoming.url ?? '/');
     const body = await bodyWithin(incoming, simulator.longestBody(url));
-    const tooLarge = body === undefined;
     const headers = { host, origin, authorization, 'content-type': type };
-    const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge };
+    const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge: body === undefined };
     const hasHost = named !== undefined || incoming.httpVersion === '1.0';
-    const reply = hasHost
-      ? await simulator.handle({ ...request, isGivenUp: () => outgoing.destroyed })
-      : simulator.broken(400, 'the request needs a Host');
-    await deliver(reply, incoming, outgoing, tooLarge);
+    const reply = hasHost ? await simulator.handle(request) : simulator.broken(400, 'the request needs a Host');
+    await deliver(reply, incoming, outgoing);
   } catch {
     // Do not answer with success when the client is gone or the state could not be written.
     outgoing.destroy();
   }
 }
 
-/** Reads a body; undefined as soon as it is longer than allowed. */
+/** Reads a whole body, so that a client that sends it sees the answer; undefined when it is longer than allowed. */
 async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
-  if (incoming.headers['content-length'] === undefined && incoming.headers['transfer-encoding'] === undefined) {
-    return Buffer.alloc(0);
-  }
-  if (Number(incoming.headers['content-length'] ?? 0) > limit) return undefined;
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > limit) return undefined;
-    chunks.push(chunk);
+    if (length <= limit) chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return length > limit ? undefined : Buffer.concat(chunks);
 }
 
-async function deliver(
-  reply: Reply,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  unread: boolean,
-): Promise<void> {
+async function deliver(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   switch (reply.kind) {
     case 'answered':
-      if (unread) outgoing.setHeader('connection', 'close');
-      await answer(reply, outgoing);
-      if (unread) await drain(incoming);
-      return;
+      return answer(reply, outgoing);
     case 'reset':
       incoming.socket.resetAndDestroy();
       return;
@@ -179,19 +162,6 @@ function* hugeBody(length: number): Iterable<string> {
   const piece = 'x'.repeat(64 * 1024);
   for (let left = length - head.length - tail.length; left > 0; left -= piece.length) yield piece.slice(0, left);
   yield tail.slice(0, Math.max(0, length - head.length));
-}
-
-/** Goes on reading a request after an early answer, because a client that is still sending would not see the answer. */
-async function drain(incoming: IncomingMessage): Promise<void> {
-  let left = mostDrained;
-  incoming.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) incoming.destroy();
-  });
-  incoming.resume();
-  const ended = Promise.race([once(incoming, 'end'), once(incoming, 'close')]);
-  await Promise.race([ended, sleep(2000, undefined, { ref: false })]);
-  incoming.destroy();
 }
 
 function stream(reply: Stream, outgoing: ServerResponse): void {

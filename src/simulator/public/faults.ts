@@ -1,6 +1,6 @@
-import { type ControlRoute, control, ok } from '../area.ts';
+import { type ControlRoute, control, nothing, ok } from '../area.ts';
 import { collection } from '../store/collection.ts';
-import { type BodyFields, choice, fields, number, object, onlyFields, optional, present } from '../http/fields.ts';
+import { choice, fields, must, number, object, onlyFields, optional, present } from '../http/fields.ts';
 import { type Reads, record, required, text } from '../http/fields.ts';
 import { found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
@@ -121,7 +121,9 @@ function pathMatches(pattern: string, path: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`, 's').test(path);
 }
 
-function effectFrom(fields: BodyFields, name: string): FaultEffect {
+/** Reads an effect. */
+function effectFrom(value: unknown, name: string): FaultEffect {
+  const fields = object(value, name);
   const names = Object.keys(table);
   const beside = Object.hasOwn(fields, 'status') ? ['body', 'headers'] : ['then'];
   onlyFields(fields, name, [...names, ...beside]);
@@ -129,13 +131,12 @@ function effectFrom(fields: BodyFields, name: string): FaultEffect {
   if (own === undefined || others.length > 0) throw invalid(`${name} must name exactly one of ${names.join(', ')}`);
   const [key, [, reads]] = own;
   if (Object.hasOwn(fields, 'then') && key !== 'delayMs') throw invalid(`${name}.then belongs to delayMs`);
-  const then = optional(fields, 'then', object);
   return present({
     [key]: reads(fields[key], key),
     body: fields['body'],
     headers: optional(fields, 'headers', headers),
     // oxlint-disable-next-line unicorn/no-thenable -- the name is fixed, and the value is never a function
-    then: then && effectFrom(then, `${name}.then`),
+    then: optional(fields, 'then', (then) => effectFrom(then, `${name}.then`)),
   });
 }
 
@@ -152,21 +153,19 @@ export const faultRoutes: readonly ControlRoute[] = [
   control(
     'POST /faults',
     'a fault for the requests that match {method?, path?, bodyContains?, skip?, count?}',
-    ({ world, body }) => {
-      onlyFields(body, '', ['match', 'effect']);
-      const { skip = 0, count = 1, ...which } = optional(body, 'match', match) ?? {};
-      const effect = effectFrom(required(body, 'effect', object), 'effect');
+    fields({ match, effect: must(effectFrom) }),
+    ({ world, body: { match: { skip = 0, count = 1, ...which } = {}, effect } }) => {
       const faultId = world.id('fault');
       world.of(faults).put({ faultId, match: { ...which, skip, count }, effect });
       return ok({ faultId });
     },
   ),
-  control('GET /faults', 'the faults that wait', ({ world }) => ok({ items: world.of(faults).all() })),
-  control('DELETE /faults', 'forgets every fault', ({ world }) => {
+  control('GET /faults', 'the faults that wait', nothing, ({ world }) => ok({ items: world.of(faults).all() })),
+  control('DELETE /faults', 'forgets every fault', nothing, ({ world }) => {
     for (const { faultId } of world.of(faults).all()) world.of(faults).remove(faultId);
     return ok({});
   }),
-  control('DELETE /faults/:id', 'forgets one fault', ({ world, id }) => {
+  control('DELETE /faults/:id', 'forgets one fault', nothing, ({ world, id }) => {
     world.of(faults).remove(found(world.of(faults).get(id), `there is no fault "${id}"`).faultId);
     return ok({});
   }),

@@ -6,13 +6,13 @@
 import { authenticate, requireScopes } from '../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest, queryOf } from '../http/exchange.ts';
+import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest } from '../http/exchange.ts';
 import type { Reply, Stream } from '../http/exchange.ts';
 import { type FaultEffect, faults, effectName, takeFault } from './faults.ts';
 import { RateLimit } from './rate.ts';
 import { invalid, refusalFor, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
-import { Router } from '../http/router.ts';
+import { routeFor } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
 /** The prefix of every path of the public interface. */
@@ -31,7 +31,7 @@ interface Parts {
 interface Passage {
   readonly request: HttpRequest;
   readonly path: string;
-  readonly query: URLSearchParams;
+  readonly query: Readonly<Record<string, string>>;
   readonly seq: number;
   readonly effect: FaultEffect;
   /** The fields and parameters in the request that the interface does not name; the request log shows them. */
@@ -41,12 +41,10 @@ interface Passage {
 /** Answers every request to the public interface. */
 export class PublicInterface {
   readonly #parts: Parts;
-  readonly #router: Router<Route>;
   readonly #rate = new RateLimit();
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#router = new Router(parts.routes);
   }
 
   /** Restarts the rate limit: every token may send its full number of requests again. */
@@ -78,7 +76,7 @@ export class PublicInterface {
       at: clockwork.now,
       method: request.method,
       path,
-      query: Object.fromEntries(query),
+      query,
       status: reply.kind === 'answered' ? reply.status : 0,
       durationMs: Math.max(0, Math.round(wallNow() - arrived)),
       committed: handled.committed,
@@ -114,7 +112,7 @@ export class PublicInterface {
     const { request, path, seq } = passage;
     const caller = authenticate(clockwork.store, request.headers['authorization']);
     this.#rate.take(caller.token.token, clockwork.store.readings, wallNow());
-    const { route } = this.#router.find(request.method, path);
+    const { route } = routeFor(this.#parts.routes, request.method, path);
     requireScopes(caller, route.scopes);
     const call = callOf(passage, route, caller, clockwork.store);
     const cause = { requestSeq: seq, token: caller.token.token, memberships: caller.memberships };
@@ -131,7 +129,7 @@ export class PublicInterface {
     const { readings } = this.#parts.clockwork.store;
     if (answer.refusal !== undefined) return { ...this.#refused(answer.refusal), committed };
     const body = answer.body === undefined ? '' : bodyText(readings, answer.body);
-    return answered(answer.status, body, typed('application/json', body), committed);
+    return answered(200, body, typed('application/json', body), committed);
   }
 
   #refused(refusal: RequestRefusal): Answered {
@@ -146,7 +144,7 @@ function callOf({ request, query, effect }: Passage, route: Route, caller: Calle
   return {
     world,
     caller,
-    query: queryOf(query),
+    query,
     body: carries ? bodyOf(request, { type: true, empty: false }) : {},
     staleListMs: effect.staleList,
     failAfterComponents: effect.failAfterComponents,

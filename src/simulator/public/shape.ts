@@ -18,6 +18,18 @@ export function rejected(world: World, message: string, kept: Readonly<Record<st
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
+/** Refuses a name that another row has, when the reading for names of this kind says that they are unique. */
+export function requireFree(
+  world: World,
+  kind: keyof typeof named,
+  others: readonly { readonly name: string }[],
+): void {
+  if (world.readings[`names.${kind}`] === 'repeatable' || others.length === 0) return;
+  throw rejected(world, `${named[kind]} with this name exists already`);
+}
+
+const named = { apps: 'an app', contactPoints: 'a contact point', alerts: 'an alert of this environment' } as const;
+
 /** Shows a single object, alone or inside an object under its name, as the reading `get.wrapping` says. */
 export function single(world: World, name: string, value: unknown): unknown {
   return world.readings['get.wrapping'] === 'wrapped' ? { [name]: value } : value;

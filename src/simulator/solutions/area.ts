@@ -148,7 +148,6 @@ function failed(world: World, installationId: string): AreaAnswer {
   const isTop = world.readings['solution.errorId'] === 'top';
   const kept = isTop ? { installationId } : { details: { installationId } };
   return {
-    status: 500,
     refusal: new RequestRefusal(500, 'the installation is not complete: repeat it with its installationId', kept),
   };
 }
@@ -176,7 +175,6 @@ const solutionFields = ['accountId', 'solutionSlug', 'appName', 'region', 'insta
 
 /** Serves solutions: ready-made setups of several connected components. */
 export const solutionsArea: Area = {
-  name: 'solutions',
   collections: [installations],
   routes: [
     route('GET /solutions', ['svc:read'], listSolutions, ['accountId']),

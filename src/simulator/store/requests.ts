@@ -31,8 +31,6 @@ export interface KeptRequests {
   readonly lines: PackedLines;
 }
 
-const mostPaths = 1000;
-
 /** Numbers, logs and counts public requests; the counts include requests whose lines were dropped. */
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
@@ -87,9 +85,7 @@ export class RequestLog {
     this.skipTo(lastSeq);
   }
 
-  #count({ method, path: asked, committed }: LoggedRequest): void {
-    const known = this.#counts.has(`${method} ${asked}`) || this.#counts.size < mostPaths;
-    const path = known ? asked : '(other)';
+  #count({ method, path, committed }: LoggedRequest): void {
     const key = `${method} ${path}`;
     const before = this.#counts.get(key) ?? { method, path, requests: 0, commits: 0 };
     const commits = before.commits + (committed ? 1 : 0);

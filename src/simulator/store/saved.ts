@@ -78,18 +78,11 @@ export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWor
   const { seed, now, ledgerSeq, collections } = value;
   const ledger = linesOf(value['ledger']);
   if (ledger === undefined) return 'its ledger is damaged';
-  if (typeof seed !== 'string' || typeof now !== 'number' || !isObject(collections)) return 'its head is incomplete';
+  const isWhole = typeof seed === 'string' && typeof now === 'number' && typeof ledgerSeq === 'number';
+  if (!isWhole || !isObject(collections)) return 'its head is incomplete';
   for (const [name, rows] of Object.entries(collections)) {
     if (!known.has(name)) return `it has a collection "${name}" that this version does not know`;
     if (!Array.isArray(rows) || !rows.every(isObject)) return `its collection "${name}" is not a list of objects`;
   }
-  return {
-    format: 'apphosting-simulator',
-    version: 1,
-    seed,
-    now,
-    ledgerSeq: typeof ledgerSeq === 'number' ? ledgerSeq : 0,
-    collections: collections as SavedWorld['collections'],
-    ledger: ledger as readonly Commit[],
-  };
+  return { ...value, ledger } as unknown as SavedWorld;
 }

@@ -9,10 +9,13 @@ import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
 import { type Commit, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
-import { type Timer, TimerQueue, timers } from './timers.ts';
+import { firstOf, type Timer, timerIdOf, timers } from './timers.ts';
 
 /** The world as a handler sees it, inside one transaction. */
-export type World = Pick<Store, 'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'cancel' | 'record'>;
+export type World = Pick<
+  Store,
+  'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'isScheduled' | 'cancel' | 'record'
+>;
 
 /** What caused a transaction, for the ledger: a request with its token, or the control surface. */
 export type Cause =
@@ -37,7 +40,6 @@ interface Open {
 export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
-  #queue = new TimerQueue();
   #open: Open | undefined;
   #seed = '';
   #now = 0;
@@ -64,7 +66,6 @@ export class Store {
   /** Replaces the whole world. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
-    this.#queue = new TimerQueue();
     this.#seed = saved.seed;
     this.#now = saved.now;
     this.#seq = saved.ledgerSeq;
@@ -76,7 +77,6 @@ export class Store {
       for (const row of saved.collections[collection.name] ?? []) table.set(collection.id(row), row);
       this.#tables.set(collection.name, table);
     }
-    for (const timer of this.of(timers).all()) this.#queue.push(timer);
   }
 
   /** Returns the whole world as plain JSON. */
@@ -96,7 +96,6 @@ export class Store {
     this.#now = Math.max(this.#now, step.at);
     for (const [name, id, row] of step.rows) {
       this.#tables.get(name)?.set(id, row ?? undefined);
-      if (name === timers.name && row !== null) this.#queue.push(row as Timer);
     }
     for (const commit of step.ledger) {
       this.ledger.push(commit);
@@ -125,9 +124,7 @@ export class Store {
 
   /** Finds the timer that fires next. */
   nextTimer(): Timer | undefined {
-    const rows = this.of(timers);
-    const entry = this.#queue.peek(({ timerId, at }) => rows.get(timerId)?.at === at);
-    return entry === undefined ? undefined : rows.get(entry.timerId);
+    return firstOf(this.of(timers).all());
   }
 
   of<T extends object>(collection: Collection<T>): Rows<T> {
@@ -153,16 +150,22 @@ export class Store {
     return hash('sha256', [this.#seed, ...words].join('\n'));
   }
 
-  /** Schedules a timer; returns its id. */
-  schedule(kind: string, at: number, data: unknown): string {
-    const order = this.#next('timers');
-    const timerId = `timer_${order}`;
-    this.of(timers).put({ timerId, at: Math.max(at, this.#now), order, kind, data });
-    return timerId;
+  /** Schedules the timer of a kind about a subject, in the place of one that is scheduled already. */
+  schedule(kind: string, subject: string, at: number, data: unknown): void {
+    const timerId = timerIdOf(kind, subject);
+    const due = Math.max(at, this.#now);
+    const before = this.of(timers).get(timerId);
+    const order = before?.at === due ? before.order : this.#next('timers');
+    this.of(timers).put({ timerId, at: due, order, kind, data });
   }
 
-  cancel(timerId: string): void {
-    this.of(timers).remove(timerId);
+  isScheduled(kind: string, subject: string): boolean {
+    return this.of(timers).has(timerIdOf(kind, subject));
+  }
+
+  /** Cancels the timer of a kind about a subject. */
+  cancel(kind: string, subject: string): void {
+    this.of(timers).remove(timerIdOf(kind, subject));
   }
 
   /** Writes a line into the ledger. */
@@ -188,7 +191,6 @@ export class Store {
     if (change === undefined) this.#open.changes.set(key, { collection, id, before, after: row });
     else change.after = row;
     table.set(id, row);
-    if (collection.name === timers.name && row !== undefined) this.#queue.push(row as Timer);
   }
 
   #commit(open: Open, cause: Cause | undefined): boolean {
@@ -198,15 +200,15 @@ export class Store {
       this.#seq += 1;
       return { seq: this.#seq, at: this.#now, ...causeShown(cause, entry.accountId), ...entry };
     });
-    for (const commit of ledger) this.ledger.push(commit);
-    for (const { collection, id, before } of changes) {
-      this.recent.note(collection.name, id, this.#now, collection.remembered ? before : undefined);
-    }
     this.onStep({
       at: this.#now,
       rows: changes.map(({ collection, id, after }) => [collection.name, id, after ?? null]),
       ledger,
     });
+    for (const commit of ledger) this.ledger.push(commit);
+    for (const { collection, id, before } of changes) {
+      this.recent.note(collection.name, id, this.#now, collection.remembered ? before : undefined);
+    }
     return true;
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { collectionNames } from '../../../src/simulator/areas.ts';
 import { Journal, readState } from '../../../src/simulator/store/journal.ts';
 import { startSimulator } from '../../../src/simulator/start.ts';
 import { box, contactPoint } from '../box.ts';
@@ -41,7 +42,7 @@ async function create(url: string, name: string): Promise<boolean> {
 
 /** How many commits stand behind the world in a state file. */
 function commitsIn(path: string): number {
-  return readState(path)?.lines.filter((line) => 'rows' in line).length ?? 0;
+  return readState(path, collectionNames)?.lines.filter((line) => 'rows' in line).length ?? 0;
 }
 
 /** A state file with a few commits behind the world. */
@@ -112,16 +113,16 @@ describe('--state', () => {
     for (let end = head; end <= bytes.length; end += 3) {
       writeFileSync(file, bytes.subarray(0, end));
       const whole = bytes.subarray(head, end).filter((byte) => byte === 10).length;
-      expect(readState(file)?.lines).toHaveLength(whole);
+      expect(readState(file, collectionNames)?.lines).toHaveLength(whole);
     }
   });
 
-  it('refuses a file that is damaged anywhere else, clearly and without touching it', async () => {
+  it('refuses a file with a line that is no JSON, clearly and without touching it', async () => {
     const bytes = await written();
     const damages = [3, 200, bytes.indexOf(10) + 20, bytes.length - 3];
     const files: Uint8Array[] = damages.map((at) => {
       const damaged = Buffer.from(bytes);
-      damaged[at] = (damaged[at] ?? 0) ^ 1;
+      damaged[at] = 0;
       return damaged;
     });
     files.push(Buffer.from('this is no state\n'), Buffer.from('{}'), bytes.subarray(0, 100));
