@@ -76,7 +76,7 @@ export function createSimulator(options: SimulatorOptions = {}) {
       if (path.startsWith(`${publicPrefix}/`)) return service.handle(request);
       if (path.startsWith(`${controlPrefix}/`)) return control(request);
       if (path === '/') return Promise.resolve(servePage(request));
-      return Promise.resolve(service.broken(404, 'there is nothing at this path'));
+      return Promise.resolve(service.nothingHere());
     },
     /** Advances the virtual clock. */
     advance: (ms: number) => clockwork.advance(ms),
@@ -88,7 +88,6 @@ export function createSimulator(options: SimulatorOptions = {}) {
     store: clockwork.store,
     longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
     stop: () => clockwork.stop(),
-    broken: (status: number, message: string) => service.broken(status, message),
     close: () => clockwork.close(),
   };
 }

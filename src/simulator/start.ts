@@ -5,7 +5,7 @@ import { BadOption } from './bad-option.ts';
 import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
 import { Journal, readState } from './store/journal.ts';
 import type { StartWorld } from './worlds.ts';
-import { InUse, lock } from './store/lock.ts';
+import { lock } from './store/lock.ts';
 import { savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
@@ -34,7 +34,7 @@ export async function startSimulator(options: StartOptions = {}): Promise<Listen
 /** Makes a simulator that locks its state file until it is closed. */
 function withState(path: string, options: SimulatorOptions): Simulator {
   requireFile(path);
-  const release = locked(path);
+  const release = orBadOption(() => lock(path), unusable(path));
   try {
     const simulator = createSimulator({ ...options, ...stateFrom(path) });
     return { ...simulator, close: () => simulator.close().finally(release) };
@@ -50,24 +50,17 @@ function requireFile(path: string): void {
   if (isOther) throw new BadOption(`--state ${path} cannot be used: it is no file`);
 }
 
-function locked(path: string): () => void {
-  return orBadOption(
-    () => lock(path),
-    (message, error) => {
-      // Cut the message of the system at the first comma: the rest names the lock file, which means nothing to the user.
-      const why = error instanceof InUse ? `is in use: ${message}` : `cannot be written: ${message.split(',', 1)[0]}`;
-      return `--state ${path} ${why}`;
-    },
-  );
-}
-
 /** Runs `work`; turns an error into a BadOption with the message that `said` makes. */
-function orBadOption<T>(work: () => T, said: (message: string, error: unknown) => string): T {
+function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   try {
     return work();
   } catch (error) {
-    throw new BadOption(said((error as Error).message, error), { cause: error });
+    throw new BadOption(said((error as Error).message), { cause: error });
   }
+}
+
+function unusable(path: string): (message: string) => string {
+  return (message) => `--state ${path} cannot be used: ${message}; the file is left as it is`;
 }
 
 /** Reads a saved world: a file from the control surface, or a state file that no simulator uses. */
@@ -82,9 +75,6 @@ function worldFrom(path: string): SavedWorld {
 }
 
 function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
-  const resume = orBadOption(
-    () => readState(path, collectionNames),
-    (message) => `--state ${path} cannot be used: ${message}; the file is left as it is`,
-  );
+  const resume = orBadOption(() => readState(path, collectionNames), unusable(path));
   return { journal: new Journal(path), ...(resume && { resume }) };
 }

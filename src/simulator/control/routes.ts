@@ -14,7 +14,7 @@ import { routeFor } from '../http/router.ts';
 import { fill, forms } from '../page/forms/fill.ts';
 import { viewOf } from '../page/view.ts';
 import { effects } from '../public/faults.ts';
-import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
+import { changeReadings, type ReadingName, registry, valuesOf } from '../readings.ts';
 import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
@@ -184,12 +184,12 @@ function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown
 }
 
 const readingRoutes: readonly ControlRoute[] = [
-  control('GET /readings', 'the readings as they are', nothing, ({ world }) => ok(shownReadings(world.readings))),
+  control('GET /readings', 'the readings as they are', nothing, ({ world }) => ok(world.readings)),
   control('PATCH /readings', 'changes readings: {NAME: VALUE}', object, ({ world, body }) => {
     const readings = changeReadings(world.readings, body);
     if (typeof readings === 'string') throw invalid(readings);
     world.of(settings).put({ key: 'readings', value: readings });
-    return ok(shownReadings(readings));
+    return ok(readings);
   }),
 ];
 

@@ -6,7 +6,7 @@ import { activate, configure, discardActivation, validate } from './calls/journa
 import { points, protections, sources } from './calls/lists.ts';
 import { reset } from './calls/reset.ts';
 import type { ConfigurationSettings } from './model.ts';
-import { clearDisks, configurationOf, configurations, DISK_DUE, DUE, journaledCalls, keep } from './rows.ts';
+import { configurationOf, configurations, DISK_DUE, DUE, journaledCalls, keep } from './rows.ts';
 import { recoveryPoints, retainedDisks } from './rows.ts';
 import { tick } from './schedule.ts';
 
@@ -53,7 +53,7 @@ function wake(world: World, { configurationId }: { readonly configurationId: str
   keep(world, tick(world, configuration));
 }
 
-/** Removes the disks of a source whose retention is over. */
-function expire(world: World, { sourceAppEnvId }: { readonly sourceAppEnvId: string }): void {
-  clearDisks(world, sourceAppEnvId, 'expired');
+/** Removes a disk whose retention is over. */
+function expire(world: World, { diskId }: { readonly diskId: string }): void {
+  world.of(retainedDisks).remove(diskId);
 }

@@ -107,17 +107,10 @@ function note(world: World, configuration: Configuration, happening: Happening, 
   const diskId = world.id('disk');
   const retentionUntil = world.now + DISK_RETENTION_MS;
   world.of(retainedDisks).put({ diskId, accountId, sourceAppEnvId, configurationId, retentionUntil });
-  world.schedule(DISK_DUE, diskId, retentionUntil, { sourceAppEnvId });
+  world.schedule(DISK_DUE, diskId, retentionUntil, { diskId });
 }
 
 /** Lists the kept disks of a source. */
 export function disksOf(world: World, sourceAppEnvId: string): readonly RetainedDisk[] {
   return world.of(retainedDisks).where('source', sourceAppEnvId);
-}
-
-/** Removes all kept disks of a source, or only the expired ones. */
-export function clearDisks(world: World, sourceAppEnvId: string, which: 'all' | 'expired'): void {
-  for (const { diskId, retentionUntil } of disksOf(world, sourceAppEnvId)) {
-    if (which === 'all' || retentionUntil <= world.now) world.of(retainedDisks).remove(diskId);
-  }
 }

@@ -63,8 +63,6 @@ export interface Served {
   longestBody(url: string): number;
   /** Stops long work, because the service is about to close. */
   stop(): void;
-  /** Makes the answer to bytes that are not a valid HTTP request. */
-  broken(status: number, message: string): Reply;
   close(): Promise<void>;
 }
 

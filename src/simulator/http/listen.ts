@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -41,8 +41,6 @@ export async function listen<S extends Served>(make: () => S, options: ListenOpt
     connectionsCheckingInterval: 500,
     maxHeaderSize: longestHeaders,
     keepAliveTimeout: 60_000,
-    // Let the simulator itself refuse a request without a Host header, so that the error has the form of its other errors.
-    requireHostHeader: false,
   });
   await once(server.listen(options.port, options.host), 'listening').catch((error: Error) => {
     throw new BadOption(`cannot listen on ${options.host}:${options.port}: ${error.message}`, { cause: error });
@@ -50,10 +48,6 @@ export async function listen<S extends Served>(make: () => S, options: ListenOpt
   const simulator = madeOrClosed(make, server);
   server.on('request', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
   server.on('checkExpectation', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
-  server.on('connect', (_, socket) => refuse(simulator, 405, 'this is not a proxy', socket as Socket));
-  server.on('clientError', (error, socket) =>
-    refuseBroken(simulator, error as NodeJS.ErrnoException, socket as Socket),
-  );
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   return { simulator, url: `http://${host}:${port}`, port, close: () => closed(server, simulator) };
@@ -90,9 +84,7 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
     const body = await bodyWithin(incoming, simulator.longestBody(url));
     const headers = { host, origin, authorization, 'content-type': type };
     const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge: body === undefined };
-    const hasHost = named !== undefined || incoming.httpVersion === '1.0';
-    const reply = hasHost ? await simulator.handle(request) : simulator.broken(400, 'the request needs a Host');
-    await deliver(reply, incoming, outgoing);
+    await deliver(await simulator.handle(request), incoming, outgoing);
   } catch {
     // Do not answer with success when the client is gone or the state could not be written.
     outgoing.destroy();
@@ -173,29 +165,4 @@ function stream(reply: Stream, outgoing: ServerResponse): void {
     else outgoing.write(event);
   });
   outgoing.once('close', stop);
-}
-
-const brokenWords: Readonly<Record<string, readonly [status: number, message: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'the headers are too long'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the body is too long'],
-};
-
-/** Answers bytes that are not a valid HTTP request, or that did not arrive in time. */
-function refuseBroken(simulator: Served, error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const [status, message] = brokenWords[error.code ?? ''] ?? [400, 'this is not an HTTP request'];
-  refuse(simulator, status, message, socket);
-}
-
-function refuse(simulator: Served, status: number, message: string, socket: Socket): void {
-  const reply = simulator.broken(status, message);
-  if (reply.kind !== 'answered') return void socket.destroy();
-  const headers = { ...reply.headers, 'content-length': String(Buffer.byteLength(reply.body)), connection: 'close' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end([`HTTP/1.1 ${status} Refused`, ...lines, '', reply.body].join('\r\n'));
-  // Read on for a moment, because a client that is still sending would not see the answer.
-  socket.removeAllListeners('data');
-  socket.on('data', () => undefined);
-  setTimeout(() => socket.destroy(), 1000).unref();
 }

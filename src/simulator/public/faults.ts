@@ -1,7 +1,7 @@
 import { type ControlRoute, control, nothing, ok } from '../area.ts';
 import { collection } from '../store/collection.ts';
 import { choice, fields, must, number, object, onlyFields, optional, present } from '../http/fields.ts';
-import { type Reads, record, required, text } from '../http/fields.ts';
+import { type Reads, record, text } from '../http/fields.ts';
 import { found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
@@ -15,10 +15,7 @@ const on: Reads<true> = (value, name) => {
   return true;
 };
 
-const answer: Reads<{ readonly status: number; readonly body?: unknown }> = (value, name) => {
-  const given = object(value, name);
-  return { status: required(given, 'status', status), body: given['body'] };
-};
+const answer = fields({ status: must(status), body: (value: unknown) => value });
 
 const headerValue: Reads<string> = (value, name) => {
   const given = text({ min: 0, max: 8000 })(typeof value === 'number' ? String(value) : value, name);

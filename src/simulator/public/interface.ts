@@ -10,7 +10,7 @@ import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest }
 import type { Reply, Stream } from '../http/exchange.ts';
 import { type FaultEffect, faults, effectName, takeFault } from './faults.ts';
 import { RateLimit } from './rate.ts';
-import { invalid, refusalFor, RequestRefusal } from '../http/refusal.ts';
+import { invalid, notFound, refusalFor, type RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 import { routeFor } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
@@ -87,9 +87,9 @@ export class PublicInterface {
     return reply;
   }
 
-  /** Makes the answer to bytes that are not a valid HTTP request. */
-  broken(status: number, message: string): Answered {
-    return this.#refused(new RequestRefusal(status, message));
+  /** Refuses a request to a path that belongs to nothing. */
+  nothingHere(): Answered {
+    return this.#refused(notFound('there is nothing at this path'));
   }
 
   #takeFault(request: HttpRequest, path: string): FaultEffect | undefined {

@@ -114,18 +114,12 @@ export function errorBody(
   readings: Readings,
   refusal: RequestRefusal,
 ): { readonly type: string; readonly text: string } {
-  const json = (body: unknown) => ({ type: 'application/json', text: bodyText(readings, body) });
-  const { message, kept } = refusal;
-  switch (readings['errors.body']) {
-    case 'error':
-      return json({ error: message, ...kept });
-    case 'message':
-      return json({ message, ...kept });
-    case 'nested':
-      return json({ error: { message, code: codes[refusal.status] ?? 'rejected' }, ...kept });
-    case 'text':
-      return Object.keys(kept).length > 0 ? json(kept) : { type: 'text/plain; charset=utf-8', text: message };
-    case 'empty':
-      return Object.keys(kept).length > 0 ? json(kept) : { type: 'application/json', text: '' };
-  }
+  const { status, message, kept } = refusal;
+  const form = readings['errors.body'];
+  const isBare = Object.keys(kept).length === 0;
+  if (form === 'text' && isBare) return { type: 'text/plain; charset=utf-8', text: message };
+  if (form === 'empty' && isBare) return { type: 'application/json', text: '' };
+  const nested = { error: { message, code: codes[status] ?? 'rejected' } };
+  const forms = { error: { error: message }, message: { message }, nested, text: {}, empty: {} };
+  return { type: 'application/json', text: bodyText(readings, { ...forms[form], ...kept }) };
 }

@@ -8,7 +8,7 @@ import type { Configuration, ToldRecord, Operation, Standby } from '../model.ts'
 import { busyOperation, end, enter, happened } from '../operations.ts';
 import { beginCheckCleanup, completeCheck, completeEnrollment, promote, returnToProtection } from '../progress.ts';
 import { step } from '../progress.ts';
-import { clearDisks, configurationOf, keep } from '../rows.ts';
+import { configurationOf, disksOf, keep, retainedDisks } from '../rows.ts';
 import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../standby.ts';
 import type { Circumstances, snapshots } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
@@ -29,7 +29,9 @@ export function tellConfiguration({ world, id, body: telling }: ControlCall<Circ
   const readiness = kept(telling.readiness, configuration.told.readiness);
   configuration = { ...configuration, told: { ...configuration.told, readiness } };
   keep(world, configuration);
-  if (telling.pendingCleanup === null) clearDisks(world, sourceAppEnvId, 'all');
+  if (telling.pendingCleanup === null) {
+    for (const { diskId } of disksOf(world, sourceAppEnvId)) world.of(retainedDisks).remove(diskId);
+  }
   return ok(configurationItem(world, configuration));
 }
 
