@@ -6,7 +6,7 @@ import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
 import type { Journal, KeptState } from './store/journal.ts';
 import { RequestLog } from './store/requests.ts';
-import { type Commit, type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
+import { type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 
@@ -58,7 +58,6 @@ export class Clockwork {
   load(world: SavedWorld): void {
     this.store.load(world);
     this.requests.clear();
-    this.requests.skipTo(lastRequestOf(world.ledger));
     this.#rewrite();
     this.catchUp();
   }
@@ -69,12 +68,8 @@ export class Clockwork {
     this.store.load(world);
     requests.resume(kept);
     for (const line of lines) {
-      if ('request' in line) {
-        requests.replay(line.request);
-      } else {
-        this.store.replay(line);
-        requests.skipTo(lastRequestOf(line.ledger));
-      }
+      if ('request' in line) requests.replay(line.request);
+      else this.store.replay(line);
     }
     this.#rewrite();
     this.catchUp();
@@ -194,9 +189,4 @@ export class Clockwork {
     const ms = Math.min(Math.max(0, next.at - this.now), longestSleepMs);
     this.#sleep = setTimeout(() => this.catchUp(), ms).unref();
   }
-}
-
-/** The number of the last request that committed something, or 0. */
-function lastRequestOf(ledger: readonly Commit[]): number {
-  return ledger.reduce((last, { requestSeq }) => Math.max(last, requestSeq ?? 0), 0);
 }

@@ -14,7 +14,7 @@ import { addressOf, type HttpRequest, longestBody, type Reply, type Stream } fro
 import { faultRoutes, faults } from './public/faults.ts';
 import type { Journal, KeptState } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
-import { PublicInterface, publicPrefix } from './public/interface.ts';
+import { publicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
 import { type SavedWorld, settings } from './store/saved.ts';
 import { Store } from './store/store.ts';
@@ -53,7 +53,7 @@ export function createSimulator(options: SimulatorOptions = {}) {
   const { wait = sleep, log = () => undefined } = options;
   const { clock: mode = 'real', journal } = options;
   const clockwork = new Clockwork({ mode, wallNow, journal, log });
-  const service = new PublicInterface({ clockwork, routes: publicRoutes, latencyMs, wait, wallNow, log });
+  const service = publicInterface({ clockwork, routes: publicRoutes, latencyMs, wait, wallNow, log });
 
   const start = (again: boolean, world = options.world ?? 'demo') => {
     clockwork.load(startWorld(clockwork, options, world, again, wallNow));

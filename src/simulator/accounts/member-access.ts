@@ -36,8 +36,7 @@ function patchAccess(call: AreaCall): AreaAnswer {
   const strange = allowedAppEnvIds.some((appEnvId) => environmentNamed(world, appEnvId).accountId !== accountId);
   if (strange) throw notFound('the account has no such app environment');
   const next = { ...membership, allowedAppEnvIds };
-  world.of(memberships).put(next);
-  world.record({ kind: 'memberAccess.updated', id: membership.membershipId, accountId, detail: { allowedAppEnvIds } });
+  world.change(memberships, next, 'memberAccess.updated', { allowedAppEnvIds });
   return ok(shown(world, next));
 }
 

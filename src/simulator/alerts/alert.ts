@@ -130,9 +130,8 @@ export function alertsUsing(world: World, contactPointId: string): readonly Aler
 }
 
 /** Removes an alert. */
-export function removeAlert(world: World, { alertId, accountId, name, appEnvId }: Alert): void {
-  world.of(alerts).remove(alertId);
-  world.record({ kind: 'alert.deleted', id: alertId, accountId, detail: { name, appEnvId } });
+export function removeAlert(world: World, alert: Alert): void {
+  world.remove(alerts, alert, 'alert.deleted', { name: alert.name, appEnvId: alert.appEnvId });
 }
 
 /** Removes the alerts and metrics of an environment that is being deleted. */

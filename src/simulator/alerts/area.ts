@@ -57,9 +57,7 @@ function postAlert(call: AreaCall): AreaAnswer {
     liveState: 'Normal',
     createdAt: world.now,
   };
-  world.of(alerts).put(alert);
-  const detail = { name: alert.name, appEnvId, metric: alert.metric };
-  world.record({ kind: 'alert.created', id: alert.alertId, accountId, detail });
+  world.change(alerts, alert, 'alert.created', { name: alert.name, appEnvId, metric: alert.metric });
   for (const contactPointId of contactPointIds) usedIn(world, contactPointId, region);
   keepEvaluating(world);
   return ok({ message: 'Alert created', alert: createdAlert(world, alert) });
@@ -79,8 +77,7 @@ function patchAlert(call: AreaCall): AreaAnswer {
   if (next.name !== alert.name) requireFreeName(world, alert.appEnvId, next.name);
   const changed = patchable.filter((field) => sent(body, field));
   if (changed.length > 0) {
-    world.of(alerts).put(next);
-    world.record({ kind: 'alert.updated', id: alert.alertId, accountId: alert.accountId, detail: { fields: changed } });
+    world.change(alerts, next, 'alert.updated', { fields: changed });
     for (const contactPointId of contactPointIds) usedIn(world, contactPointId, alert.region);
   }
   return patched(world, { message: 'Alert updated', alert: shownAlert(world, next) });
@@ -203,9 +200,7 @@ function toggleAlert(call: AreaCall): AreaAnswer {
   const alert = alertNamed(world, required(body, 'alertId', text()));
   environmentForAdmin(call, alert.appEnvId);
   const enabled = required(body, 'enabled', flag);
-  const next = toggled(alert, enabled);
-  world.of(alerts).put(next);
-  world.record({ kind: 'alert.updated', id: alert.alertId, accountId: alert.accountId, detail: { enabled } });
+  world.change(alerts, toggled(alert, enabled), 'alert.updated', { enabled });
   return ok({ message: enabled ? 'Alert enabled' : 'Alert paused', enabled });
 }
 
@@ -217,8 +212,7 @@ function refreshAlert(call: AreaCall): AreaAnswer {
     throw rejected(world, 'the alert is paused');
   const previousState = alert.lastKnownState;
   const state = alert.enabled ? alert.liveState : previousState;
-  world.of(alerts).put({ ...alert, lastKnownState: state, lastStateCheck: world.now });
-  const { alertId: id, accountId } = alert;
-  world.record({ kind: 'alert.refreshed', id, accountId, detail: { state, previousState } });
+  const next = { ...alert, lastKnownState: state, lastStateCheck: world.now };
+  world.change(alerts, next, 'alert.refreshed', { state, previousState });
   return ok({ state, previousState, lastStateCheck: date(world, world.now) });
 }

@@ -64,10 +64,8 @@ function evaluate(world: World, alert: Alert): void {
     ...(isLive ? { lastKnownState: state, lastStateCheck: world.now } : {}),
   };
   if (!isLive && state === alert.liveState && metSince === before) return;
-  world.of(alerts).put(next);
-  if (state === alert.liveState) return;
-  const { alertId: id, accountId } = alert;
-  world.record({ kind: 'alert.stateChanged', id, accountId, detail: { from: alert.liveState, to: state } });
+  if (state === alert.liveState) world.of(alerts).put(next);
+  else world.change(alerts, next, 'alert.stateChanged', { from: alert.liveState, to: state });
 }
 
 function stateOf(world: World, alert: Alert, value: number | null | 'error', metSince: number | undefined): AlertState {

@@ -1,6 +1,6 @@
 import { collection } from '../store/collection.ts';
 import { accountNamed } from '../accounts/access.ts';
-import { found, invalid } from '../http/refusal.ts';
+import { found } from '../http/refusal.ts';
 import { isDatabase } from './presets.ts';
 import { requireFree } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -73,9 +73,7 @@ export function createApp(world: World, from: NewApp): App {
     createdAt: world.now,
     updatedAt: world.now,
   };
-  world.of(apps).put(app);
-  const { appId: id, accountId, name, dockerPreset } = app;
-  world.record({ kind: 'app.created', id, accountId, detail: { name, dockerPreset } });
+  world.change(apps, app, 'app.created', { name: app.name, dockerPreset: app.dockerPreset });
   return app;
 }
 
@@ -100,9 +98,8 @@ export function requireFreeAppName(world: World, accountId: string, name: string
 export function freeSlug(name: string, taken: (slug: string) => boolean): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['app'];
   const base = words.join('-').slice(0, 40);
-  for (let n = 1; n < 100_000; n += 1) {
+  for (let n = 1; ; n += 1) {
     const slug = n === 1 ? base : `${base}-${n}`;
     if (!taken(slug)) return slug;
   }
-  throw invalid('there is no free address for this name');
 }

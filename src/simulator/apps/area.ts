@@ -66,8 +66,7 @@ function deleteApp(call: AreaCall): AreaAnswer {
   }
   if (app.sandboxTermination !== 'done') return keepForNow(world, app);
   for (const environment of hosted) deleteEnvironment(world, environment);
-  world.of(apps).remove(app.appId);
-  world.record({ kind: 'app.deleted', id: app.appId, accountId: app.accountId, detail: { name: app.name } });
+  world.remove(apps, app, 'app.deleted', { name: app.name });
   return ok({ message: 'App deleted' });
 }
 

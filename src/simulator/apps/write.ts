@@ -49,18 +49,11 @@ const newFields = {
   isCliDeployment: flag,
 };
 
+/** The fields of POST /app that the rules read by themselves; the last four are sent for Databases & Services. */
+const ruledFields = 'accountId jobConfig startupConfig containers disk withPersistence databaseSettings'.split(' ');
+
 /** The fields that POST /app takes. */
-export const creationFields: readonly string[] = [
-  ...Object.keys(newFields),
-  'accountId',
-  'jobConfig',
-  'startupConfig',
-  // These four are sent for Databases & Services.
-  'containers',
-  'disk',
-  'withPersistence',
-  'databaseSettings',
-];
+export const creationFields: readonly string[] = [...Object.keys(newFields), ...ruledFields];
 
 /** Creates an app: POST /app. */
 export function postApp(call: AreaCall): AreaAnswer {
@@ -183,10 +176,8 @@ export function patchApp(call: AreaCall): AreaAnswer {
 }
 
 function save(world: World, app: App, names: readonly string[], applyImmediately: boolean): void {
-  const { appId: id, accountId } = app;
-  world.of(apps).put({ ...app, updatedAt: world.now });
-  world.record({ kind: 'app.updated', id, accountId, detail: { fields: names, applyImmediately } });
-  for (const environment of environmentsOf(world, id)) {
+  world.change(apps, { ...app, updatedAt: world.now }, 'app.updated', { fields: names, applyImmediately });
+  for (const environment of environmentsOf(world, app.appId)) {
     const pendingChanges = [...new Set([...environment.pendingChanges, ...names])];
     const pending = { ...environment, pendingChanges, updatedAt: world.now };
     // An environment that is stopped or was never deployed takes the changes with its next deployment.

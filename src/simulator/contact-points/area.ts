@@ -68,8 +68,7 @@ function postPoint(call: AreaCall): AreaAnswer {
   const contactPointId = world.id('cp');
   const [createdAt, updatedAt] = [world.now, world.now];
   const point = { contactPointId, accountId, name, type, config, dashboardDeployments: [], createdAt, updatedAt };
-  world.of(contactPoints).put(point);
-  world.record({ kind: 'contactPoint.created', id: contactPointId, accountId, detail: { name, type } });
+  world.change(contactPoints, point, 'contactPoint.created', { name, type });
   if (world.readings['contactPoints.deploys'] === 'everywhere') {
     for (const region of world.of(regions).all()) deployLater(world, contactPointId, region.name);
   }
@@ -86,11 +85,7 @@ function patchPoint(call: AreaCall): AreaAnswer {
   if (name !== point.name) requireFreeName(world, point.accountId, name);
   const next = { ...point, name, config, updatedAt: world.now };
   const fields = patchable.filter((field) => sent(body, field));
-  if (fields.length > 0) {
-    world.of(contactPoints).put(next);
-    const { contactPointId: id, accountId } = point;
-    world.record({ kind: 'contactPoint.updated', id, accountId, detail: { fields, name } });
-  }
+  if (fields.length > 0) world.change(contactPoints, next, 'contactPoint.updated', { fields, name });
   return patched(world, { message: 'Contact point updated', contactPoint: shown(world, next) });
 }
 
@@ -98,15 +93,13 @@ function deletePoint(call: AreaCall): AreaAnswer {
   const { world, query } = call;
   const point = contactPointNamed(world, required(query, 'contactPointId', text()));
   adminOf(call, point.accountId);
-  const { contactPointId: id, accountId, name } = point;
-  const uses = alertsUsing(world, id).length;
+  const uses = alertsUsing(world, point.contactPointId).length;
   if (uses > 0) {
     const error = 'the contact point is used by alerts';
     const details = `${uses} ${uses === 1 ? 'alert uses' : 'alerts use'} this contact point: delete or update them first`;
     throw rejected(world, error, { error, details });
   }
-  world.of(contactPoints).remove(id);
-  world.record({ kind: 'contactPoint.deleted', id, accountId, detail: { name } });
+  world.remove(contactPoints, point, 'contactPoint.deleted', { name: point.name });
   return ok({ message: 'Contact point deleted' });
 }
 

@@ -8,7 +8,7 @@ import { reset } from './calls/reset.ts';
 import type { ConfigurationSettings } from './model.ts';
 import { configurationOf, configurations, DISK_DUE, DUE, journaledCalls, keep } from './rows.ts';
 import { recoveryPoints, retainedDisks } from './rows.ts';
-import { tick } from './schedule.ts';
+import { tick } from './progress.ts';
 
 const deploys = ['svc:write:deploy', 'svc:write:dangerous'] as const;
 

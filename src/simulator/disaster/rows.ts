@@ -2,7 +2,7 @@
 // row.
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
-import { nextDueAt } from './schedule.ts';
+import { nextDueAt } from './progress.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
 import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';

@@ -74,10 +74,9 @@ function update({ world, id, body }: ControlCall<ReturnType<typeof settableField
   const next: Environment = { ...told, ...changed, updatedAt: world.now };
   const app = appNamed(world, next.appId);
   requireRunnable(world, app, next);
-  world.of(environments).put(next);
+  world.change(environments, next, 'environment.updated', { fields: Object.keys(body) });
   if (next.deployed && next.currentContentId === undefined)
     addContent(world, next, imageOf(app), world.hash('build', id));
-  world.record({ kind: 'environment.updated', id, accountId: next.accountId, detail: { fields: Object.keys(body) } });
   return ok({ appEnvId: id });
 }
 

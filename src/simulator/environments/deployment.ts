@@ -142,11 +142,10 @@ interface Due {
 export function settle(world: World, { appEnvId, settlesTo: settles }: Due): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment === undefined) return;
-  const { accountId, statusBefore } = environment;
-  const lastKnown = world.readings['deploy.settles'] === 'lastKnown' ? statusBefore : undefined;
+  const lastKnown = world.readings['deploy.settles'] === 'lastKnown' ? environment.statusBefore : undefined;
   const status = settles === 'deployment' ? (lastKnown ?? 'running') : settles;
-  world.of(environments).put({ ...environment, statusBefore: undefined, status, updatedAt: world.now });
-  world.record({ kind: 'environment.settled', id: appEnvId, accountId, detail: { status } });
+  const settled = { ...environment, statusBefore: undefined, status, updatedAt: world.now };
+  world.change(environments, settled, 'environment.settled', { status });
 }
 
 /** Sets the status that the control surface demands, and ends a running deployment. */

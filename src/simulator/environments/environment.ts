@@ -147,9 +147,8 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
     createdAt: world.now,
     updatedAt: world.now,
   };
-  world.of(environments).put(environment);
-  const { appEnvId: id, accountId, name } = environment;
-  world.record({ kind: 'environment.created', id, accountId, detail: { name, appId: app.appId, region } });
+  const { appEnvId: id, name } = environment;
+  world.change(environments, environment, 'environment.created', { name, appId: app.appId, region });
   if (createdBy !== undefined) assignToCreator(world, createdBy, id);
   return environment.deployed
     ? addContent(world, environment, imageOf(app), world.hash('build', id)).environment
@@ -227,8 +226,7 @@ export function deleteEnvironment(world: World, environment: Environment): void 
     const allowedAppEnvIds = membership.allowedAppEnvIds.filter((each) => each !== appEnvId);
     if (allowedAppEnvIds.length > 0) world.of(memberships).put({ ...membership, allowedAppEnvIds });
   }
-  world.of(environments).remove(appEnvId);
-  world.record({ kind: 'environment.deleted', id: appEnvId, accountId, detail: { name, volumesKept: volumes } });
+  world.remove(environments, environment, 'environment.deleted', { name, volumesKept: volumes });
 }
 
 /** Refuses an app that cannot run as asked: a function needs a region that supports it and no volumes, CouchDB has one node. */

@@ -41,6 +41,12 @@ export const flag: Reads<boolean> = (value, name) => {
   return value;
 };
 
+/** Reads true, and refuses everything else. */
+export const onlyTrue: Reads<true> = (value, name) => {
+  if (value !== true) throw invalid(`${name} must be true`);
+  return true;
+};
+
 /** Reads true or false from a query parameter. */
 export const queryFlag: Reads<boolean> = (value, name) => {
   if (value !== 'true' && value !== 'false') throw invalid(`${name} must be true or false`);

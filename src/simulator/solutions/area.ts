@@ -99,12 +99,10 @@ function install(call: AreaCall, solution: Solution, from: Installation): AreaAn
   const created = creates.map((component) => createComponent(world, from, component));
   const components = inOrder(solution, [...from.components, ...created]);
   const installation: Installation = { ...from, components };
-  const { installationId: id, accountId } = from;
-  const isNew = !world.of(installations).has(id);
-  world.of(installations).put(installation);
+  const isNew = !world.of(installations).has(from.installationId);
   const detail = { solutionSlug: from.solutionSlug, created: created.map(({ name }) => name) };
-  world.record({ kind: isNew ? 'solution.created' : 'solution.resumed', id, accountId, detail });
-  return fails ? failed(world, id) : done(world, solution, installation);
+  world.change(installations, installation, isNew ? 'solution.created' : 'solution.resumed', detail);
+  return fails ? failed(world, from.installationId) : done(world, solution, installation);
 }
 
 function inOrder(solution: Solution, installed: readonly Installed[]): readonly Installed[] {
@@ -138,9 +136,7 @@ function upgrade(world: World, solution: Solution, before: Installation, agentIm
   const { environment: next, content } = addImage(world, environment, agentImage);
   deploy(world, next, 'newVersion');
   const installation = { ...before, inputs: { ...before.inputs, agentImage } };
-  world.of(installations).put(installation);
-  const { installationId: id, accountId } = before;
-  world.record({ kind: 'solution.upgraded', id, accountId, detail: { agentImage, contentId: content.contentId } });
+  world.change(installations, installation, 'solution.upgraded', { agentImage, contentId: content.contentId });
   return done(world, solution, installation);
 }
 

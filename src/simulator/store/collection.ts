@@ -1,3 +1,5 @@
+import { present } from '../http/fields.ts';
+
 /** Computes the keys of a row in an index: one, several, or none. */
 export type Filed<T> = (row: T) => string | readonly string[] | undefined;
 
@@ -58,7 +60,7 @@ export class Table<T extends object> {
   }
 
   put(row: T): void {
-    this.#changes(this, this.collection.id(row), withoutUndefined(row));
+    this.#changes(this, this.collection.id(row), present(row) as T);
   }
 
   remove(id: string): void {
@@ -90,12 +92,6 @@ export class Table<T extends object> {
         for (const key of keys) rows.set(key, (rows.get(key) ?? new Map<string, T>()).set(id, row));
     }
   }
-}
-
-/** Copies a row without the fields that are undefined. */
-function withoutUndefined<T extends object>(row: T): T {
-  const isWhole = !Object.values(row).includes(undefined);
-  return isWhole ? row : (Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as T);
 }
 
 /** Lists the keys of a row in an index. */

@@ -26,7 +26,6 @@ interface Count {
 
 /** The request log in the form that is saved on disk. */
 export interface KeptRequests {
-  readonly lastSeq: number;
   readonly counts: readonly Count[];
   readonly lines: PackedLines;
 }
@@ -35,19 +34,12 @@ export interface KeptRequests {
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
   readonly #counts = new Map<string, Count>();
-  #seq = 0;
   /** Called with every request, but not with those that a restart reads from disk. */
   onRequest: (request: LoggedRequest) => void = () => undefined;
 
-  /** Takes the number of the next request. */
-  next(): number {
-    this.#seq += 1;
-    return this.#seq;
-  }
-
-  /** Makes the numbers of later requests higher than `seq`, because the ledger refers to a request with that number. */
-  skipTo(seq: number): void {
-    this.#seq = Math.max(this.#seq, seq);
+  /** The number of the next request. */
+  get nextSeq(): number {
+    return this.log.lastSeq + 1;
   }
 
   add(request: LoggedRequest): void {
@@ -58,7 +50,6 @@ export class RequestLog {
   /** Adds a request from disk. */
   replay(request: LoggedRequest): void {
     this.log.push(request);
-    this.#seq = Math.max(this.#seq, request.seq);
     this.#count(request);
   }
 
@@ -69,20 +60,18 @@ export class RequestLog {
   clear(): void {
     this.log.clear();
     this.#counts.clear();
-    this.#seq = 0;
   }
 
   kept(): KeptRequests {
-    return { lastSeq: this.#seq, counts: this.counts(), lines: this.log.packed() };
+    return { counts: this.counts(), lines: this.log.packed() };
   }
 
   /** Restores the log that an earlier run saved. */
-  resume({ lastSeq, counts, lines }: KeptRequests): void {
+  resume({ counts, lines }: KeptRequests): void {
     this.clear();
     this.log.clear(lines.gone);
     for (const line of linesOf(lines) ?? []) this.log.push(line as LoggedRequest);
     for (const count of counts) this.#counts.set(`${count.method} ${count.path}`, count);
-    this.skipTo(lastSeq);
   }
 
   #count({ method, path, committed }: LoggedRequest): void {

@@ -11,6 +11,9 @@ export interface Setting {
 /** All values of the simulator itself. */
 export const settings = collection<Setting>('settings', (setting) => setting.key);
 
+/** The details of a change in the ledger, without secrets. */
+export type Detail = Readonly<Record<string, unknown>>;
+
 /** A change of the world that a handler reports for the ledger. */
 export interface Entry {
   /** The kind of the change, for example `contactPoint.created`. */
@@ -20,8 +23,7 @@ export interface Entry {
   readonly accountId: string;
   /** The requestId that the caller sent, if any. */
   readonly requestId?: string;
-  /** The details of the change, without secrets. */
-  readonly detail?: Readonly<Record<string, unknown>>;
+  readonly detail?: Detail;
 }
 
 /** A line of the ledger: a change that was committed. */

@@ -8,19 +8,35 @@ import { type AnyCollection, type Collection, type Rows, Table } from './collect
 import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
-import { type Commit, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
+import { type Commit, type Detail, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 import { firstOf, type Timer, timerIdOf, timers } from './timers.ts';
 
 /** The world as a handler sees it, inside one transaction. */
 export type World = Pick<
   Store,
-  'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'isScheduled' | 'cancel' | 'record'
+  | 'now'
+  | 'readings'
+  | 'of'
+  | 'asOf'
+  | 'id'
+  | 'hash'
+  | 'schedule'
+  | 'isScheduled'
+  | 'cancel'
+  | 'record'
+  | 'change'
+  | 'remove'
 >;
 
 /** What caused a transaction, for the ledger: a request with its token, or the control surface. */
 export type Cause =
   | 'control'
   | { readonly requestSeq: number; readonly token: string; readonly memberships: Memberships };
+
+/** A row that belongs to an account. */
+interface Owned {
+  readonly accountId: string;
+}
 
 type Memberships = readonly { readonly accountId: string; readonly membershipId: string }[];
 
@@ -172,6 +188,18 @@ export class Store {
   record(entry: Entry): void {
     if (this.#open === undefined) throw new Error('the ledger must be written inside a transaction');
     this.#open.entries.push(entry);
+  }
+
+  /** Stores a row, and writes into the ledger what happened to it. */
+  change<T extends Owned>(collection: Collection<T>, row: T, kind: string, detail: Detail): void {
+    this.of(collection).put(row);
+    this.record({ kind, id: collection.id(row), accountId: row.accountId, detail });
+  }
+
+  /** Removes a row, and writes that into the ledger. */
+  remove<T extends Owned>(collection: Collection<T>, row: T, kind: string, detail: Detail): void {
+    this.of(collection).remove(collection.id(row));
+    this.record({ kind, id: collection.id(row), accountId: row.accountId, detail });
   }
 
   #next(counter: string): number {

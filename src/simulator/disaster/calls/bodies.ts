@@ -1,6 +1,6 @@
 // Reads the bodies of requests about disaster readiness. Checks only their form, and refuses unknown fields everywhere.
 import { type BodyFields, choice, fields, flag, list, must, number } from '../../http/fields.ts';
-import { orNull, type ReadFields, type Reads, text } from '../../http/fields.ts';
+import { onlyTrue, orNull, type ReadFields, type Reads, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
 import { PHASES } from '../durations.ts';
 
@@ -79,16 +79,11 @@ export const activateBody = fields({
   writerSafetyAcknowledged: flag,
 });
 
-const acknowledged: Reads<true> = (value, name) => {
-  if (value !== true) throw invalid(`${name} must be true`);
-  return true;
-};
-
 /** Reads a request to discard an activation; refuses it without the literal acknowledgement. */
 export const discardBody = fields({
   ...reference,
   operationId: must(text()),
-  discardAcknowledged: must(acknowledged),
+  discardAcknowledged: must(onlyTrue),
 });
 
 /** Reads a request for a reset. */
