@@ -4,12 +4,12 @@
  * that the handler works on, such as `apps/app.ts`. An area is one value of type `Area`, listed once in `areas.ts`:
  *
  * - `collections`: its part of the world. Declare each with `collection()`, next to the type of its rows. Rows are plain JSON values
- *   with dates in milliseconds. Set `remembered: true` where the public interface lists the rows, as lists may lag.
+ *   with dates in milliseconds.
  * - `routes`: its public endpoints. `handle(call)` runs in one transaction and never waits: it changes `call.world` and answers, or it
  *   throws a `RequestRefusal` and changes nothing. The pipeline has checked token and scopes already (401, 403). A handler first finds
  *   what the request names (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then reads the fields (400), then applies the rules.
  *   Use `rejected(world, …)` for a business rule whose status the interface does not say.
- * - `timers`: what happens by itself. `world.schedule('area.event', at, data)` calls the function of that name later, in a transaction
+ * - `timers`: what happens by itself. `world.schedule('area.event', subject, at, data)` calls the function of that name later, in a transaction
  *   of its own, with `world.now` at the time of the timer. Timers are rows, so they survive a restart.
  * - `control`: its routes under /_sim. They also run in one transaction, but have no caller.
  *

@@ -116,7 +116,7 @@ export class Clockwork {
     this.#stopped = true;
   }
 
-  /** Resolves when every commit is on disk; undefined when nothing is left to write. */
+  /** Resolves when every commit is on disk. */
   durable(): Promise<void> | undefined {
     const { journal } = this.#parts;
     if (journal?.overgrown === true) this.#rewrite();

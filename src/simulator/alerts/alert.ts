@@ -63,9 +63,7 @@ export interface Metric {
 }
 
 /** The metrics whose values were set; every other metric has no data. */
-export const metrics = collection<Metric>('metrics', metricKey, {
-  indexes: { environment: ({ appEnvId }) => appEnvId },
-});
+export const metrics = collection<Metric>('metrics', metricKey, { environment: ({ appEnvId }) => appEnvId });
 
 /** The key of a metric of an environment in the collection of metrics. */
 export function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
@@ -112,11 +110,8 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
 
 /** All alerts. */
 export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
-  indexes: {
-    environment: (alert) => alert.appEnvId,
-    contactPoint: (alert) => alert.contactPointIds,
-  },
-  remembered: true,
+  environment: (alert) => alert.appEnvId,
+  contactPoint: (alert) => alert.contactPointIds,
 });
 
 /** Finds an alert by its id; refuses with 404 when there is none. */

@@ -44,12 +44,9 @@ export interface App {
 
 /** All apps. */
 export const apps = collection<App>('apps', (app) => app.appId, {
-  indexes: {
-    account: (app) => app.accountId,
-    name: (app) => `${app.accountId}/${app.name}`,
-    slug: (app) => app.slug,
-  },
-  remembered: true,
+  account: (app) => app.accountId,
+  name: (app) => `${app.accountId}/${app.name}`,
+  slug: (app) => app.slug,
 });
 
 /** The fields of a new app; only the account and the name are required. */

@@ -99,11 +99,8 @@ export interface ContactPoint {
 
 /** All contact points. */
 export const contactPoints = collection<ContactPoint>('contactPoints', (point) => point.contactPointId, {
-  indexes: {
-    account: (point) => point.accountId,
-    name: (point) => `${point.accountId}/${point.name}`,
-  },
-  remembered: true,
+  account: (point) => point.accountId,
+  name: (point) => `${point.accountId}/${point.name}`,
 });
 
 /** Finds a contact point by its id; refuses with 404 when there is none. */

@@ -216,11 +216,6 @@ interface Due {
   readonly happen: (world: World, configuration: Configuration) => Configuration;
 }
 
-/** When the next event of a configuration is due; undefined when none is, as while it is held or being reset. */
-export function nextDueAt(configuration: Configuration): number | undefined {
-  return earliest(configuration)?.at;
-}
-
 /** Runs every event that is due, in the order of time. */
 export function tick(world: World, before: Configuration): Configuration {
   let configuration = before;
@@ -230,7 +225,8 @@ export function tick(world: World, before: Configuration): Configuration {
   return configuration;
 }
 
-function earliest(configuration: Configuration): Due | undefined {
+/** Finds the next event of a configuration; undefined when there is none, as while it is held or being reset. */
+export function earliest(configuration: Configuration): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;
   const [first] = agenda(configuration).toSorted((one, other) => one.at - other.at);
   return first;

@@ -2,7 +2,7 @@
 // row.
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
-import { nextDueAt } from './progress.ts';
+import { earliest } from './progress.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
 import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';
@@ -12,14 +12,13 @@ export type StoredConfiguration = Omit<Configuration, 'points' | 'happenings'>;
 
 /** All protections, indexed by account and by source environment. */
 export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
-  indexes: { account: (row) => row.accountId, source: (row) => row.sourceAppEnvId },
-  remembered: true,
+  account: (row) => row.accountId,
+  source: (row) => row.sourceAppEnvId,
 });
 
 /** All recovery points, indexed by configuration. */
 export const recoveryPoints = collection<RecoveryPoint>('recoveryPoints', (row) => row.pointId, {
-  indexes: { configuration: (row) => row.configurationId },
-  remembered: true,
+  configuration: (row) => row.configurationId,
 });
 
 /** All requests that were accepted with a receipt, by account and requestId. */
@@ -27,7 +26,7 @@ export const journaledCalls = collection<CallRecord>('disasterCalls', (row) => c
 
 /** All disks that are kept for a while, indexed by source environment. */
 export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => row.diskId, {
-  indexes: { source: (row) => row.sourceAppEnvId },
+  source: (row) => row.sourceAppEnvId,
 });
 
 /** The key of an accepted request: a requestId is unique only within its account. */
@@ -91,7 +90,7 @@ function keepPoints(world: World, before: readonly RecoveryPoint[], points: Conf
 
 function scheduleNext(world: World, configuration: Configuration): void {
   const { configurationId } = configuration;
-  const at = nextDueAt(configuration);
+  const at = earliest(configuration)?.at;
   if (at === undefined) world.cancel(DUE, configurationId);
   else world.schedule(DUE, configurationId, at, { configurationId });
 }

@@ -105,8 +105,8 @@ function hidden(world: World, environment: Environment): object {
     updatedAt: new Date(environment.updatedAt).toISOString(),
     startupConfig: startupConfig ?? null,
     functionConfig: functionConfig ?? null,
-    envVars: Object.fromEntries(shown.map(([name, variable]) => [name, variable.value])),
-    envVarKinds: Object.fromEntries(shown.map(([name, { secret, runtime }]) => [name, { secret, runtime }])),
+    envVars: Object.fromEntries(shown),
+    envVarKinds: Object.fromEntries(shown.map(([name]) => [name, { secret: true, runtime: true }])),
     currentContentId: currentContentId ?? null,
     contents: made.map(({ contentId, version, image, buildHash }) => ({ contentId, version, image, buildHash })),
   };

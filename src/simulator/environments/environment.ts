@@ -1,4 +1,5 @@
-import { adminOf, type CallerCall, maySee, memberOf } from '../accounts/access.ts';
+import { adminOf, maySee, memberOf } from '../accounts/access.ts';
+import type { AreaCall } from '../area.ts';
 import { removeAlertsOf } from '../alerts/alert.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
 import { collection } from '../store/collection.ts';
@@ -25,13 +26,6 @@ export const functionFields = fields({
 
 /** The settings of a function. */
 type FunctionSettings = ReturnType<typeof functionFields>;
-
-/** A variable of an environment. */
-export interface EnvVar {
-  readonly value: string;
-  readonly secret: boolean;
-  readonly runtime: boolean;
-}
 
 /** The size of an environment. */
 export interface EnvironmentResources {
@@ -64,7 +58,8 @@ export interface Environment {
   readonly preventDestroy: boolean;
   readonly startupConfig?: StartupSettings | undefined;
   readonly functionConfig?: FunctionSettings;
-  readonly envVars: Readonly<Record<string, EnvVar>>;
+  /** The values of variables by their names; all of them are secret runtime variables. */
+  readonly envVars: Readonly<Record<string, string>>;
   /** The fields of the app that were changed and wait for the next deployment. */
   readonly pendingChanges: readonly string[];
   /** The job settings in effect: pending changes of the app are not among them. */
@@ -80,12 +75,9 @@ export interface Environment {
 
 /** All environments. */
 export const environments = collection<Environment>('environments', (environment) => environment.appEnvId, {
-  indexes: {
-    account: (environment) => environment.accountId,
-    app: (environment) => environment.appId,
-    cliEnvName: (environment) => `${environment.accountId}/${environment.cliEnvName}`,
-  },
-  remembered: true,
+  account: (environment) => environment.accountId,
+  app: (environment) => environment.appId,
+  cliEnvName: (environment) => `${environment.accountId}/${environment.cliEnvName}`,
 });
 
 /** A version of an environment: an image, and what it was built from. */
@@ -105,7 +97,7 @@ export interface Versioned {
 
 /** All versions of all environments. */
 export const contents = collection<DeployedContent>('contents', (content) => content.contentId, {
-  indexes: { environment: (content) => content.appEnvId },
+  environment: (content) => content.appEnvId,
 });
 
 /** The fields of a new environment; only app, name and region are required. */
@@ -166,7 +158,7 @@ export function environmentNamed(world: World, appEnvId: string): Environment {
 }
 
 /** Finds an environment that the caller may see and change; refuses with 404 or 403. */
-export function environmentFor(call: CallerCall, appEnvId: string): Environment {
+export function environmentFor(call: AreaCall, appEnvId: string): Environment {
   const environment = environmentNamed(call.world, appEnvId);
   const membership = memberOf(call, environment.accountId);
   if (!maySee(call.world, membership, appEnvId)) throw forbidden('you have no access to this environment');
@@ -174,7 +166,7 @@ export function environmentFor(call: CallerCall, appEnvId: string): Environment 
 }
 
 /** Finds an environment; refuses with 404 when there is none, and with 403 unless the caller is an admin of its account. */
-export function environmentForAdmin(call: CallerCall, appEnvId: string): Environment {
+export function environmentForAdmin(call: AreaCall, appEnvId: string): Environment {
   const environment = environmentFor(call, appEnvId);
   adminOf(call, environment.accountId);
   return environment;

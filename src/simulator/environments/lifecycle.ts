@@ -1,4 +1,4 @@
-import { type CallerCall, currentAccount } from '../accounts/access.ts';
+import { currentAccount } from '../accounts/access.ts';
 import { type App, appNamed, kindOf } from '../apps/app.ts';
 import { imageReference } from '../apps/write.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
@@ -8,11 +8,11 @@ import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { addBuild, addImage, begin, type DeploymentKind, isBuiltFromGit, statusWord } from './deployment.ts';
 import { type DeployedContent, contents, type Environment, environmentCalled } from './environment.ts';
-import { environmentFor, type EnvVar, functionFields, startupFields, type StartupSettings } from './environment.ts';
+import { environmentFor, functionFields, startupFields, type StartupSettings } from './environment.ts';
 import { withCurrent } from './environment.ts';
 
 /** Finds the environment that a request names by appEnvId, by envName or by both. */
-export function environmentMeant(call: CallerCall & Pick<AreaCall, 'body'>): Environment {
+export function environmentMeant(call: AreaCall): Environment {
   const appEnvId = optional(call.body, 'appEnvId', text());
   const envName = optional(call.body, 'envName', text());
   if (appEnvId === undefined && envName === undefined) throw invalid('appEnvId or envName is required');
@@ -161,13 +161,9 @@ function merged(saved: StartupSettings, part: StartupSettings): StartupSettings 
 function withEnvVars(environment: Environment, body: BodyFields): Environment {
   const given = optional(body, 'envVars', record(text({ min: 0 })));
   if (given === undefined) return environment;
-  const envVars = new Map(Object.entries(environment.envVars));
-  for (const [name, value] of Object.entries(given)) {
-    if (!/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name)) throw invalid(`envVars: ${JSON.stringify(name)} is not a name`);
-    const saved: EnvVar = envVars.get(name) ?? { value, secret: true, runtime: true };
-    envVars.set(name, { ...saved, value });
-  }
-  return { ...environment, envVars: Object.fromEntries(envVars) };
+  const bad = Object.keys(given).find((name) => !/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name));
+  if (bad !== undefined) throw invalid(`envVars: ${JSON.stringify(bad)} is not a name`);
+  return { ...environment, envVars: { ...environment.envVars, ...given } };
 }
 
 /** Merges function settings into the saved settings of an environment. */

@@ -50,7 +50,7 @@ interface Listable {
 
 /** Lists the rows under a key of an index. The reading `lists.order` chooses their order; the reading `lists.lagMs` or a fault may show an older state. */
 export function listed<T extends Listable>(
-  call: Pick<AreaCall, 'world' | 'staleListMs'>,
+  call: AreaCall,
   collection: Collection<T>,
   index: string,
   key: string,

@@ -123,6 +123,4 @@ export interface Installation {
 }
 
 /** All installations. */
-export const installations = collection<Installation>('installations', (each) => each.installationId, {
-  indexes: { account: (each) => each.accountId },
-});
+export const installations = collection<Installation>('installations', (each) => each.installationId);

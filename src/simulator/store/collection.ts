@@ -8,20 +8,18 @@ export interface Collection<T extends object> {
   readonly name: string;
   readonly id: (row: T) => string;
   readonly indexes: Readonly<Record<string, Filed<T>>>;
-  /** True where a list may have to show the rows as they were some time ago. */
-  readonly remembered: boolean;
 }
 
 /** A collection, whatever the type of its rows. */
 export type AnyCollection = Collection<never>;
 
-/** Describes a collection; set `remembered` if the public interface lists its rows. */
+/** Describes a collection. */
 export function collection<T extends object>(
   name: string,
   id: (row: T) => string,
-  options: Partial<Pick<Collection<T>, 'indexes' | 'remembered'>> = {},
+  indexes: Collection<T>['indexes'] = {},
 ): Collection<T> {
-  return { name, id, indexes: {}, remembered: false, ...options };
+  return { name, id, indexes };
 }
 
 /** The rows of a collection; a row is replaced, never changed in place. */
@@ -60,7 +58,7 @@ export class Table<T extends object> {
   }
 
   put(row: T): void {
-    this.#changes(this, this.collection.id(row), present(row) as T);
+    this.#changes(this, this.collection.id(row), present(row));
   }
 
   remove(id: string): void {

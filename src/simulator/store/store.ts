@@ -149,7 +149,7 @@ export class Store {
     return table as unknown as Rows<T>;
   }
 
-  /** Lists the rows of a remembered collection as they were at a moment. */
+  /** Lists the rows of a collection as they were at a moment. */
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
     const table = this.#tables.get(collection.name) as unknown as Table<T>;
     return [...this.recent.rewind(table.entries(), collection.name, at).values()];
@@ -234,9 +234,7 @@ export class Store {
       ledger,
     });
     for (const commit of ledger) this.ledger.push(commit);
-    for (const { collection, id, before } of changes) {
-      this.recent.note(collection.name, id, this.#now, collection.remembered ? before : undefined);
-    }
+    for (const { collection, id, before } of changes) this.recent.note(collection.name, id, this.#now, before);
     return true;
   }
 }
