@@ -46,7 +46,7 @@ export function controlSurface(
     requireLoopback(request);
     const { path, query } = addressOf(request.url);
     const { route, id } = routeFor(routes, request.method, path.slice(controlPrefix.length));
-    const body = carriesBody(route.method) ? bodyOf(request, { type: false, empty: true }) : {};
+    const body = carriesBody(route.method) ? bodyOf(request, 'lenient') : {};
     clockwork.catchUp();
     if ('handle' in route) {
       const { result } = clockwork.transact('control', (world) => route.handle({ world, id, query, body }));

@@ -91,13 +91,14 @@ export function bytesOf(body: Uint8Array | string | undefined): Uint8Array {
 /** The longest body of a public request in bytes. */
 export const longestBody = 1024 * 1024;
 
-/** Reads the JSON object in the body of a request; a missing body is an empty object where `expects` allows it. */
-export function bodyOf(request: HttpRequest, expects: { readonly type: boolean; readonly empty: boolean }): BodyFields {
-  if (request.tooLarge === true) throw new RequestRefusal(413, `the body is longer than ${longestBody} bytes`);
+/** Reads the JSON object in the body of a request. Only a lenient reader takes a missing body, as {}, and any Content-Type. */
+export function bodyOf(request: HttpRequest, reader: 'strict' | 'lenient'): BodyFields {
+  if (request.tooLarge === true) throw new RequestRefusal(413, 'the body is longer than this path takes');
   const bytes = bytesOf(request.body);
-  if (bytes.length === 0 && expects.empty) return {};
+  const isStrict = reader === 'strict';
+  if (bytes.length === 0 && !isStrict) return {};
   if (bytes.length === 0) throw invalid('the request needs a JSON body');
-  if (expects.type && !isJson(request.headers['content-type'])) throw invalid('Content-Type must be application/json');
+  if (isStrict && !isJson(request.headers['content-type'])) throw invalid('Content-Type must be application/json');
   const body = parseJson(bytes);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('the body must be a JSON object');
   return body as BodyFields;

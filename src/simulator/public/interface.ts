@@ -126,16 +126,9 @@ export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, l
 }
 
 function callOf({ request, query, effect }: Passage, route: Route, caller: Caller, world: World): AreaCall {
-  const carries = carriesBody(route.method);
-  if (!carries && request.tooLarge === true) bodyOf(request, { type: false, empty: true });
-  return {
-    world,
-    caller,
-    query,
-    body: carries ? bodyOf(request, { type: true, empty: false }) : {},
-    staleListMs: effect.staleList,
-    failAfterComponents: effect.failAfterComponents,
-  };
+  const body = carriesBody(route.method) ? bodyOf(request, 'strict') : {};
+  const { staleList: staleListMs, failAfterComponents } = effect;
+  return { world, caller, query, body, staleListMs, failAfterComponents };
 }
 
 /** Lists the fields and parameters of a request that the interface does not name for its route. */

@@ -81,7 +81,7 @@ export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWor
   const ledger = linesOf(value['ledger']);
   if (ledger === undefined) return 'its ledger is damaged';
   const isWhole = typeof seed === 'string' && typeof now === 'number' && typeof ledgerSeq === 'number';
-  if (!isWhole || !isObject(collections)) return 'its head is incomplete';
+  if (!isWhole || !isObject(collections)) return 'its seed, time, ledgerSeq or collections are missing';
   for (const [name, rows] of Object.entries(collections)) {
     if (!known.has(name)) return `it has a collection "${name}" that this version does not know`;
     if (!Array.isArray(rows) || !rows.every(isObject)) return `its collection "${name}" is not a list of objects`;

@@ -166,7 +166,7 @@ export class Store {
     return hash('sha256', [this.#seed, ...words].join('\n'));
   }
 
-  /** Schedules the timer of a kind about a subject, in the place of one that is scheduled already. */
+  /** Schedules the timer of a kind for a subject, such as an environment; it replaces one that is scheduled already. */
   schedule(kind: string, subject: string, at: number, data: unknown): void {
     const timerId = timerIdOf(kind, subject);
     const due = Math.max(at, this.#now);
@@ -179,7 +179,7 @@ export class Store {
     return this.of(timers).has(timerIdOf(kind, subject));
   }
 
-  /** Cancels the timer of a kind about a subject. */
+  /** Cancels the timer of a kind for a subject. */
   cancel(kind: string, subject: string): void {
     this.of(timers).remove(timerIdOf(kind, subject));
   }

@@ -14,7 +14,7 @@ export interface Timer {
 /** All timers that have not fired. */
 export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
-/** The id of the timer of a kind that is about something; there is only one at a time. */
+/** The id of the timer of a kind for a subject, of which there is one at a time. */
 export function timerIdOf(kind: string, subject: string): string {
   return `${kind}/${subject}`;
 }
