@@ -4,12 +4,12 @@
  * that the handler works on, such as `apps/app.ts`. An area is one value of type `Area`, listed once in `areas.ts`:
  *
  * - `collections`: its part of the world. Declare each with `collection()`, next to the type of its rows. Rows are plain JSON values
- *   with dates in milliseconds. Set `remembered: true` where the public interface lists the rows, as lists may lag.
+ *   with dates in milliseconds.
  * - `routes`: its public endpoints. `handle(call)` runs in one transaction and never waits: it changes `call.world` and answers, or it
  *   throws a `RequestRefusal` and changes nothing. The pipeline has checked token and scopes already (401, 403). A handler first finds
  *   what the request names (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then reads the fields (400), then applies the rules.
  *   Use `rejected(world, …)` for a business rule whose status the interface does not say.
- * - `timers`: what happens by itself. `world.schedule('area.event', at, data)` calls the function of that name later, in a transaction
+ * - `timers`: what happens by itself. `world.schedule('area.event', subject, at, data)` calls the function of that name later, in a transaction
  *   of its own, with `world.now` at the time of the timer. Timers are rows, so they survive a restart.
  * - `control`: its routes under /_sim. They also run in one transaction, but have no caller.
  *
@@ -18,7 +18,7 @@
  * rule, such as delays and rate windows, belong to the pipeline.
  */
 import type { AnyCollection } from './store/collection.ts';
-import type { BodyFields } from './http/fields.ts';
+import { type BodyFields, fields, type Reads } from './http/fields.ts';
 import type { MembershipRecord, Scope, Token } from './accounts/records.ts';
 import type { RequestRefusal } from './http/refusal.ts';
 import type { World } from './store/store.ts';
@@ -51,7 +51,6 @@ export interface AreaCall {
 
 /** The answer of a handler; the body may still change to match the readings before it is sent. */
 export interface AreaAnswer {
-  readonly status: number;
   readonly body?: unknown;
   /** Set to answer with an error although the changes of the handler are kept. */
   readonly refusal?: RequestRefusal;
@@ -59,7 +58,7 @@ export interface AreaAnswer {
 
 /** Answers with status 200 and a body. */
 export function ok(body?: unknown): AreaAnswer {
-  return body === undefined ? { status: 200 } : { status: 200, body };
+  return { body };
 }
 
 /** A public endpoint; the path is relative to the public prefix. */
@@ -77,12 +76,12 @@ export interface Route {
 }
 
 /** A request to the control surface. */
-export interface ControlCall {
+export interface ControlCall<Body = BodyFields> {
   readonly world: World;
   /** The part of the path that stands where the route has `:id`, or an empty string. */
   readonly id: string;
   readonly query: BodyFields;
-  readonly body: BodyFields;
+  readonly body: Body;
 }
 
 /** A route of the control surface; the path is relative to /_sim and may contain `/:id`. */
@@ -103,10 +102,18 @@ export function route(
   return { ...addressed(name), scopes, handle, takes };
 }
 
-/** Makes a route of the control surface from `METHOD /path`. */
-export function control(name: string, does: string, handle: ControlRoute['handle']): ControlRoute {
-  return { ...addressed(name), does, handle };
+/** Makes a route of the control surface from `METHOD /path`; `reads` checks the body before it is handled. */
+export function control<Body>(
+  name: string,
+  does: string,
+  reads: Reads<Body>,
+  handle: (call: ControlCall<Body>) => AreaAnswer,
+): ControlRoute {
+  return { ...addressed(name), does, handle: (call) => handle({ ...call, body: reads(call.body, '') }) };
 }
+
+/** Reads the body of a request that takes no fields. */
+export const nothing = fields({});
 
 /** Splits `METHOD /path` into method and path. */
 export function addressed(name: string): Pick<Route, 'method' | 'path'> {
@@ -119,7 +126,6 @@ export type Fires = (world: World, data: never) => void;
 
 /** An area of the interface, such as apps or alerts. */
 export interface Area {
-  readonly name: string;
   readonly collections: readonly AnyCollection[];
   readonly routes: readonly Route[];
   readonly control?: readonly ControlRoute[];

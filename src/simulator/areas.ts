@@ -6,7 +6,6 @@ import { contactPointsArea } from './contact-points/area.ts';
 import { disasterReadiness } from './disaster/area.ts';
 import { environmentsArea } from './environments/area.ts';
 import { memberAccess } from './accounts/member-access.ts';
-import { presets } from './apps/presets.ts';
 import { solutionsArea } from './solutions/area.ts';
 import { faults } from './public/faults.ts';
 import type { AnyCollection } from './store/collection.ts';
@@ -15,7 +14,6 @@ import { timers } from './store/timers.ts';
 
 /** Lists every area of the interface; area.ts explains how to add one. */
 export const areas: readonly Area[] = [
-  presets,
   appsArea,
   environmentsArea,
   solutionsArea,

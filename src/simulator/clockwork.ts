@@ -4,11 +4,11 @@
  */
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
-import type { Journal } from './store/journal.ts';
-import { type KeptRequests, RequestLog } from './store/requests.ts';
-import { type Commit, type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
+import type { Journal, KeptState } from './store/journal.ts';
+import { RequestLog } from './store/requests.ts';
+import { type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
-import type { Timer } from './store/timers.ts';
+import { type Timer, timers } from './store/timers.ts';
 
 /** The clock of the simulator: wall time, or a time that only requests advance. */
 export type ClockMode = 'real' | 'virtual';
@@ -20,8 +20,6 @@ const longestSleepMs = 2 ** 31 - 1;
 /** The most timer work in one advance of the clock: about 15 seconds of computing. */
 const mostWork = 2_500_000;
 const sliceMs = 20;
-/** The latest time of the clock: later years would need five digits. */
-const lastMoment = Date.UTC(9999, 11, 31);
 
 interface Parts {
   readonly mode: ClockMode;
@@ -60,23 +58,18 @@ export class Clockwork {
   load(world: SavedWorld): void {
     this.store.load(world);
     this.requests.clear();
-    this.requests.skipTo(lastRequestOf(world.ledger));
     this.#rewrite();
     this.catchUp();
   }
 
   /** Restores the state that an earlier run left on disk. */
-  resume(world: SavedWorld, kept: KeptRequests, lines: readonly (SavedStep | RequestLine)[]): void {
+  resume({ world, requests: kept, lines }: KeptState): void {
     const { requests } = this;
     this.store.load(world);
     requests.resume(kept);
     for (const line of lines) {
-      if ('request' in line) {
-        requests.replay(line.request);
-      } else {
-        this.store.replay(line);
-        requests.skipTo(lastRequestOf(line.ledger));
-      }
+      if ('request' in line) requests.replay(line.request);
+      else this.store.replay(line);
     }
     this.#rewrite();
     this.catchUp();
@@ -104,18 +97,16 @@ export class Clockwork {
 
   /** Returns undefined if the clock may advance by `ms` at once, else the longest time that it may. */
   tooMuchFor(ms: number): number | undefined {
-    const left = lastMoment - this.store.now;
     const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
-    if (ms <= left && work <= mostWork) return undefined;
-    return Math.max(0, Math.min(left, work === 0 ? left : Math.floor((ms * mostWork) / work)));
+    return work <= mostWork ? undefined : Math.floor((ms * mostWork) / work);
   }
 
   /**
-   * Advances the virtual clock in slices, and lets other requests be served between two slices. It stops early when the simulator closes,
-   * when the world is replaced or when `isGivenUp` says so. Even then, every timer that is due by the time of the clock has fired.
+   * Advances the virtual clock in slices, and lets other requests be served between two slices. It stops early when the simulator closes
+   * or when the world is replaced. Even then, every timer that is due by the time of the clock has fired.
    */
-  async advanceInSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
-    const turn = this.#advancing.then(() => this.#advanceSlices(ms, isGivenUp));
+  async advanceInSlices(ms: number): Promise<'arrived' | 'stopped'> {
+    const turn = this.#advancing.then(() => this.#advanceSlices(ms));
     this.#advancing = turn.catch(() => undefined);
     return turn;
   }
@@ -125,7 +116,7 @@ export class Clockwork {
     this.#stopped = true;
   }
 
-  /** Resolves when every commit is on disk; undefined when nothing is left to write. */
+  /** Resolves when every commit is on disk. */
   durable(): Promise<void> | undefined {
     const { journal } = this.#parts;
     if (journal?.overgrown === true) this.#rewrite();
@@ -150,14 +141,14 @@ export class Clockwork {
     this.#parts.journal?.rewrite(state);
   }
 
-  async #advanceSlices(ms: number, isGivenUp: () => boolean): Promise<'arrived' | 'stopped'> {
+  async #advanceSlices(ms: number): Promise<'arrived' | 'stopped'> {
     if (this.#stopped) return 'stopped';
     const { epoch } = this.store.recent;
     const until = this.store.now + ms;
     while (this.#fireUntil(until, performance.now() + sliceMs)) {
       await this.durable();
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.#stopped || isGivenUp() || this.store.recent.epoch !== epoch) return 'stopped';
+      if (this.#stopped || this.store.recent.epoch !== epoch) return 'stopped';
     }
     this.#standAt(until);
     return 'arrived';
@@ -179,14 +170,14 @@ export class Clockwork {
   #fire(timer: Timer): void {
     try {
       this.store.transact(timer.at, undefined, (world) => {
-        world.cancel(timer.timerId);
+        world.of(timers).remove(timer.timerId);
         const fires = this.#fires.get(timer.kind);
         if (fires === undefined) throw new Error(`no area knows the timer "${timer.kind}"`);
         fires(world, timer.data as never);
       });
     } catch (error) {
       this.#parts.log(`timer ${timer.kind}: ${String(error)}`);
-      this.store.transact(timer.at, undefined, (world) => world.cancel(timer.timerId));
+      this.store.transact(timer.at, undefined, (world) => world.of(timers).remove(timer.timerId));
     }
   }
 
@@ -198,9 +189,4 @@ export class Clockwork {
     const ms = Math.min(Math.max(0, next.at - this.now), longestSleepMs);
     this.#sleep = setTimeout(() => this.catchUp(), ms).unref();
   }
-}
-
-/** The number of the last request that committed something, or 0. */
-function lastRequestOf(ledger: readonly Commit[]): number {
-  return ledger.reduce((last, { requestSeq }) => Math.max(last, requestSeq ?? 0), 0);
 }

@@ -67,7 +67,7 @@ function isBadArgument(error: unknown): boolean {
 
 function optionsFrom(args: readonly string[]): StartOptions | undefined {
   const { values } = parseArgs({
-    args: withNegatives(args),
+    args: [...args],
     options: {
       listen: { type: 'string', default: '127.0.0.1:8088' },
       world: { type: 'string', default: 'demo' },
@@ -94,12 +94,6 @@ function optionsFrom(args: readonly string[]): StartOptions | undefined {
       ...(rate === undefined ? {} : { 'rate.limit': wholeFrom('--rate-limit', rate, 1, 1_000_000) }),
     },
   };
-}
-
-/** Joins a negative number to the flag before it, because it would look like a flag of its own. */
-function withNegatives(args: readonly string[]): string[] {
-  const isNegative = (arg = '') => /^-\d/.test(arg);
-  return args.flatMap((arg, n) => (isNegative(arg) ? [] : isNegative(args[n + 1]) ? `${arg}=${args[n + 1]}` : arg));
 }
 
 function addressFrom(listen: string): { readonly host: string; readonly port: number } {

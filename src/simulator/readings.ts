@@ -7,13 +7,14 @@ function words<const W extends string>(does: string, ...values: readonly [W, ...
   return { kind: 'words', does, words: values } as const;
 }
 
-/** Describes a reading that is a number; where `off` is allowed, 0 means off. */
-function amount(does: string, initial: number, off = false) {
-  return { kind: 'amount', does, initial, off } as const;
+/** Describes a reading that is a number; one that is off at first may also be turned off, with `off` or 0. */
+function amount<const I extends number | 'off'>(does: string, initial: I) {
+  return { kind: 'amount', does, initial } as const;
 }
 
 type Words<W extends string> = ReturnType<typeof words<W>>;
-type Amount = ReturnType<typeof amount>;
+type Amount<I extends number | 'off'> = ReturnType<typeof amount<I>>;
+type AnyReading = Words<string> | Amount<number | 'off'>;
 
 /** All readings with name, meaning and values. */
 export const registry = {
@@ -83,7 +84,7 @@ export const registry = {
   'createApp.provisions': words('a new database gets an environment by itself, or not', 'none', 'databases'),
   'envVars.order': words('the order in which the control surface shows variables', 'asGiven', 'byName'),
   masking: words('the form of a masked secret', '****'),
-  'rate.limit': amount('requests per second and token', 0, true),
+  'rate.limit': amount('requests per second and token', 'off'),
   'rate.retryAfter': words('how a 429 says when to come back', 'seconds', 'date', 'absent'),
 } as const;
 
@@ -94,7 +95,11 @@ export type ReadingName = keyof Registry;
 
 /** The value of each reading. */
 export type Readings = {
-  readonly [N in ReadingName]: Registry[N] extends Words<infer W> ? W : number;
+  readonly [N in ReadingName]: Registry[N] extends Words<infer W>
+    ? W
+    : Registry[N] extends Amount<'off'>
+      ? number | 'off'
+      : number;
 };
 
 /** The readings with their defaults. */
@@ -108,9 +113,8 @@ export function defaultReadings(): Readings {
 
 /** Lists the values of a reading as text for users. */
 export function valuesOf(name: ReadingName): readonly string[] {
-  const entry: Words<string> | Amount = registry[name];
-  if (entry.kind === 'words') return entry.words;
-  return entry.off ? ['off', 'N'] : [String(entry.initial), 'N'];
+  const entry: AnyReading = registry[name];
+  return entry.kind === 'words' ? entry.words : [String(entry.initial), 'N'];
 }
 
 /** Applies `{NAME: VALUE}` from a user to the readings; returns a sentence instead when a name or value is wrong. */
@@ -127,19 +131,14 @@ export function changeReadings(from: Readings, changes: Readonly<Record<string, 
   return next as Readings;
 }
 
-/** Shows readings as the control surface does, with the word `off` for a number that is turned off. */
-export function shownReadings(readings: Readings): Readonly<Record<string, string | number>> {
-  return { ...readings, 'rate.limit': readings['rate.limit'] === 0 ? 'off' : readings['rate.limit'] };
-}
-
 const longestAmount = 366 * 24 * 3_600_000;
 
-function parse(entry: Words<string> | Amount, given: unknown): string | number | undefined {
+function parse(entry: AnyReading, given: unknown): string | number | undefined {
   if (entry.kind === 'words') {
     const word = typeof given === 'number' ? String(given) : given;
     return entry.words.find((known) => known === word);
   }
-  if (entry.off && given === 'off') return 0;
+  if (entry.initial === 'off' && ['off', 0, '0'].includes(given as string | number)) return 'off';
   const value = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
   if (typeof value !== 'number' || !Number.isInteger(value)) return undefined;
   return value >= 0 && value <= longestAmount ? value : undefined;

@@ -8,16 +8,15 @@ import { areas, collections, publicRoutes } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { type ClockMode, Clockwork, virtualStart } from './clockwork.ts';
 import { accountRoutes, tokenRoutes } from './control/accounts.ts';
-import { controlPrefix, ControlSurface, longestControlBody, ownRoutes, shownCommit } from './control/routes.ts';
-import { shownRequest } from './control/routes.ts';
+import { controlPrefix, controlSurface, longestControlBody, ownRoutes } from './control/routes.ts';
+import { shownCommit, shownRequest } from './control/routes.ts';
 import { addressOf, type HttpRequest, longestBody, type Reply, type Stream } from './http/exchange.ts';
 import { faultRoutes, faults } from './public/faults.ts';
-import type { Journal } from './store/journal.ts';
+import type { Journal, KeptState } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
-import { PublicInterface, publicPrefix } from './public/interface.ts';
+import { publicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
-import type { KeptRequests } from './store/requests.ts';
-import { type RequestLine, type SavedWorld, settings, type SavedStep } from './store/saved.ts';
+import { type SavedWorld, settings } from './store/saved.ts';
 import { Store } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
@@ -27,7 +26,7 @@ export interface SimulatorOptions {
   /** The world at the start, to which a reset returns. */
   readonly world?: StartWorld;
   /** The state on disk from which the simulator continues. */
-  readonly resume?: Resumed;
+  readonly resume?: KeptState;
   readonly clock?: ClockMode;
   /** The values of readings by their names. */
   readonly readings?: Readonly<Record<string, unknown>>;
@@ -45,13 +44,6 @@ export interface SimulatorOptions {
   readonly log?: (line: string) => void;
 }
 
-/** A state from disk: the world, the request log, and the lines that were added after them. */
-interface Resumed {
-  readonly world: SavedWorld;
-  readonly requests: KeptRequests;
-  readonly lines: readonly (SavedStep | RequestLine)[];
-}
-
 /** A running simulator. */
 export type Simulator = ReturnType<typeof createSimulator>;
 
@@ -61,7 +53,7 @@ export function createSimulator(options: SimulatorOptions = {}) {
   const { wait = sleep, log = () => undefined } = options;
   const { clock: mode = 'real', journal } = options;
   const clockwork = new Clockwork({ mode, wallNow, journal, log });
-  const service = new PublicInterface({ clockwork, routes: publicRoutes, latencyMs, wait, wallNow, log });
+  const service = publicInterface({ clockwork, routes: publicRoutes, latencyMs, wait, wallNow, log });
 
   const start = (again: boolean, world = options.world ?? 'demo') => {
     clockwork.load(startWorld(clockwork, options, world, again, wallNow));
@@ -69,22 +61,22 @@ export function createSimulator(options: SimulatorOptions = {}) {
   };
   const { resume } = options;
   if (resume === undefined) start(false);
-  else clockwork.resume(withReadings(resume.world, options), resume.requests, resume.lines);
+  else clockwork.resume({ ...resume, world: withReadings(resume.world, options) });
 
   const common = [...accountRoutes, ...tokenRoutes, ...faultRoutes];
-  const control = [...common, ...areas.flatMap((area) => area.control ?? [])];
+  const controlRoutes = [...common, ...areas.flatMap((area) => area.control ?? [])];
   const reset = (world?: StartWorld) => start(true, world);
   const events = streamOf(clockwork);
-  const own = ownRoutes({ clockwork, controlRoutes: control, reset, events });
-  const surface = new ControlSurface(clockwork, [...own, ...control], log);
+  const own = ownRoutes({ clockwork, controlRoutes, reset, events });
+  const control = controlSurface(clockwork, [...own, ...controlRoutes], log);
 
   return {
     handle: (request: HttpRequest): Promise<Reply> => {
       const { path } = addressOf(request.url);
       if (path.startsWith(`${publicPrefix}/`)) return service.handle(request);
-      if (path.startsWith(`${controlPrefix}/`)) return surface.handle(request);
+      if (path.startsWith(`${controlPrefix}/`)) return control(request);
       if (path === '/') return Promise.resolve(servePage(request));
-      return Promise.resolve(service.broken(404, 'there is nothing at this path'));
+      return Promise.resolve(service.nothingHere());
     },
     /** Advances the virtual clock. */
     advance: (ms: number) => clockwork.advance(ms),
@@ -96,7 +88,6 @@ export function createSimulator(options: SimulatorOptions = {}) {
     store: clockwork.store,
     longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
     stop: () => clockwork.stop(),
-    broken: (status: number, message: string) => service.broken(status, message),
     close: () => clockwork.close(),
   };
 }

@@ -1,13 +1,12 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
 
 import { collectionNames } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
 import { Journal, readState } from './store/journal.ts';
 import type { StartWorld } from './worlds.ts';
-import { InUse, lock } from './store/lock.ts';
-import { type SavedState, savedWorld, type SavedWorld } from './store/saved.ts';
+import { lock } from './store/lock.ts';
+import { savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
 
 /** The options of a simulator that listens on a socket. */
@@ -27,14 +26,15 @@ export async function startSimulator(options: StartOptions = {}): Promise<Listen
   const start: StartWorld = world === 'demo' || world === 'empty' ? world : worldFrom(world);
   const make = () => {
     const own: SimulatorOptions = { ...rest, world: start };
-    return state === undefined ? createSimulator(own) : withState(fileFor(state), own);
+    return state === undefined ? createSimulator(own) : withState(state, own);
   };
   return listen(make, { host, port });
 }
 
 /** Makes a simulator that locks its state file until it is closed. */
 function withState(path: string, options: SimulatorOptions): Simulator {
-  const release = locked(path);
+  requireFile(path);
+  const release = orBadOption(() => lock(path), unusable(path));
   try {
     const simulator = createSimulator({ ...options, ...stateFrom(path) });
     return { ...simulator, close: () => simulator.close().finally(release) };
@@ -44,32 +44,23 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** Finds the real path of the state file, so that two names of one file share a lock; refuses what is not a file. */
-function fileFor(path: string): string {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats !== undefined && !stats.isFile()) throw new BadOption(`--state ${path} cannot be used: it is no file`);
-  const real = () => (stats === undefined ? join(realpathSync(dirname(path)), basename(path)) : realpathSync(path));
-  return orBadOption(real, (message) => `--state ${path} cannot be used: ${message}`);
-}
-
-function locked(path: string): () => void {
-  return orBadOption(
-    () => lock(path),
-    (message, error) => {
-      // Cut the message of the system at the first comma: the rest names the lock file, which means nothing to the user.
-      const why = error instanceof InUse ? `is in use: ${message}` : `cannot be written: ${message.split(',', 1)[0]}`;
-      return `--state ${path} ${why}`;
-    },
-  );
+/** Refuses a state file that is something else, such as a folder or a device. */
+function requireFile(path: string): void {
+  const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
+  if (isOther) throw new BadOption(`--state ${path} cannot be used: it is no file`);
 }
 
 /** Runs `work`; turns an error into a BadOption with the message that `said` makes. */
-function orBadOption<T>(work: () => T, said: (message: string, error: unknown) => string): T {
+function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   try {
     return work();
   } catch (error) {
-    throw new BadOption(said((error as Error).message, error), { cause: error });
+    throw new BadOption(said((error as Error).message), { cause: error });
   }
+}
+
+function unusable(path: string): (message: string) => string {
+  return (message) => `--state ${path} cannot be used: ${message}; the file is left as it is`;
 }
 
 /** Reads a saved world: a file from the control surface, or a state file that no simulator uses. */
@@ -84,15 +75,6 @@ function worldFrom(path: string): SavedWorld {
 }
 
 function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
-  const journal = new Journal(path);
-  const kept = orBadOption(
-    () => readState(path),
-    (message) => `--state ${path} cannot be used: ${message}; the file is left as it is`,
-  );
-  if (kept === undefined) return { journal };
-  const { state, lines } = kept;
-  const world = savedWorld(state, collectionNames);
-  if (typeof world === 'string') throw new BadOption(`--state ${path}: ${world}; the file is left as it is`);
-  const { requests } = state as SavedState;
-  return { journal, resume: { world, lines, requests } };
+  const resume = orBadOption(() => readState(path, collectionNames), unusable(path));
+  return { journal: new Journal(path), ...(resume && { resume }) };
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import * as r from '../../src/hosting/requests.ts';
-import { areas } from '../../src/simulator/areas.ts';
 import { simulated, type Simulated } from './support/simulated.ts';
 
 /** Each reading that a call of disaster readiness can meet, and all of them at their oddest at once. */
@@ -67,9 +66,7 @@ const names = (reading: object): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
 
-const isSimulated = areas.some(({ name }) => name === 'disasterReadiness');
-
-describe.skipIf(!isSimulated).each(readings.map((reading) => ({ name: names(reading) || 'the default', reading })))(
+describe.each(readings.map((reading) => ({ name: names(reading) || 'the default', reading })))(
   'under $name the client',
   ({ reading }) => {
     it('protects an environment, and sees that and from when it can be recovered', async () => {

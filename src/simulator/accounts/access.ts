@@ -1,11 +1,8 @@
 import type { AreaCall, Caller } from '../area.ts';
-import { accounts, type Account, memberships, type MembershipRecord, type Permission } from './records.ts';
-import { type Scope, tokens } from './records.ts';
-import { forbidden, found, RequestRefusal } from '../http/refusal.ts';
+import { accounts, type Account, type CredentialRecord, credentials, memberships } from './records.ts';
+import { type MembershipRecord, type Permission, type Scope, tokens } from './records.ts';
+import { forbidden, found, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
-
-/** The part of a request that authorization needs: the world and the caller. */
-export type CallerCall = Pick<AreaCall, 'world' | 'caller'>;
 
 /** Finds the caller that a token stands for; refuses with 401 without a valid token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
@@ -27,7 +24,7 @@ export function accountNamed(world: World, accountId: string): Account {
 }
 
 /** Finds the caller's membership in an account; refuses with 404 for an unknown account, and with 403 without a membership. */
-export function memberOf(call: CallerCall, accountId: string): MembershipRecord {
+export function memberOf(call: AreaCall, accountId: string): MembershipRecord {
   accountNamed(call.world, accountId);
   const membership = call.caller.memberships.find((each) => each.accountId === accountId);
   if (membership === undefined) throw forbidden('you are not a member of this account');
@@ -35,14 +32,14 @@ export function memberOf(call: CallerCall, accountId: string): MembershipRecord 
 }
 
 /** Finds the caller's membership in an account; refuses with 403 unless the caller is an admin of it. */
-export function adminOf(call: CallerCall, accountId: string): MembershipRecord {
+export function adminOf(call: AreaCall, accountId: string): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (membership.role !== 'admin') throw forbidden('this needs admin permission');
   return membership;
 }
 
 /** Finds the caller's membership in an account; refuses with 403 unless it has a permission, which even an admin needs to be given. */
-export function permittedIn(call: CallerCall, accountId: string, permission: Permission): MembershipRecord {
+export function permittedIn(call: AreaCall, accountId: string, permission: Permission): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (!membership.permissions.includes(permission)) {
     const name = { manageMembers: 'Manage Members', secretsAccess: 'Secrets Access' }[permission];
@@ -52,7 +49,7 @@ export function permittedIn(call: CallerCall, accountId: string, permission: Per
 }
 
 /** The caller's current account, which a request without accountId is about; refuses with 404 when none is set. */
-export function currentAccount(call: CallerCall): string {
+export function currentAccount(call: AreaCall): string {
   return found(call.caller.token.currentAccountId, 'no current account is set');
 }
 
@@ -65,4 +62,16 @@ export function isRestricted(world: World, membership: MembershipRecord): boolea
 /** Tells if a member may see and change an environment. */
 export function maySee(world: World, membership: MembershipRecord, appEnvId: string): boolean {
   return !isRestricted(world, membership) || membership.allowedAppEnvIds.includes(appEnvId);
+}
+
+/** Refuses an id that names no credential of the account with 404, and one of another kind with 400. */
+export function requireCredential(
+  world: World,
+  { accountId, kind }: Pick<CredentialRecord, 'accountId' | 'kind'>,
+  field: string,
+  credentialId: string,
+): void {
+  const credential = world.of(credentials).get(credentialId);
+  if (credential?.accountId !== accountId) throw notFound(`${field}: credential not found`);
+  if (credential.kind !== kind) throw invalid(`${field} must name a credential of the kind ${kind}`);
 }

@@ -9,7 +9,6 @@ import type { World } from '../store/store.ts';
 
 /** Shows and sets the environments that a member may see. */
 export const memberAccess: Area = {
-  name: 'member access',
   collections: [],
   routes: [
     route('GET /member/env-access', ['svc:read'], getAccess, ['accountId', 'membershipId']),
@@ -37,8 +36,7 @@ function patchAccess(call: AreaCall): AreaAnswer {
   const strange = allowedAppEnvIds.some((appEnvId) => environmentNamed(world, appEnvId).accountId !== accountId);
   if (strange) throw notFound('the account has no such app environment');
   const next = { ...membership, allowedAppEnvIds };
-  world.of(memberships).put(next);
-  world.record({ kind: 'memberAccess.updated', id: membership.membershipId, accountId, detail: { allowedAppEnvIds } });
+  world.change(memberships, next, 'memberAccess.updated', { allowedAppEnvIds });
   return ok(shown(world, next));
 }
 

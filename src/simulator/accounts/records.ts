@@ -44,10 +44,8 @@ export interface MembershipRecord {
 
 /** All memberships, indexed by token and by account. */
 export const memberships = collection<MembershipRecord>('memberships', (membership) => membership.membershipId, {
-  indexes: {
-    token: (membership) => membership.token,
-    account: (membership) => membership.accountId,
-  },
+  token: (membership) => membership.token,
+  account: (membership) => membership.accountId,
 });
 
 /** A region of the service. */

@@ -63,9 +63,7 @@ export interface Metric {
 }
 
 /** The metrics whose values were set; every other metric has no data. */
-export const metrics = collection<Metric>('metrics', metricKey, {
-  indexes: { environment: ({ appEnvId }) => appEnvId },
-});
+export const metrics = collection<Metric>('metrics', metricKey, { environment: ({ appEnvId }) => appEnvId });
 
 /** The key of a metric of an environment in the collection of metrics. */
 export function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
@@ -112,11 +110,8 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
 
 /** All alerts. */
 export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
-  indexes: {
-    environment: (alert) => alert.appEnvId,
-    contactPoint: (alert) => alert.contactPointIds,
-  },
-  remembered: true,
+  environment: (alert) => alert.appEnvId,
+  contactPoint: (alert) => alert.contactPointIds,
 });
 
 /** Finds an alert by its id; refuses with 404 when there is none. */
@@ -130,9 +125,8 @@ export function alertsUsing(world: World, contactPointId: string): readonly Aler
 }
 
 /** Removes an alert. */
-export function removeAlert(world: World, { alertId, accountId, name, appEnvId }: Alert): void {
-  world.of(alerts).remove(alertId);
-  world.record({ kind: 'alert.deleted', id: alertId, accountId, detail: { name, appEnvId } });
+export function removeAlert(world: World, alert: Alert): void {
+  world.remove(alerts, alert, 'alert.deleted', { name: alert.name, appEnvId: alert.appEnvId });
 }
 
 /** Removes the alerts and metrics of an environment that is being deleted. */

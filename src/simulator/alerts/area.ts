@@ -1,18 +1,18 @@
 import { adminOf } from '../accounts/access.ts';
 import { appNamed, kindOf } from '../apps/app.ts';
-import { type Area, type AreaAnswer, type AreaCall, control, ok, route } from '../area.ts';
+import { type Area, type AreaAnswer, type AreaCall, control, nothing, ok, route } from '../area.ts';
 import { contactPointNamed, contactPoints, usedIn } from '../contact-points/contact-point.ts';
 import { type Environment, environmentFor, environmentForAdmin } from '../environments/environment.ts';
 import { environmentNamed } from '../environments/environment.ts';
 import { environmentMeant } from '../environments/lifecycle.ts';
-import { type BodyFields, choice, flag, list, must, number, onlyFields, optional } from '../http/fields.ts';
+import { type BodyFields, fields, flag, list, must, number, optional } from '../http/fields.ts';
 import { readFields, type Reads, required, sent, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
-import { date, listed, patched, rejected, single } from '../public/shape.ts';
+import { date, listed, patched, rejected, requireFree, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { type Alert, alertNamed, alerts, type Metric, type MetricName, removeAlert } from './alert.ts';
-import { metricNames, metrics, ruleFields, ruleOf, shownAlert, shownContactPoints } from './alert.ts';
-import { engine, evaluateAll, evaluateOnTime, evaluationWorkIn, keepEvaluating, toggled } from './evaluation.ts';
+import { metrics, ruleFields, ruleOf, shownAlert, shownContactPoints } from './alert.ts';
+import { evaluateAll, evaluateOnTime, evaluates, evaluationWorkIn, keepEvaluating, toggled } from './evaluation.ts';
 import { withNewCondition } from './evaluation.ts';
 
 const { name: alertName, metric, operator, threshold, duration } = ruleFields;
@@ -57,9 +57,7 @@ function postAlert(call: AreaCall): AreaAnswer {
     liveState: 'Normal',
     createdAt: world.now,
   };
-  world.of(alerts).put(alert);
-  const detail = { name: alert.name, appEnvId, metric: alert.metric };
-  world.record({ kind: 'alert.created', id: alert.alertId, accountId, detail });
+  world.change(alerts, alert, 'alert.created', { name: alert.name, appEnvId, metric: alert.metric });
   for (const contactPointId of contactPointIds) usedIn(world, contactPointId, region);
   keepEvaluating(world);
   return ok({ message: 'Alert created', alert: createdAlert(world, alert) });
@@ -77,10 +75,9 @@ function patchAlert(call: AreaCall): AreaAnswer {
   if (rule.metric !== undefined) requireMetric(world, environment, rule.metric);
   const next = withNewCondition(alert, { ...toggled(alert, enabled), ...rule, contactPointIds });
   if (next.name !== alert.name) requireFreeName(world, alert.appEnvId, next.name);
-  const fields = patchable.filter((field) => sent(body, field));
-  if (fields.length > 0) {
-    world.of(alerts).put(next);
-    world.record({ kind: 'alert.updated', id: alert.alertId, accountId: alert.accountId, detail: { fields } });
+  const changed = patchable.filter((field) => sent(body, field));
+  if (changed.length > 0) {
+    world.change(alerts, next, 'alert.updated', { fields: changed });
     for (const contactPointId of contactPointIds) usedIn(world, contactPointId, alert.region);
   }
   return patched(world, { message: 'Alert updated', alert: shownAlert(world, next) });
@@ -127,11 +124,12 @@ function pointsByName(world: World, accountId: string, body: BodyFields): readon
 }
 
 function requireFreeName(world: World, appEnvId: string, name: string): void {
-  if (world.readings['names.alerts'] === 'repeatable') return;
   const others = world.of(alerts).where('environment', appEnvId);
-  if (others.some((alert) => alert.name === name)) {
-    throw rejected(world, 'an alert of this environment has this name already');
-  }
+  requireFree(
+    world,
+    'alerts',
+    others.filter((alert) => alert.name === name),
+  );
 }
 
 const metricValue: Reads<Metric['value']> = (value, name) => {
@@ -142,8 +140,7 @@ const metricValue: Reads<Metric['value']> = (value, name) => {
 
 /** Serves alerts on metrics of environments. */
 export const alertsArea: Area = {
-  name: 'alerts',
-  collections: [alerts, metrics, engine],
+  collections: [alerts, metrics],
   routes: [
     route('GET /app-env/alerts', ['svc:read'], listAlerts, ['appEnvId']),
     route('GET /alert', ['svc:read'], getAlert, ['alertId']),
@@ -153,24 +150,25 @@ export const alertsArea: Area = {
     route('POST /alert/toggle', ['svc:write:config'], toggleAlert, ['alertId', 'enabled']),
     route('POST /alert/refresh', ['svc:read'], refreshAlert, ['alertId']),
   ],
-  timers: { 'alerts.evaluates': evaluateOnTime },
+  timers: { [evaluates]: evaluateOnTime },
   workIn: evaluationWorkIn,
   control: [
     control(
       'POST /metrics',
       'the value of a metric from now on: {appEnvId, metric, value, pods?}',
-      ({ world, body }) => {
-        onlyFields(body, '', ['appEnvId', 'metric', 'value', 'pods']);
-        const { appEnvId } = environmentNamed(world, required(body, 'appEnvId', text()));
-        const metric = required(body, 'metric', choice(metricNames));
-        const value = required(body, 'value', metricValue);
-        const pods = optional(body, 'pods', list(number(), { max: 1000 })) ?? [];
+      fields({
+        appEnvId: must(text()),
+        metric: newRule.metric,
+        value: must(metricValue),
+        pods: list(number(), { max: 1000 }),
+      }),
+      ({ world, body: { appEnvId, metric, value, pods = [] } }) => {
+        environmentNamed(world, appEnvId);
         world.of(metrics).put({ appEnvId, metric, value, pods });
         return ok({ appEnvId, metric });
       },
     ),
-    control('POST /alerts/evaluate', 'evaluates every rule now', ({ world, body }) => {
-      onlyFields(body, '', []);
+    control('POST /alerts/evaluate', 'evaluates every rule now', nothing, ({ world }) => {
       evaluateAll(world);
       return ok({});
     }),
@@ -202,9 +200,7 @@ function toggleAlert(call: AreaCall): AreaAnswer {
   const alert = alertNamed(world, required(body, 'alertId', text()));
   environmentForAdmin(call, alert.appEnvId);
   const enabled = required(body, 'enabled', flag);
-  const next = toggled(alert, enabled);
-  world.of(alerts).put(next);
-  world.record({ kind: 'alert.updated', id: alert.alertId, accountId: alert.accountId, detail: { enabled } });
+  world.change(alerts, toggled(alert, enabled), 'alert.updated', { enabled });
   return ok({ message: enabled ? 'Alert enabled' : 'Alert paused', enabled });
 }
 
@@ -216,8 +212,7 @@ function refreshAlert(call: AreaCall): AreaAnswer {
     throw rejected(world, 'the alert is paused');
   const previousState = alert.lastKnownState;
   const state = alert.enabled ? alert.liveState : previousState;
-  world.of(alerts).put({ ...alert, lastKnownState: state, lastStateCheck: world.now });
-  const { alertId: id, accountId } = alert;
-  world.record({ kind: 'alert.refreshed', id, accountId, detail: { state, previousState } });
+  const next = { ...alert, lastKnownState: state, lastStateCheck: world.now };
+  world.change(alerts, next, 'alert.refreshed', { state, previousState });
   return ok({ state, previousState, lastStateCheck: date(world, world.now) });
 }

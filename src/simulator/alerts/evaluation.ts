@@ -1,23 +1,16 @@
-import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 import { type Alert, alerts, type AlertState, durationMinutes, metricKey, metrics, observed } from './alert.ts';
 
-/** The row that the alert engine has while its next evaluation is scheduled. */
-interface Engine {
-  readonly engineId: 'engine';
-}
-
-/** Holds one row while the alert engine runs, and none otherwise. */
-export const engine = collection<Engine>('alertEngine', (row) => row.engineId);
-
 const evaluationMs = 15_000;
+
+/** The name of the timer that evaluates all alerts. */
+export const evaluates = 'alerts.evaluates';
 
 /** Schedules the next evaluation of all alerts, unless it is scheduled already. */
 export function keepEvaluating(world: World): void {
-  if (world.of(engine).has('engine')) return;
+  if (world.isScheduled(evaluates, 'all')) return;
   const next = (Math.floor(world.now / evaluationMs) + 1) * evaluationMs;
-  world.schedule('alerts.evaluates', next, {});
-  world.of(engine).put({ engineId: 'engine' });
+  world.schedule(evaluates, 'all', next, {});
 }
 
 /** Estimates the work of evaluating all alerts every 15 seconds over a time. */
@@ -28,7 +21,6 @@ export function evaluationWorkIn(world: World, ms: number): number {
 
 /** Evaluates all alerts when the timer fires, and schedules the next evaluation; stops when no alert is left. */
 export function evaluateOnTime(world: World): void {
-  world.of(engine).remove('engine');
   if (world.of(alerts).size === 0) return;
   evaluateAll(world);
   keepEvaluating(world);
@@ -72,10 +64,8 @@ function evaluate(world: World, alert: Alert): void {
     ...(isLive ? { lastKnownState: state, lastStateCheck: world.now } : {}),
   };
   if (!isLive && state === alert.liveState && metSince === before) return;
-  world.of(alerts).put(next);
-  if (state === alert.liveState) return;
-  const { alertId: id, accountId } = alert;
-  world.record({ kind: 'alert.stateChanged', id, accountId, detail: { from: alert.liveState, to: state } });
+  if (state === alert.liveState) world.of(alerts).put(next);
+  else world.change(alerts, next, 'alert.stateChanged', { from: alert.liveState, to: state });
 }
 
 function stateOf(world: World, alert: Alert, value: number | null | 'error', metSince: number | undefined): AlertState {

@@ -1,8 +1,8 @@
 import { collection } from '../store/collection.ts';
 import { accountNamed } from '../accounts/access.ts';
-import { found, invalid } from '../http/refusal.ts';
+import { found } from '../http/refusal.ts';
 import { isDatabase } from './presets.ts';
-import { rejected } from '../public/shape.ts';
+import { requireFree } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
 /** The default settings of a job. The interface does not name the concurrency setting, so unknown plain settings are kept too. */
@@ -44,12 +44,9 @@ export interface App {
 
 /** All apps. */
 export const apps = collection<App>('apps', (app) => app.appId, {
-  indexes: {
-    account: (app) => app.accountId,
-    name: (app) => `${app.accountId}/${app.name}`,
-    slug: (app) => app.slug,
-  },
-  remembered: true,
+  account: (app) => app.accountId,
+  name: (app) => `${app.accountId}/${app.name}`,
+  slug: (app) => app.slug,
 });
 
 /** The fields of a new app; only the account and the name are required. */
@@ -73,9 +70,7 @@ export function createApp(world: World, from: NewApp): App {
     createdAt: world.now,
     updatedAt: world.now,
   };
-  world.of(apps).put(app);
-  const { appId: id, accountId, name, dockerPreset } = app;
-  world.record({ kind: 'app.created', id, accountId, detail: { name, dockerPreset } });
+  world.change(apps, app, 'app.created', { name: app.name, dockerPreset: app.dockerPreset });
   return app;
 }
 
@@ -93,19 +88,15 @@ export function kindOf(app: Pick<App, 'dockerPreset'>): 'app' | 'database' | 'fu
 
 /** Refuses the name of another app of the account, when the reading `names.apps` says that names are unique. */
 export function requireFreeAppName(world: World, accountId: string, name: string): void {
-  if (world.readings['names.apps'] === 'repeatable') return;
-  if (world.of(apps).where('name', `${accountId}/${name}`).length > 0) {
-    throw rejected(world, 'an app with this name exists already');
-  }
+  requireFree(world, 'apps', world.of(apps).where('name', `${accountId}/${name}`));
 }
 
 /** Turns a name into a part of addresses, and adds a number where that part is taken. */
 export function freeSlug(name: string, taken: (slug: string) => boolean): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['app'];
   const base = words.join('-').slice(0, 40);
-  for (let n = 1; n < 100_000; n += 1) {
+  for (let n = 1; ; n += 1) {
     const slug = n === 1 ? base : `${base}-${n}`;
     if (!taken(slug)) return slug;
   }
-  throw invalid('there is no free address for this name');
 }

@@ -7,13 +7,15 @@ import { forbidden } from '../http/refusal.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { type App, appNamed, apps, kindOf } from './app.ts';
+import { appPresets, databasePresets } from './presets.ts';
 import { creationFields, patchApp, patchFields, postApp, provision } from './write.ts';
 
-/** Serves apps. An app holds what all environments of a workload share. */
+/** Serves apps and the presets that they are made from. An app holds what all environments of a workload share. */
 export const appsArea: Area = {
-  name: 'apps',
   collections: [apps],
   routes: [
+    route('GET /app-presets', ['svc:read'], () => ok({ presets: appPresets }), []),
+    route('GET /database-presets', ['svc:read'], () => ok({ presets: databasePresets }), []),
     route('POST /app', ['svc:write:config'], postApp, creationFields),
     route('GET /app', ['svc:read'], getApp, ['appId']),
     route('PATCH /app', ['svc:write:config'], patchApp, patchFields),
@@ -25,10 +27,9 @@ export const appsArea: Area = {
     control(
       'PATCH /apps/:id',
       'sets the result of a deletion: {sandboxTermination?: done, pending or failed}',
+      fields({ sandboxTermination: choice(['done', 'pending', 'failed']) }),
       ({ world, id, body }) => {
-        const app = appNamed(world, id);
-        const given = fields({ sandboxTermination: choice(['done', 'pending', 'failed']) })(body, '');
-        world.of(apps).put({ ...app, ...given });
+        world.of(apps).put({ ...appNamed(world, id), ...body });
         return ok({ appId: id });
       },
     ),
@@ -65,8 +66,7 @@ function deleteApp(call: AreaCall): AreaAnswer {
   }
   if (app.sandboxTermination !== 'done') return keepForNow(world, app);
   for (const environment of hosted) deleteEnvironment(world, environment);
-  world.of(apps).remove(app.appId);
-  world.record({ kind: 'app.deleted', id: app.appId, accountId: app.accountId, detail: { name: app.name } });
+  world.remove(apps, app, 'app.deleted', { name: app.name });
   return ok({ message: 'App deleted' });
 }
 
@@ -74,8 +74,7 @@ function deleteApp(call: AreaCall): AreaAnswer {
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';
-  const refusal = rejected(world, `the termination of sandbox workloads ${how}: try again`);
-  return { status: refusal.status, refusal };
+  return { refusal: rejected(world, `the termination of sandbox workloads ${how}: try again`) };
 }
 
 function git(app: App): object {

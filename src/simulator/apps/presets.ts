@@ -1,5 +1,3 @@
-import { type Area, ok, route } from '../area.ts';
-
 /** Makes the catalog entry of a preset for apps; the last version is the default. */
 function app(name: string, label: string, versions: readonly string[], marks: readonly string[] = []) {
   const isMarked = (mark: string) => (marks.includes(mark) ? true : undefined);
@@ -17,7 +15,7 @@ function app(name: string, label: string, versions: readonly string[], marks: re
 }
 
 /** The presets for apps that are not managed services. */
-const appPresets = [
+export const appPresets = [
   app('NEXT_JS', 'Next.js', ['NEXT_JS_NODE_JS_20', 'NEXT_JS_NODE_JS_22']),
   app('REMIX', 'Remix', ['REMIX_NODE_JS_20', 'REMIX_NODE_JS_22']),
   app('VITE', 'Vite', ['VITE_NODE_JS_20', 'VITE_NODE_JS_22']),
@@ -48,7 +46,7 @@ function database(
 }
 
 /** The presets that are managed services; CouchDB runs on a single node. */
-const databasePresets = [
+export const databasePresets = [
   database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb']),
   database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql']),
   database('MYSQL', 'MySQL', ['MYSQL_8_0', 'MYSQL_8_4'], ['mysql']),
@@ -78,13 +76,3 @@ export function limitsOf(preset: string): { readonly maxDisk: number; readonly m
 export function versionsOf(preset: string): readonly string[] {
   return [...appPresets, ...databasePresets].find((each) => each.name === preset)?.versions ?? [];
 }
-
-/** Serves the catalog of presets that apps are made from. */
-export const presets: Area = {
-  name: 'presets',
-  collections: [],
-  routes: [
-    route('GET /app-presets', ['svc:read'], () => ok({ presets: appPresets }), []),
-    route('GET /database-presets', ['svc:read'], () => ok({ presets: databasePresets }), []),
-  ],
-};

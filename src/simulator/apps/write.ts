@@ -1,12 +1,12 @@
-import { maySee, memberOf } from '../accounts/access.ts';
-import { credentials, regions } from '../accounts/records.ts';
+import { maySee, memberOf, requireCredential } from '../accounts/access.ts';
+import { regions } from '../accounts/records.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import { begin, versionForChanges } from '../environments/deployment.ts';
 import { createEnvironment, type Environment, environments, environmentsOf } from '../environments/environment.ts';
 import { requireRunnable } from '../environments/environment.ts';
-import { type BodyFields, choice, flag, number, object, optional, present, readFields } from '../http/fields.ts';
-import { type Reads, record, required, sent, text } from '../http/fields.ts';
-import { forbidden, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
+import { type BodyFields, choice, flag, must, number, object, optional, present } from '../http/fields.ts';
+import { type ReadFields, readFields, type Reads, record, required, sent, text } from '../http/fields.ts';
+import { forbidden, invalid, RequestRefusal } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { type App, appNamed, apps, createApp, type JobConfig } from './app.ts';
@@ -18,13 +18,42 @@ const port = number({ min: 1, max: 65_535, whole: true });
 /** Reads a text that may be empty. */
 const anyText = text({ min: 0 });
 
+/** Reads a reference to an image; checks only its form, not whether the image can be pulled. */
+export const imageReference: Reads<string> = (value, name) => {
+  const image = text({ max: 1000 })(value, name);
+  if (/[\s\p{Cc}]/u.test(image)) throw invalid(`${name} is not an image reference`);
+  return image;
+};
+
+/** The three git fields of an app, which must be sent together. */
+const gitFields = { gitNamespace: text(), gitRepo: text(), gitInstallationId: text() };
+
+/** The fields that the creation of an app and a change of it both take. */
+const appFields = {
+  dockerfilePath: text(),
+  customDockerfileContent: text(),
+  dockerPreset: choice(knownPresets),
+  port,
+  contextDir: text(),
+  buildArgs: anyText,
+  useImage: flag,
+  image: imageReference,
+};
+
+const newFields = {
+  ...appFields,
+  ...gitFields,
+  name: must(text()),
+  dockerPreset: choice(creatablePresets),
+  dockerPresetVersion: text(),
+  isCliDeployment: flag,
+};
+
+/** The fields of POST /app that the rules read by themselves; the last four are sent for Databases & Services. */
+const ruledFields = 'accountId jobConfig startupConfig containers disk withPersistence databaseSettings'.split(' ');
+
 /** The fields that POST /app takes. */
-export const creationFields = (
-  'name accountId port dockerPreset dockerPresetVersion useImage image gitNamespace gitRepo gitInstallationId buildArgs ' +
-  'contextDir dockerfilePath customDockerfileContent isCliDeployment jobConfig startupConfig ' +
-  // These four are sent for Databases & Services.
-  'containers disk withPersistence databaseSettings'
-).split(' ');
+export const creationFields: readonly string[] = [...Object.keys(newFields), ...ruledFields];
 
 /** Creates an app: POST /app. */
 export function postApp(call: AreaCall): AreaAnswer {
@@ -33,7 +62,8 @@ export function postApp(call: AreaCall): AreaAnswer {
   const { membershipId: createdBy } = memberOf(call, accountId);
   const app = createApp(world, { accountId, ...newApp(body) });
   if (isDatabase(app.dockerPreset) && world.readings['createApp.provisions'] === 'databases') {
-    world.schedule('apps.provisions', world.now + provisioningMs, { appId: app.appId, createdBy });
+    const { appId } = app;
+    world.schedule('apps.provisions', appId, world.now + provisioningMs, { appId, createdBy });
   }
   return ok({ appId: app.appId });
 }
@@ -48,25 +78,18 @@ export function provision(world: World, from: { readonly appId: string; readonly
 }
 
 function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
-  const name = required(body, 'name', text());
-  const dockerPreset = optional(body, 'dockerPreset', choice(creatablePresets)) ?? 'CUSTOM';
+  const given = readFields(body, newFields);
+  const { dockerPreset = 'CUSTOM', customDockerfileContent } = given;
   refuseStartup(body);
   requireWithinLimits(dockerPreset, body);
-  const customDockerfileContent = optional(body, 'customDockerfileContent', text());
+  if (dockerPreset !== 'JOB') required(body, 'port', port);
+  const isFromGit = Object.keys(gitFields).some((name) => sent(body, name));
+  if (isFromGit) for (const [name, reads] of Object.entries(gitFields)) required(body, name, reads);
   const isPlain = dockerPreset === 'CUSTOM' && customDockerfileContent === undefined;
   return present({
-    name,
-    dockerPreset,
-    dockerPresetVersion: versionFor(dockerPreset, body),
-    port: dockerPreset === 'JOB' ? optional(body, 'port', port) : required(body, 'port', port),
-    useImage: optional(body, 'useImage', flag) ?? false,
-    ...gitSource(body),
-    image: optional(body, 'image', imageReference),
-    buildArgs: optional(body, 'buildArgs', anyText),
-    contextDir: optional(body, 'contextDir', text()) ?? './',
-    dockerfilePath: optional(body, 'dockerfilePath', text()) ?? (isPlain ? 'Dockerfile' : undefined),
-    customDockerfileContent,
-    isCliDeployment: optional(body, 'isCliDeployment', flag) ?? false,
+    ...given,
+    dockerPresetVersion: versionFor(dockerPreset, given.dockerPresetVersion),
+    dockerfilePath: given.dockerfilePath ?? (isPlain ? 'Dockerfile' : undefined),
     jobConfig: jobConfigFor(dockerPreset, body),
   });
 }
@@ -89,28 +112,12 @@ function requireWithinLimits(preset: string, body: BodyFields): void {
   });
 }
 
-function versionFor(preset: string, body: BodyFields): string | undefined {
-  const version = optional(body, 'dockerPresetVersion', text());
+function versionFor(preset: string, version: string | undefined): string | undefined {
   if (version !== undefined && !versionsOf(preset).includes(version)) {
     throw invalid(`dockerPresetVersion ${version} is not a version of ${preset}`);
   }
   return version ?? versionsOf(preset).at(-1);
 }
-
-/** Reads the three git fields of an app, which must be sent together. */
-function gitSource(body: BodyFields): Partial<Pick<App, 'gitNamespace' | 'gitRepo' | 'gitInstallationId'>> {
-  const names = ['gitNamespace', 'gitRepo', 'gitInstallationId'] as const;
-  if (!names.some((name) => sent(body, name))) return {};
-  const [gitNamespace, gitRepo, gitInstallationId] = names.map((name) => required(body, name, text()));
-  return present({ gitNamespace, gitRepo, gitInstallationId });
-}
-
-/** Reads a reference to an image; checks only its form, not whether the image can be pulled. */
-export const imageReference: Reads<string> = (value, name) => {
-  const image = text({ max: 1000 })(value, name);
-  if (/[\s\p{Cc}]/u.test(image)) throw invalid(`${name} is not an image reference`);
-  return image;
-};
 
 const plain: Reads<string | number | boolean> = (value, name) => {
   if (typeof value === 'boolean') return value;
@@ -135,11 +142,18 @@ function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   return record(plain)(given, 'jobConfig');
 }
 
+const changedFields = {
+  ...appFields,
+  builder: text(),
+  healthCheckPath: anyText,
+  healthCheckPort: port,
+  healthCheckHeaders: record(anyText),
+  imagePullAccountSecretId: anyText,
+  buildPullAccountSecretId: anyText,
+};
+
 /** The fields of PATCH /app that change the app. */
-const settable = (
-  'dockerfilePath customDockerfileContent dockerPreset port builder contextDir buildArgs useImage image ' +
-  'healthCheckPath healthCheckPort healthCheckHeaders imagePullAccountSecretId buildPullAccountSecretId jobConfig'
-).split(' ');
+const settable = [...Object.keys(changedFields), 'jobConfig'];
 
 /** The fields that PATCH /app takes. */
 export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
@@ -162,10 +176,8 @@ export function patchApp(call: AreaCall): AreaAnswer {
 }
 
 function save(world: World, app: App, names: readonly string[], applyImmediately: boolean): void {
-  const { appId: id, accountId } = app;
-  world.of(apps).put({ ...app, updatedAt: world.now });
-  world.record({ kind: 'app.updated', id, accountId, detail: { fields: names, applyImmediately } });
-  for (const environment of environmentsOf(world, id)) {
+  world.change(apps, { ...app, updatedAt: world.now }, 'app.updated', { fields: names, applyImmediately });
+  for (const environment of environmentsOf(world, app.appId)) {
     const pendingChanges = [...new Set([...environment.pendingChanges, ...names])];
     const pending = { ...environment, pendingChanges, updatedAt: world.now };
     // An environment that is stopped or was never deployed takes the changes with its next deployment.
@@ -184,69 +196,53 @@ function apply(world: World, pending: Environment, app: App): void {
 
 function changed(world: World, app: App, body: BodyFields): App {
   refuseStartup(body);
-  const dockerPreset = optional(body, 'dockerPreset', choice(knownPresets)) ?? app.dockerPreset;
-  const custom = optional(body, 'customDockerfileContent', text());
-  const path = optional(body, 'dockerfilePath', text());
-  if (custom !== undefined && path !== undefined) {
-    throw invalid('dockerfilePath and customDockerfileContent exclude each other');
-  }
+  const given = readFields(body, changedFields);
+  const { dockerPreset = app.dockerPreset } = given;
+  const jobConfig = jobConfigFor(dockerPreset, body);
   const next = present({
     ...app,
-    ...dockerfile(app, dockerPreset, custom, path),
+    ...given,
+    ...dockerfile(app, dockerPreset, given),
     dockerPreset,
     dockerPresetVersion: dockerPreset === app.dockerPreset ? app.dockerPresetVersion : undefined,
-    ...readFields(body, { port, builder: text(), contextDir: text(), buildArgs: anyText, useImage: flag }),
-    ...readFields(body, { image: imageReference }),
-    ...healthCheck(app, body),
-    imagePullAccountSecretId: secretFor(world, app, body, 'imagePullAccountSecretId'),
-    buildPullAccountSecretId: secretFor(world, app, body, 'buildPullAccountSecretId'),
-    jobConfig: mergedJobConfig(app, dockerPreset, body),
+    jobConfig: jobConfig === undefined ? app.jobConfig : { ...app.jobConfig, ...jobConfig },
   });
+  for (const field of ['imagePullAccountSecretId', 'buildPullAccountSecretId'] as const) {
+    const credentialId = given[field] ?? '';
+    const isOf = { accountId: app.accountId, kind: 'registry' } as const;
+    if (credentialId !== '') requireCredential(world, isOf, field, credentialId);
+  }
   requireConvertible(world, app, next, body);
   if (sent(body, 'image') && !next.useImage) {
     throw invalid('image needs useImage true in the same request when the app is built from source');
   }
-  return next;
+  return withoutCleared(next);
 }
 
-function dockerfile(app: App, preset: string, custom: string | undefined, path: string | undefined): object {
-  if (custom !== undefined) return { customDockerfileContent: custom, dockerfilePath: undefined };
-  if (path !== undefined) return { dockerfilePath: path, customDockerfileContent: undefined };
+/** Removes the fields that an empty text or an empty object clears. */
+function withoutCleared(app: App): App {
+  const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
+  return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;
+}
+
+const clearable = ['healthCheckPath', 'healthCheckHeaders', 'imagePullAccountSecretId', 'buildPullAccountSecretId'];
+
+type Changes = ReadFields<typeof changedFields>;
+
+function dockerfile(
+  app: App,
+  preset: string,
+  { customDockerfileContent: custom, dockerfilePath: path }: Changes,
+): object {
+  if (custom !== undefined && path !== undefined) {
+    throw invalid('dockerfilePath and customDockerfileContent exclude each other');
+  }
+  if (custom !== undefined) return { dockerfilePath: undefined };
+  if (path !== undefined) return { customDockerfileContent: undefined };
   const becomesCustom = preset === 'CUSTOM' && app.dockerPreset !== 'CUSTOM';
   return becomesCustom && app.customDockerfileContent === undefined
     ? { dockerfilePath: app.dockerfilePath ?? 'Dockerfile' }
     : {};
-}
-
-/** Reads the health check of an app; an empty path or empty headers clear the saved value. */
-function healthCheck(app: App, body: BodyFields): object {
-  const path = optional(body, 'healthCheckPath', anyText) ?? app.healthCheckPath;
-  const headers = optional(body, 'healthCheckHeaders', record(anyText)) ?? app.healthCheckHeaders;
-  return {
-    healthCheckPath: path === '' ? undefined : path,
-    healthCheckPort: optional(body, 'healthCheckPort', port) ?? app.healthCheckPort,
-    healthCheckHeaders: headers !== undefined && Object.keys(headers).length === 0 ? undefined : headers,
-  };
-}
-
-/** Reads the id of a registry credential; an empty text clears the saved one. */
-function secretFor(
-  world: World,
-  app: App,
-  body: BodyFields,
-  field: 'imagePullAccountSecretId' | 'buildPullAccountSecretId',
-): string | undefined {
-  const credentialId = optional(body, field, anyText) ?? app[field];
-  if (credentialId === undefined || credentialId === '') return undefined;
-  const credential = world.of(credentials).get(credentialId);
-  if (credential?.accountId !== app.accountId) throw notFound(`${field}: credential not found`);
-  if (credential.kind !== 'registry') throw invalid(`${field} must name a registry credential`);
-  return credentialId;
-}
-
-function mergedJobConfig(app: App, preset: string, body: BodyFields): App['jobConfig'] {
-  const given = jobConfigFor(preset, body);
-  return given === undefined ? app.jobConfig : { ...app.jobConfig, ...given };
 }
 
 /** Refuses a change of preset that the interface forbids, and any other change beside a conversion to or from a Function. */

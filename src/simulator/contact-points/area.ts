@@ -4,16 +4,15 @@ import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '.
 import { choice, fields, list, object, optional, queryFlag, required, sent, text } from '../http/fields.ts';
 import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
-import { date, listed, patched, rejected, single } from '../public/shape.ts';
+import { date, listed, patched, rejected, requireFree, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { arrive, changedConfig, type ContactPoint, contactPointNamed, contactPoints } from './contact-point.ts';
-import { contactPointTypes, deployedTo, deployLater, newConfig } from './contact-point.ts';
+import { contactPointTypes, deployedTo, deployLater, deploys, newConfig } from './contact-point.ts';
 
 const patchable = ['name', 'config'];
 
 /** Serves contact points, to which alerts are delivered. */
 export const contactPointsArea: Area = {
-  name: 'contact points',
   collections: [contactPoints],
   routes: [
     route('GET /contact-points', ['svc:read'], listPoints, ['accountId']),
@@ -22,16 +21,20 @@ export const contactPointsArea: Area = {
     route('PATCH /contact-point', ['svc:write:config'], patchPoint, ['contactPointId', ...patchable]),
     route('DELETE /contact-point', ['svc:write:config'], deletePoint, ['contactPointId']),
   ],
-  timers: { 'contactPoints.deploys': arrive },
+  timers: { [deploys]: arrive },
   control: [
-    control('PATCH /contact-points/:id', 'where it is deployed: {deployedTo?: [region]}', ({ world, id, body }) => {
-      const point = contactPointNamed(world, id);
-      const { deployedTo: given } = fields({ deployedTo: list(text()) })(body, '');
-      for (const region of given ?? []) regionNamed(world, region);
-      if (given !== undefined)
-        world.of(contactPoints).put({ ...deployedTo(world, point, given), updatedAt: world.now });
-      return ok({ contactPointId: id });
-    }),
+    control(
+      'PATCH /contact-points/:id',
+      'where it is deployed: {deployedTo?: [region]}',
+      fields({ deployedTo: list(text()) }),
+      ({ world, id, body: { deployedTo: given } }) => {
+        const point = contactPointNamed(world, id);
+        for (const region of given ?? []) regionNamed(world, region);
+        if (given !== undefined)
+          world.of(contactPoints).put({ ...deployedTo(world, point, given), updatedAt: world.now });
+        return ok({ contactPointId: id });
+      },
+    ),
   ],
 };
 
@@ -65,8 +68,7 @@ function postPoint(call: AreaCall): AreaAnswer {
   const contactPointId = world.id('cp');
   const [createdAt, updatedAt] = [world.now, world.now];
   const point = { contactPointId, accountId, name, type, config, dashboardDeployments: [], createdAt, updatedAt };
-  world.of(contactPoints).put(point);
-  world.record({ kind: 'contactPoint.created', id: contactPointId, accountId, detail: { name, type } });
+  world.change(contactPoints, point, 'contactPoint.created', { name, type });
   if (world.readings['contactPoints.deploys'] === 'everywhere') {
     for (const region of world.of(regions).all()) deployLater(world, contactPointId, region.name);
   }
@@ -83,11 +85,7 @@ function patchPoint(call: AreaCall): AreaAnswer {
   if (name !== point.name) requireFreeName(world, point.accountId, name);
   const next = { ...point, name, config, updatedAt: world.now };
   const fields = patchable.filter((field) => sent(body, field));
-  if (fields.length > 0) {
-    world.of(contactPoints).put(next);
-    const { contactPointId: id, accountId } = point;
-    world.record({ kind: 'contactPoint.updated', id, accountId, detail: { fields, name } });
-  }
+  if (fields.length > 0) world.change(contactPoints, next, 'contactPoint.updated', { fields, name });
   return patched(world, { message: 'Contact point updated', contactPoint: shown(world, next) });
 }
 
@@ -95,23 +93,18 @@ function deletePoint(call: AreaCall): AreaAnswer {
   const { world, query } = call;
   const point = contactPointNamed(world, required(query, 'contactPointId', text()));
   adminOf(call, point.accountId);
-  const { contactPointId: id, accountId, name } = point;
-  const uses = alertsUsing(world, id).length;
+  const uses = alertsUsing(world, point.contactPointId).length;
   if (uses > 0) {
     const error = 'the contact point is used by alerts';
     const details = `${uses} ${uses === 1 ? 'alert uses' : 'alerts use'} this contact point: delete or update them first`;
     throw rejected(world, error, { error, details });
   }
-  world.of(contactPoints).remove(id);
-  world.record({ kind: 'contactPoint.deleted', id, accountId, detail: { name } });
+  world.remove(contactPoints, point, 'contactPoint.deleted', { name: point.name });
   return ok({ message: 'Contact point deleted' });
 }
 
 function requireFreeName(world: World, accountId: string, name: string): void {
-  if (world.readings['names.contactPoints'] === 'repeatable') return;
-  if (world.of(contactPoints).where('name', `${accountId}/${name}`).length > 0) {
-    throw rejected(world, 'a contact point with this name exists already');
-  }
+  requireFree(world, 'contactPoints', world.of(contactPoints).where('name', `${accountId}/${name}`));
 }
 
 function shown(world: World, point: ContactPoint): object {

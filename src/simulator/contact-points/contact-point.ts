@@ -1,5 +1,4 @@
-import { type BodyFields, type FieldShape, inside, list, must, onlyFields, readFields } from '../http/fields.ts';
-import { type Reads, text } from '../http/fields.ts';
+import { type BodyFields, fields, type FieldShape, list, must, onlyFields, type Reads, text } from '../http/fields.ts';
 import { found, invalid } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
@@ -81,9 +80,8 @@ function isMasked(value: string): boolean {
 /** Checks a whole config; an optional field with an empty text is left out. */
 export function newConfig(type: ConfigType, given: BodyFields): Config {
   const shape: FieldShape = shapes[type];
-  onlyFields(given, 'config', Object.keys(shape));
   const sent = Object.entries(given).filter(([name, value]) => value !== '' || typeof shape[name] !== 'function');
-  return readFields(Object.fromEntries(sent), inside('config', shape)) as object as Config;
+  return fields(shape)(Object.fromEntries(sent), 'config') as object as Config;
 }
 
 /** A contact point: a destination of alerts. */
@@ -101,11 +99,8 @@ export interface ContactPoint {
 
 /** All contact points. */
 export const contactPoints = collection<ContactPoint>('contactPoints', (point) => point.contactPointId, {
-  indexes: {
-    account: (point) => point.accountId,
-    name: (point) => `${point.accountId}/${point.name}`,
-  },
-  remembered: true,
+  account: (point) => point.accountId,
+  name: (point) => `${point.accountId}/${point.name}`,
 });
 
 /** Finds a contact point by its id; refuses with 404 when there is none. */
@@ -125,9 +120,13 @@ export function deployedTo(world: World, point: ContactPoint, regions: readonly 
 
 const deploymentMs = 2000;
 
+/** The name of the timer that deploys a contact point to a region. */
+export const deploys = 'contactPoints.deploys';
+
 /** Schedules the deployment of a contact point to a region. */
 export function deployLater(world: World, contactPointId: string, region: string): void {
-  world.schedule('contactPoints.deploys', world.now + deploymentMs, { contactPointId, region });
+  const where = [deploys, `${contactPointId}/${region}`] as const;
+  if (!world.isScheduled(...where)) world.schedule(...where, world.now + deploymentMs, { contactPointId, region });
 }
 
 /** Schedules the deployment of a contact point to the region of an alert, if the reading `contactPoints.deploys` says that its use deploys it. */

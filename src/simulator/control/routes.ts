@@ -2,18 +2,19 @@
  * The control surface under /_sim. It answers only requests whose Host is a loopback address, because a web page could give its own name
  * the address 127.0.0.1. It never answers a page of another origin.
  */
-import { addressed, type AreaAnswer, carriesBody, control, type ControlRoute, ok } from '../area.ts';
+import { addressed, type AreaAnswer, carriesBody, control, type ControlCall, type ControlRoute } from '../area.ts';
+import { nothing, ok } from '../area.ts';
 import { collectionNames, publicRoutes } from '../areas.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { addressOf, answered, type Answered, bodyOf, type HttpRequest, queryOf, type Reply } from '../http/exchange.ts';
+import { addressOf, answered, type Answered, bodyOf, type HttpRequest, type Reply } from '../http/exchange.ts';
 import type { Stream } from '../http/exchange.ts';
-import { type BodyFields, number, object, onlyFields, optional, queryNumber, required, sent } from '../http/fields.ts';
+import { type BodyFields, fields, must, number, object, optional, queryNumber } from '../http/fields.ts';
 import { invalid, refusalFor, RequestRefusal, taken } from '../http/refusal.ts';
-import { Router } from '../http/router.ts';
+import { routeFor } from '../http/router.ts';
 import { fill, forms } from '../page/forms/fill.ts';
 import { viewOf } from '../page/view.ts';
 import { effects } from '../public/faults.ts';
-import { changeReadings, type ReadingName, registry, shownReadings, valuesOf } from '../readings.ts';
+import { changeReadings, type ReadingName, registry, valuesOf } from '../readings.ts';
 import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
@@ -21,12 +22,7 @@ import type { StartWorld } from '../worlds.ts';
 
 /** A route that acts on the simulator itself; it opens its own transactions, if any. */
 export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
-  readonly own: (call: {
-    readonly query: ReturnType<typeof queryOf>;
-    readonly body: ReturnType<typeof bodyOf>;
-    /** Tells if the client has closed the connection. */
-    readonly isGivenUp: () => boolean;
-  }) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
+  readonly own: (call: Pick<ControlCall, 'query' | 'body'>) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }
 
 /** Makes a route that acts on the simulator itself, from `METHOD /path`. */
@@ -40,42 +36,31 @@ export const controlPrefix = '/_sim';
 /** The longest body of a control request in bytes: enough for a saved world. */
 export const longestControlBody = 64 * 1024 * 1024;
 
-/** Answers every request to the control surface. */
-export class ControlSurface {
-  readonly #clockwork: Clockwork;
-  readonly #router: Router<ControlRoute | OwnRoute>;
-  readonly #log: (line: string) => void;
-
-  constructor(clockwork: Clockwork, routes: readonly (ControlRoute | OwnRoute)[], log: (line: string) => void) {
-    this.#clockwork = clockwork;
-    this.#router = new Router(routes);
-    this.#log = log;
-  }
-
-  async handle(request: HttpRequest): Promise<Reply> {
-    const reply = await this.#perform(request);
-    await this.#clockwork.durable();
-    return reply;
-  }
-
-  async #perform(request: HttpRequest): Promise<Reply> {
-    try {
-      requireLoopback(request);
-      const { path, query } = addressOf(request.url);
-      const { route, id } = this.#router.find(request.method, path.slice(controlPrefix.length));
-      const body = carriesBody(route.method) ? bodyOf(request, { type: false, empty: true }) : {};
-      this.#clockwork.catchUp();
-      if ('own' in route) {
-        const isGivenUp = request.isGivenUp ?? (() => false);
-        const answer = await route.own({ query: queryOf(query), body, isGivenUp });
-        return 'kind' in answer ? answer : json(answer);
-      }
-      const call = { id, query: queryOf(query), body };
-      return json(this.#clockwork.transact('control', (world) => route.handle({ ...call, world })).result);
-    } catch (error) {
-      return refused(refusalFor(error, `${request.method} ${request.url}`, this.#log));
+/** Makes the function that answers every request to the control surface. */
+export function controlSurface(
+  clockwork: Clockwork,
+  routes: readonly (ControlRoute | OwnRoute)[],
+  log: (line: string) => void,
+): (request: HttpRequest) => Promise<Reply> {
+  const performed = async (request: HttpRequest): Promise<Reply> => {
+    requireLoopback(request);
+    const { path, query } = addressOf(request.url);
+    const { route, id } = routeFor(routes, request.method, path.slice(controlPrefix.length));
+    const body = carriesBody(route.method) ? bodyOf(request, 'lenient') : {};
+    clockwork.catchUp();
+    if ('handle' in route) {
+      const { result } = clockwork.transact('control', (world) => route.handle({ world, id, query, body }));
+      return json(200, result.body);
     }
-  }
+    const answer = await route.own({ query, body });
+    return 'kind' in answer ? answer : json(200, answer.body);
+  };
+  return async (request) => {
+    const refuse = (error: unknown) => refused(refusalFor(error, `${request.method} ${request.url}`, log));
+    const reply = await performed(request).catch(refuse);
+    await clockwork.durable();
+    return reply;
+  };
 }
 
 /** Refuses a request whose Host is not a loopback address, and a request of a page from another origin. */
@@ -91,13 +76,13 @@ export function requireLoopback(request: HttpRequest): void {
   }
 }
 
-function json({ status, body = {} }: AreaAnswer): Answered {
+function json(status: number, body: unknown): Answered {
   return answered(status, JSON.stringify(body), { 'content-type': 'application/json' });
 }
 
 /** Makes the answer of the control surface to a refused request. */
 export function refused(refusal: RequestRefusal): Answered {
-  const answer = json({ status: refusal.status, body: { error: refusal.message, ...refusal.kept } });
+  const answer = json(refusal.status, { error: refusal.message, ...refusal.kept });
   return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
 }
 
@@ -129,19 +114,17 @@ function worldRoutes({ clockwork, reset }: Parts): readonly OwnRoute[] {
   return [
     own('GET /world', 'the whole state as JSON', () => ok(clockwork.store.save())),
     own('POST /reset', 'the start world again, or {world}: demo, empty or a saved one', ({ body }) => {
-      onlyFields(body, '', ['world']);
-      reset(startWorldFrom(body));
+      reset(fields({ world: startWorld })(body, '').world);
       return ok({});
     }),
     own('GET /clock', 'the time and which clock runs', clock),
-    own('POST /clock/advance', 'lets {ms} of virtual time pass', async ({ body, isGivenUp }) => {
-      onlyFields(body, '', ['ms']);
-      const ms = required(body, 'ms', number({ min: 0, max: longestAdvanceMs, whole: true }));
+    own('POST /clock/advance', 'lets {ms} of virtual time pass', async ({ body }) => {
+      const { ms } = fields({ ms: must(number({ min: 0, max: longestAdvanceMs, whole: true })) })(body, '');
       if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
       const atMost = clockwork.tooMuchFor(ms);
       if (atMost !== undefined)
         throw invalid(`ms is more than can be done at once: advance by at most ${atMost} at a time`);
-      const end = await clockwork.advanceInSlices(ms, isGivenUp);
+      const end = await clockwork.advanceInSlices(ms);
       if (end === 'stopped')
         throw new RequestRefusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
       return clock();
@@ -149,12 +132,10 @@ function worldRoutes({ clockwork, reset }: Parts): readonly OwnRoute[] {
   ];
 }
 
-function startWorldFrom(body: BodyFields): StartWorld | undefined {
-  if (!sent(body, 'world')) return undefined;
-  const given = body['world'];
+function startWorld(given: unknown): StartWorld {
   if (given === 'demo' || given === 'empty') return given;
   if (typeof given === 'string') throw invalid('world is demo, empty or a saved world');
-  const saved = savedWorld(object(given, 'world'), collectionNames);
+  const saved = savedWorld(given, collectionNames);
   if (typeof saved === 'string') throw invalid(`world: ${saved}`);
   return saved;
 }
@@ -203,12 +184,12 @@ function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown
 }
 
 const readingRoutes: readonly ControlRoute[] = [
-  control('GET /readings', 'the readings as they are', ({ world }) => ok(shownReadings(world.readings))),
-  control('PATCH /readings', 'changes readings: {NAME: VALUE}', ({ world, body }) => {
+  control('GET /readings', 'the readings as they are', nothing, ({ world }) => ok(world.readings)),
+  control('PATCH /readings', 'changes readings: {NAME: VALUE}', object, ({ world, body }) => {
     const readings = changeReadings(world.readings, body);
     if (typeof readings === 'string') throw invalid(readings);
     world.of(settings).put({ key: 'readings', value: readings });
-    return ok(shownReadings(readings));
+    return ok(readings);
   }),
 ];
 
@@ -218,12 +199,16 @@ function pageRoutes(clockwork: Clockwork): readonly ControlRoute[] {
     control(
       'GET /view',
       'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
+      nothing,
       ({ world, query }) => ok(viewOf(clockwork, world, query)),
     ),
-    control('GET /forms', 'every request with its fields, as the page offers them', () => ok({ items: forms })),
+    control('GET /forms', 'every request with its fields, as the page offers them', nothing, () =>
+      ok({ items: forms }),
+    ),
     control(
       'POST /forms',
       'a request filled in from the world: {method, path, token?, given?: {FIELD: VALUE}}',
+      object,
       ({ world, body }) => ok(fill(world, body, clockwork.requests.log.lastSeq)),
     ),
   ];

@@ -1,19 +1,19 @@
 import { type Area, control, route } from '../area.ts';
 import type { World } from '../store/store.ts';
+import { circumstances, snapshots } from './calls/bodies.ts';
 import { takeSnapshots, tellConfiguration } from './calls/control.ts';
 import { activate, configure, discardActivation, validate } from './calls/journaled.ts';
 import { points, protections, sources } from './calls/lists.ts';
 import { reset } from './calls/reset.ts';
 import type { ConfigurationSettings } from './model.ts';
-import { clearDisks, configurationOf, configurations, DISK_DUE, DUE, journaledCalls, keep } from './rows.ts';
+import { configurationOf, configurations, DISK_DUE, DUE, journaledCalls, keep } from './rows.ts';
 import { recoveryPoints, retainedDisks } from './rows.ts';
-import { tick } from './schedule.ts';
+import { tick } from './progress.ts';
 
 const deploys = ['svc:write:deploy', 'svc:write:dangerous'] as const;
 
 /** Serves disaster readiness: the protection of environments, isolated checks, and recovered environments. */
 export const disasterReadiness: Area = {
-  name: 'disasterReadiness',
   collections: [configurations, recoveryPoints, journaledCalls, retainedDisks],
   routes: [
     route('GET /disaster-readiness/sources', ['svc:read'], sources),
@@ -29,9 +29,10 @@ export const disasterReadiness: Area = {
     control(
       'PATCH /configurations/:id',
       'sets the circumstances of a disaster-readiness configuration, or advances its operation',
+      circumstances,
       tellConfiguration,
     ),
-    control('POST /configurations/:id/points', 'takes snapshots now', takeSnapshots),
+    control('POST /configurations/:id/points', 'takes snapshots now', snapshots, takeSnapshots),
   ],
   timers: { [DUE]: wake, [DISK_DUE]: expire },
   workIn,
@@ -52,7 +53,7 @@ function wake(world: World, { configurationId }: { readonly configurationId: str
   keep(world, tick(world, configuration));
 }
 
-/** Removes the disks of a source whose retention is over. */
-function expire(world: World, { sourceAppEnvId }: { readonly sourceAppEnvId: string }): void {
-  clearDisks(world, sourceAppEnvId, 'expired');
+/** Removes a disk whose retention is over. */
+function expire(world: World, { diskId }: { readonly diskId: string }): void {
+  world.of(retainedDisks).remove(diskId);
 }

@@ -1,5 +1,5 @@
 // Makes recovery points, and says which of them a recovery may start from.
-import { createHash } from 'node:crypto';
+import { hash as hashWith } from 'node:crypto';
 import type { World } from '../store/store.ts';
 import type { Configuration, RecoveryPoint } from './model.ts';
 import { happened } from './operations.ts';
@@ -45,23 +45,17 @@ export function protectedPoint(configuration: Configuration): RecoveryPoint | un
   return applied === undefined ? undefined : configuration.points.find(({ pointId }) => pointId === applied);
 }
 
-/** A recovery point with the id of the operation that an activation must name together with it. */
-export interface SelectablePoint extends RecoveryPoint {
-  readonly selectedOperationId: string;
-}
-
 /**
- * The points that an activation may name: of a cold protection all points, of a warm one only the point that its standby has
- * applied. A warm protection has none while its enrollment is not complete.
+ * The points that an activation may name, each with the operation to name together with it. Of a cold protection they are all points, of
+ * a warm one only the point that its standby has applied, with the operation that receives the changes. A warm protection has none while
+ * its enrollment is not complete.
  */
-export function selectablePoints(configuration: Configuration): readonly SelectablePoint[] {
-  if (configuration.settings.mode === 'cold') {
-    return configuration.points.map((point) => ({ ...point, selectedOperationId: point.operationId }));
-  }
+export function selectablePoints(configuration: Configuration): readonly RecoveryPoint[] {
+  const { points, settings, receiverOperationId, enrolled } = configuration;
+  if (settings.mode === 'cold') return points;
   const point = protectedPoint(configuration);
-  const { receiverOperationId, enrolled } = configuration;
   if (point === undefined || receiverOperationId === undefined || !enrolled) return [];
-  return [{ ...point, selectedOperationId: receiverOperationId }];
+  return [{ ...point, operationId: receiverOperationId }];
 }
 
 /** Tells if the source had the same sizes when the point was taken as when its protection was last configured. */
@@ -71,5 +65,5 @@ export function keepsContract(configuration: Configuration, point: RecoveryPoint
 
 /** Hashes a text to 64 characters. */
 export function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hashWith('sha256', text);
 }

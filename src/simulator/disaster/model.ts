@@ -10,16 +10,9 @@ export interface TargetNames {
   readonly appName?: string;
 }
 
-/** Where the copies are stored: in the storage of the source, of the platform, or in one that a credential opens. */
-export type Storage =
-  | { readonly kind: 'inherited' }
-  | { readonly kind: 'platform' }
-  | { readonly kind: 'credential'; readonly credentialId: string };
-
-/** The settings of a configuration with every default filled in. */
-export interface ConfigurationSettings extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>> {
-  readonly storage: Storage;
-}
+/** The settings of a configuration with every default filled in; without a storageCredentialId it inherits the storage of its source. */
+export interface ConfigurationSettings
+  extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
 /** The sizes of a source when a point was taken; a recovery allocates the same. */
 interface Sizing {
@@ -99,7 +92,7 @@ export interface Standby {
   readonly firstCopyDone: boolean;
   /** The changes that the standby has not applied yet, oldest first. */
   readonly backlog: readonly Pick<RecoveryPoint, 'pointId' | 'bytes'>[];
-  readonly applying?: { readonly startedAt: number; readonly doneAt: number; readonly firstCopy: boolean } | undefined;
+  readonly applying?: { readonly startedAt: number; readonly doneAt: number } | undefined;
   readonly restartedUntil: number;
   readonly appliedPointId?: string | undefined;
   readonly lastApplySeconds?: number | undefined;
@@ -125,21 +118,19 @@ export interface CleanupRecord {
   readonly earliestRetentionUntil?: number;
 }
 
+/** What the control surface can set on a configuration for longer than one request. */
+type Lasting = Omit<Circumstances, 'standby' | 'nextPhase' | 'setPhase' | 'pendingCleanup'>;
+
 /** Everything that the control surface has set on a configuration. */
-export interface ToldRecord {
-  readonly readiness?: NonNullable<Circumstances['readiness']> | undefined;
+export type ToldRecord = { readonly [Name in keyof Lasting]?: NonNullable<Lasting[Name]> | undefined } & {
   readonly failSteps: number;
-  /** The operation that was running when failSteps was set; its steps fail in every phase. */
-  readonly failingOperationId?: string | undefined;
   readonly hold: boolean;
-  readonly engineUnavailableReason?: string | undefined;
-  readonly nextValidation?: CheckResult | undefined;
-  readonly pendingCleanup?: CleanupRecord | undefined;
-  /** Shown with the active operation, until any operation ends. */
-  readonly validationCleanup?: ValidationCleanup | undefined;
   readonly applySeconds: number;
   readonly firstCopyBytes: number;
-}
+  readonly pendingCleanup?: CleanupRecord | undefined;
+  /** The operation that was running when failSteps was set; its steps fail in every phase. */
+  readonly failingOperationId?: string | undefined;
+};
 
 /** The protection of one environment. */
 export interface Configuration {

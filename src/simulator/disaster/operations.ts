@@ -68,11 +68,8 @@ export function begin(
 }
 
 function remembered(operations: readonly Operation[]): readonly Operation[] {
-  const surplus = operations.length - REMEMBERED;
-  if (surplus <= 0) return operations;
-  const dispensable = operations.filter(({ kind, endedAt }) => kind !== 'activation' && endedAt !== undefined);
-  const forgotten = new Set(dispensable.slice(0, surplus));
-  return operations.filter((operation) => !forgotten.has(operation));
+  const isKept = ({ kind, endedAt }: Operation) => kind === 'activation' || endedAt === undefined;
+  return operations.filter((operation, n) => isKept(operation) || n >= operations.length - REMEMBERED);
 }
 
 /** Moves an operation into a phase and schedules its next step. */

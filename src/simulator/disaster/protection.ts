@@ -6,8 +6,8 @@ import type { World } from '../store/store.ts';
 import type { AskedNames, AskedSettings } from './calls/bodies.ts';
 import { DAY, HOUR, MINUTE } from './durations.ts';
 import { withoutToldReadiness } from './told-readiness.ts';
-import type { Configuration, ConfigurationSettings, ToldRecord, Happening, Storage } from './model.ts';
-import type { RetainedSource, Standby, TargetNames } from './model.ts';
+import type { Configuration, ConfigurationSettings, Happening, RetainedSource, Standby } from './model.ts';
+import type { TargetNames, ToldRecord } from './model.ts';
 import { begin, happened, runningActivation } from './operations.ts';
 import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './surroundings.ts';
 
@@ -95,17 +95,12 @@ function agreedSettings(world: World, { environment, asked }: ProtectionRequest)
   if (destinationRegion === region && !settings.sameRegionAcknowledged) {
     throw rejected(world, 'protection within the same region needs sameRegionAcknowledged');
   }
-  const storage = storageOf(storageCredentialId);
   const credential = world.of(credentials).get(storageCredentialId ?? '');
-  if (storage.kind === 'credential' && (credential?.accountId !== accountId || credential.kind !== 'storage')) {
+  const isOurs = credential?.accountId === accountId && credential.kind === 'storage';
+  if (typeof storageCredentialId === 'string' && !isOurs) {
     throw rejected(world, 'storageCredentialId names no storage credential of this account');
   }
-  return { destinationRegion, mode, storage, ...settings };
-}
-
-function storageOf(credentialId: string | null | undefined): Storage {
-  if (credentialId === undefined) return { kind: 'inherited' };
-  return credentialId === null ? { kind: 'platform' } : { kind: 'credential', credentialId };
+  return { destinationRegion, mode, ...settings, ...(storageCredentialId !== undefined && { storageCredentialId }) };
 }
 
 function agreedNames(
@@ -184,8 +179,8 @@ function edited(world: World, current: Configuration, agreed: Agreed): Configura
 
 /** Tells if an edit keeps region, mode and storage of the copies. If not, the configuration loses its recovery points. */
 function keepsCopies({ settings: before }: Configuration, after: ConfigurationSettings): boolean {
-  const isSamePlace = before.destinationRegion === after.destinationRegion && before.mode === after.mode;
-  return isSamePlace && JSON.stringify(before.storage) === JSON.stringify(after.storage);
+  const places = ['destinationRegion', 'mode', 'storageCredentialId'] as const;
+  return places.every((name) => before[name] === after[name]);
 }
 
 const NO_COPIES = {

@@ -2,27 +2,23 @@
 // row.
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
-import { nextDueAt } from './schedule.ts';
+import { earliest } from './progress.ts';
 import { DISK_RETENTION_MS } from './durations.ts';
 import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';
 
-/** The row of a configuration: without its recovery points, but with the timer of its next event. */
-export interface StoredConfiguration extends Omit<Configuration, 'points' | 'happenings'> {
-  readonly timer?: { readonly timerId: string; readonly at: number } | undefined;
-}
+/** The row of a configuration: without its recovery points, which are rows of their own. */
+export type StoredConfiguration = Omit<Configuration, 'points' | 'happenings'>;
 
 /** All protections, indexed by account and by source environment. */
 export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
-  indexes: { account: (row) => row.accountId, source: (row) => row.sourceAppEnvId },
-  remembered: true,
+  account: (row) => row.accountId,
+  source: (row) => row.sourceAppEnvId,
 });
 
 /** All recovery points, indexed by configuration. */
 export const recoveryPoints = collection<RecoveryPoint>('recoveryPoints', (row) => row.pointId, {
-  indexes: { configuration: (row) => row.configurationId },
-  order: (row) => row.sequence,
-  remembered: true,
+  configuration: (row) => row.configurationId,
 });
 
 /** All requests that were accepted with a receipt, by account and requestId. */
@@ -30,7 +26,7 @@ export const journaledCalls = collection<CallRecord>('disasterCalls', (row) => c
 
 /** All disks that are kept for a while, indexed by source environment. */
 export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => row.diskId, {
-  indexes: { source: (row) => row.sourceAppEnvId },
+  source: (row) => row.sourceAppEnvId,
 });
 
 /** The key of an accepted request: a requestId is unique only within its account. */
@@ -56,10 +52,9 @@ export function protectionOf(world: World, sourceAppEnvId: string): Configuratio
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
-/** Puts a configuration together from its rows; the points must be in the order of their sequence. */
+/** Puts a configuration together from its rows. */
 export function assembled(row: StoredConfiguration, points: readonly RecoveryPoint[]): Configuration {
-  const { timer: _timer, ...configuration } = row;
-  return { ...configuration, points };
+  return { ...row, points: points.toSorted((one, other) => one.sequence - other.sequence) };
 }
 
 function pointsOf(world: World, configurationId: string): readonly RecoveryPoint[] {
@@ -69,17 +64,16 @@ function pointsOf(world: World, configurationId: string): readonly RecoveryPoint
 /** Stores a configuration: writes its rows, sets its timer, and carries out its events. */
 export function keep(world: World, configuration: Configuration, requestId?: string): void {
   const { points, happenings = [], ...row } = configuration;
-  const before = pointsOf(world, row.configurationId);
-  if (points !== before) keepPoints(world, before, points);
-  world.of(configurations).put({ ...row, timer: wokenAt(world, configuration) });
+  keepPoints(world, pointsOf(world, row.configurationId), points);
+  world.of(configurations).put(row);
+  scheduleNext(world, configuration);
   for (const happening of happenings) note(world, configuration, happening, requestId);
 }
 
 /** Removes a configuration with its points and its timer, and records one last event. */
 export function wipe(world: World, configuration: Configuration, last: Happening): void {
   const { configurationId } = configuration;
-  const timer = world.of(configurations).get(configurationId)?.timer;
-  if (timer !== undefined) world.cancel(timer.timerId);
+  world.cancel(DUE, configurationId);
   for (const { pointId } of pointsOf(world, configurationId)) world.of(recoveryPoints).remove(pointId);
   world.of(configurations).remove(configurationId);
   note(world, configuration, last);
@@ -94,14 +88,11 @@ function keepPoints(world: World, before: readonly RecoveryPoint[], points: Conf
   for (const point of points.slice(newest + 1)) rows.put(point);
 }
 
-function wokenAt(world: World, configuration: Configuration): StoredConfiguration['timer'] {
-  const before = world.of(configurations).get(configuration.configurationId)?.timer;
-  const dueAt = nextDueAt(configuration);
-  const at = dueAt === undefined ? undefined : Math.max(dueAt, world.now);
-  if (before !== undefined && before.at === at && at > world.now) return before;
-  if (before !== undefined) world.cancel(before.timerId);
-  if (at === undefined) return undefined;
-  return { timerId: world.schedule(DUE, at, { configurationId: configuration.configurationId }), at };
+function scheduleNext(world: World, configuration: Configuration): void {
+  const { configurationId } = configuration;
+  const at = earliest(configuration)?.at;
+  if (at === undefined) world.cancel(DUE, configurationId);
+  else world.schedule(DUE, configurationId, at, { configurationId });
 }
 
 function note(world: World, configuration: Configuration, happening: Happening, requestId?: string): void {
@@ -115,17 +106,10 @@ function note(world: World, configuration: Configuration, happening: Happening, 
   const diskId = world.id('disk');
   const retentionUntil = world.now + DISK_RETENTION_MS;
   world.of(retainedDisks).put({ diskId, accountId, sourceAppEnvId, configurationId, retentionUntil });
-  world.schedule(DISK_DUE, retentionUntil, { sourceAppEnvId });
+  world.schedule(DISK_DUE, diskId, retentionUntil, { diskId });
 }
 
 /** Lists the kept disks of a source. */
 export function disksOf(world: World, sourceAppEnvId: string): readonly RetainedDisk[] {
   return world.of(retainedDisks).where('source', sourceAppEnvId);
-}
-
-/** Removes all kept disks of a source, or only the expired ones. */
-export function clearDisks(world: World, sourceAppEnvId: string, which: 'all' | 'expired'): void {
-  for (const { diskId, retentionUntil } of disksOf(world, sourceAppEnvId)) {
-    if (which === 'all' || retentionUntil <= world.now) world.of(retainedDisks).remove(diskId);
-  }
 }

@@ -4,8 +4,8 @@ import { date, rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { activateBody } from './calls/bodies.ts';
 import { stepLengthMs } from './durations.ts';
-import { protectedPoint, type SelectablePoint, selectablePoints } from './evidence.ts';
-import type { Configuration, Happening, Operation, Pinned, TargetNames } from './model.ts';
+import { protectedPoint, selectablePoints } from './evidence.ts';
+import type { Configuration, Happening, Operation, Pinned, RecoveryPoint, TargetNames } from './model.ts';
 import { begin, busyOperation, countsFailedSteps, happened, runningActivation, withOperation } from './operations.ts';
 import { sameNames } from './protection.ts';
 import { caughtUp } from './standby.ts';
@@ -38,21 +38,21 @@ export function refusedValidation(configuration: Configuration, expectedGenerati
 }
 
 /** The fields of a request for an activation that the rules depend on. */
-export interface ActivationRequest extends Required<Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'>> {
+export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'> {
   readonly target: TargetNames;
   /** An app name that was sent although no app is created; it has no effect, but a repeated request must send it again. */
   readonly unusedAppName?: string;
 }
 
 /** Finds the recovery point of an activation; refuses an activation that breaks a rule. */
-export function pointFor(world: World, configuration: Configuration, request: ActivationRequest): SelectablePoint {
+export function pointFor(world: World, configuration: Configuration, request: ActivationRequest): RecoveryPoint {
   const refusal =
     refusedWhileBusy(configuration, request.expectedGeneration) ??
     refusedRecovery(configuration) ??
     refusedTarget(configuration, request) ??
     obstacleTo(world, configuration, request.target);
   if (refusal !== undefined) throw rejected(world, refusal);
-  if (!isUp(world, configuration.source.region) && !request.writerSafetyAcknowledged) {
+  if (!isUp(world, configuration.source.region) && request.writerSafetyAcknowledged !== true) {
     throw rejected(world, 'the source cannot be fenced: writerSafetyAcknowledged is needed');
   }
   const points = selectablePoints(configuration);
@@ -61,7 +61,7 @@ export function pointFor(world: World, configuration: Configuration, request: Ac
     'recovery point not found',
   );
   const isSameInstant = date(world, point.cutoffAt) === date(world, request.cutoffAt);
-  if (point.selectedOperationId === request.selectedOperationId && isSameInstant) return point;
+  if (point.operationId === request.selectedOperationId && isSameInstant) return point;
   throw rejected(world, 'selectedOperationId and cutoffAt do not belong to this point');
 }
 
@@ -94,7 +94,7 @@ export function warmHints(configuration: Configuration) {
 export function acceptActivation(
   world: World,
   configuration: Configuration,
-  { pointId, cutoffAt }: SelectablePoint,
+  { pointId, cutoffAt }: RecoveryPoint,
   target: TargetNames,
 ): Configuration {
   const { standby, source } = configuration;

@@ -48,13 +48,9 @@ export function applyNext(configuration: Configuration, now: number): Configurat
   if (standby === undefined || change === undefined || standby.applying !== undefined || standby.heldBehind) {
     return configuration;
   }
-  const firstCopy = !standby.firstCopyDone;
   const startedAt = Math.max(now, standby.restartedUntil);
-  const lengthMs = firstCopy ? firstCopyMs(told) : told.applySeconds * SECOND;
-  return {
-    ...configuration,
-    standby: { ...standby, applying: { startedAt, doneAt: startedAt + lengthMs, firstCopy } },
-  };
+  const lengthMs = standby.firstCopyDone ? told.applySeconds * SECOND : firstCopyMs(told);
+  return { ...configuration, standby: { ...standby, applying: { startedAt, doneAt: startedAt + lengthMs } } };
 }
 
 function firstCopyMs({ firstCopyBytes }: ToldRecord): number {
@@ -66,11 +62,11 @@ export function finishChange(configuration: Configuration, now: number): Configu
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
   if (standby?.applying === undefined || change === undefined) return configuration;
-  const { applying } = standby;
+  const { applying, firstCopyDone } = standby;
   const seconds = (applying.doneAt - applying.startedAt) / SECOND;
   const quick = seconds * SECOND <= settings.snapshotIntervalMs / 3;
-  const quickChanges = applying.firstCopy || !quick ? 0 : standby.quickChanges + 1;
-  const shape = nextShape(standby.shape, quick || applying.firstCopy, quickChanges, rest.length > 0);
+  const quickChanges = firstCopyDone && quick ? standby.quickChanges + 1 : 0;
+  const shape = nextShape(standby.shape, quick || !firstCopyDone, quickChanges, rest.length > 0);
   const isSameShape = shape === standby.shape;
   const after: Standby = {
     ...standby,
@@ -80,7 +76,7 @@ export function finishChange(configuration: Configuration, now: number): Configu
     backlog: rest,
     appliedPointId: change.pointId,
     lastApplySeconds: seconds,
-    lastApplyBytes: applying.firstCopy ? told.firstCopyBytes : change.bytes,
+    lastApplyBytes: firstCopyDone ? change.bytes : told.firstCopyBytes,
     quickChanges: isSameShape ? quickChanges : 0,
     progressAt: now,
     restartedUntil: isSameShape ? standby.restartedUntil : now + RESTART_MS,

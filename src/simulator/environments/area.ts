@@ -2,49 +2,16 @@ import { currentAccount, maySee, memberOf } from '../accounts/access.ts';
 import { memberships, tokens } from '../accounts/records.ts';
 import { appNamed } from '../apps/app.ts';
 import { type Area, type AreaAnswer, type AreaCall, control, type ControlCall } from '../area.ts';
-import { ok, type Route, route } from '../area.ts';
-import { type BodyFields, fields, flag, number, onlyFields, optional, present, readFields } from '../http/fields.ts';
-import { type Reads, required, text } from '../http/fields.ts';
+import { nothing, ok, type Route, route } from '../area.ts';
+import { fields, flag, must, number, optional, type Reads, text } from '../http/fields.ts';
 import { invalid, notFound, taken } from '../http/refusal.ts';
 import { date, listed } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { pass, settle, statusWord, toldStatus } from './deployment.ts';
-import { addContent, contents, createEnvironment, deleteEnvironment, type Environment } from './environment.ts';
-import { environmentNamed, type EnvironmentResources, environments, imageOf, isCliEnvName } from './environment.ts';
-import { requireRunnable } from './environment.ts';
+import { addContent, contents, createEnvironment, deleteEnvironment, deploymentTimers } from './environment.ts';
+import { type Environment, environmentNamed, type EnvironmentResources, environments, imageOf } from './environment.ts';
+import { isCliEnvName, requireRunnable } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
-
-function create({ world, body }: ControlCall) {
-  onlyFields(body, '', ['appEnvId', 'appId', 'createdBy', ...Object.keys(settable)]);
-  const appEnvId = optional(body, 'appEnvId', text());
-  if (appEnvId !== undefined && world.of(environments).has(appEnvId)) throw taken(`${appEnvId} exists already`);
-  const appId = required(body, 'appId', text());
-  const { accountId } = appNamed(world, appId);
-  const name = required(body, 'name', text());
-  const region = required(body, 'region', text());
-  const given = { ...readFields(body, settable), name, region, appId };
-  requireFreeCliEnvName(world, accountId, given.cliEnvName);
-  const createdBy = creatorFrom(world, body, accountId);
-  const environment = createEnvironment(world, present({ ...given, appEnvId, createdBy }));
-  return ok({ appEnvId: environment.appEnvId });
-}
-
-function update({ world, id, body }: ControlCall) {
-  onlyFields(body, '', Object.keys(settable));
-  const environment = environmentNamed(world, id);
-  const { status, ...changed } = readFields(body, settable);
-  if (changed.cliEnvName !== environment.cliEnvName)
-    requireFreeCliEnvName(world, environment.accountId, changed.cliEnvName);
-  const told = status === undefined ? environment : toldStatus(world, environment, status);
-  const next: Environment = { ...told, ...changed, updatedAt: world.now };
-  const app = appNamed(world, next.appId);
-  requireRunnable(world, app, next);
-  world.of(environments).put(next);
-  if (next.deployed && next.currentContentId === undefined)
-    addContent(world, next, imageOf(app), world.hash('build', id));
-  world.record({ kind: 'environment.updated', id, accountId: next.accountId, detail: { fields: Object.keys(body) } });
-  return ok({ appEnvId: id });
-}
 
 /** Reads a status: a known word in lower case, any other word unchanged. */
 const statusFrom: Reads<string> = (value, name) => {
@@ -76,20 +43,53 @@ const settable = {
   resources: resourcesFrom,
 };
 
+const settableFields = fields(settable);
+
+const newFields = fields({
+  ...settable,
+  appEnvId: text(),
+  appId: must(text()),
+  name: must(text()),
+  region: must(text()),
+  createdBy: text(),
+});
+
+function create({ world, body }: ControlCall<ReturnType<typeof newFields>>) {
+  const { createdBy: token, ...given } = body;
+  const { appEnvId } = given;
+  if (appEnvId !== undefined && world.of(environments).has(appEnvId)) throw taken(`${appEnvId} exists already`);
+  const { accountId } = appNamed(world, given.appId);
+  requireFreeCliEnvName(world, accountId, given.cliEnvName);
+  const createdBy = token === undefined ? {} : { createdBy: creatorWith(world, token, accountId) };
+  const environment = createEnvironment(world, { ...given, ...createdBy });
+  return ok({ appEnvId: environment.appEnvId });
+}
+
+function update({ world, id, body }: ControlCall<ReturnType<typeof settableFields>>) {
+  const environment = environmentNamed(world, id);
+  const { status, ...changed } = body;
+  if (changed.cliEnvName !== environment.cliEnvName)
+    requireFreeCliEnvName(world, environment.accountId, changed.cliEnvName);
+  const told = status === undefined ? environment : toldStatus(world, environment, status);
+  const next: Environment = { ...told, ...changed, updatedAt: world.now };
+  const app = appNamed(world, next.appId);
+  requireRunnable(world, app, next);
+  world.change(environments, next, 'environment.updated', { fields: Object.keys(body) });
+  if (next.deployed && next.currentContentId === undefined)
+    addContent(world, next, imageOf(app), world.hash('build', id));
+  return ok({ appEnvId: id });
+}
+
 function requireFreeCliEnvName(world: World, accountId: string, cliEnvName: string | undefined): void {
   if (cliEnvName !== undefined && isCliEnvName(world, accountId, cliEnvName)) {
     throw taken(`an environment of this account has the cliEnvName ${cliEnvName} already`);
   }
 }
 
-function creatorFrom(world: World, body: BodyFields, accountId: string): string | undefined {
-  const token = optional(body, 'createdBy', text());
-  if (token === undefined) return undefined;
+function creatorWith(world: World, token: string, accountId: string): string {
   if (!world.of(tokens).has(token)) throw notFound('createdBy: token not found');
-  const membership = world
-    .of(memberships)
-    .where('token', token)
-    .find((each) => each.accountId === accountId);
+  const mine = world.of(memberships).where('token', token);
+  const membership = mine.find((each) => each.accountId === accountId);
   if (membership === undefined) throw invalid('createdBy is not a member of the account');
   return membership.membershipId;
 }
@@ -105,8 +105,8 @@ function hidden(world: World, environment: Environment): object {
     updatedAt: new Date(environment.updatedAt).toISOString(),
     startupConfig: startupConfig ?? null,
     functionConfig: functionConfig ?? null,
-    envVars: Object.fromEntries(shown.map(([name, variable]) => [name, variable.value])),
-    envVarKinds: Object.fromEntries(shown.map(([name, { secret, runtime }]) => [name, { secret, runtime }])),
+    envVars: Object.fromEntries(shown),
+    envVarKinds: Object.fromEntries(shown.map(([name]) => [name, { secret: true, runtime: true }])),
     currentContentId: currentContentId ?? null,
     contents: made.map(({ contentId, version, image, buildHash }) => ({ contentId, version, image, buildHash })),
   };
@@ -116,7 +116,6 @@ const startupFields = ['startupConfig', 'clearStartupConfig', 'replaceStartupCon
 
 /** Serves environments and their deployments. */
 export const environmentsArea: Area = {
-  name: 'environments',
   collections: [environments, contents],
   routes: [
     route('GET /app-envs', ['svc:read'], listEnvironments, ['accountId', 'appId']),
@@ -127,15 +126,15 @@ export const environmentsArea: Area = {
     lifecycle('stop', stop, []),
     lifecycle('start', start, []),
   ],
-  timers: { 'environments.passes': pass, 'environments.settles': settle },
+  timers: { [deploymentTimers.passes]: pass, [deploymentTimers.settles]: settle },
   // In the real service only its console can create, change and delete environments.
   control: [
-    control('POST /environments', 'creates an environment', create),
-    control('GET /environments/:id', 'an environment with everything the interface hides', ({ world, id }) =>
+    control('POST /environments', 'creates an environment', newFields, create),
+    control('GET /environments/:id', 'an environment with everything the interface hides', nothing, ({ world, id }) =>
       ok(hidden(world, environmentNamed(world, id))),
     ),
-    control('PATCH /environments/:id', 'changes an environment', update),
-    control('DELETE /environments/:id', 'deletes an environment', ({ world, id }) => {
+    control('PATCH /environments/:id', 'changes an environment', settableFields, update),
+    control('DELETE /environments/:id', 'deletes an environment', nothing, ({ world, id }) => {
       deleteEnvironment(world, environmentNamed(world, id));
       return ok({ appEnvId: id });
     }),

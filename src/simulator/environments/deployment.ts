@@ -1,7 +1,7 @@
 import { type App, appNamed, kindOf } from '../apps/app.ts';
 import type { World } from '../store/store.ts';
-import { addContent, contents, type DeployedContent, type Environment, environments } from './environment.ts';
-import type { Versioned } from './environment.ts';
+import { addContent, contents, type DeployedContent, deploymentTimers, endDeployment } from './environment.ts';
+import { type Environment, environments, type Versioned } from './environment.ts';
 
 /** Gives an environment a new version that runs a ready-made image. */
 export function addImage(world: World, environment: Environment, image: string): Versioned {
@@ -93,7 +93,7 @@ export function begin(
 /** Begins a deployment of an environment; it replaces a deployment that still runs. */
 export function deploy(world: World, environment: Environment, kind: DeploymentKind): Environment {
   const { appEnvId } = environment;
-  for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
+  endDeployment(world, appEnvId);
   const takesChanges = kind !== 'stop';
   const app = appNamed(world, environment.appId);
   const next: Environment = {
@@ -103,12 +103,10 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
     deployed: environment.deployed || takesChanges,
     pendingChanges: stillPending(app, environment.pendingChanges, kind),
     updatedAt: world.now,
-    deployment: {
-      before: environment.deployment?.before ?? environment.status,
-      timerIds: timersFor(world, appEnvId, settlesTo[kind]),
-    },
+    statusBefore: environment.statusBefore ?? environment.status,
   };
   world.of(environments).put(next);
+  scheduleEnd(world, appEnvId, settlesTo[kind]);
   return next;
 }
 
@@ -118,17 +116,15 @@ function stillPending(app: App, pendingChanges: readonly string[], kind: Deploym
   return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
 }
 
-function timersFor(world: World, appEnvId: string, settles: Settles): readonly string[] {
+function scheduleEnd(world: World, appEnvId: string, settles: Settles): void {
   const ms = world.readings['deploy.ms'];
-  const timerIds: string[] = [];
   if (world.readings['status.words'] === 'unknownWords' && settles !== 'stopped') {
     const status = unknownWords[Number.parseInt(world.hash(appEnvId, String(world.now)).slice(0, 6), 16) % 3];
-    timerIds.push(world.schedule('environments.passes', world.now + Math.floor(ms / 2), { appEnvId, status }));
+    world.schedule(deploymentTimers.passes, appEnvId, world.now + Math.floor(ms / 2), { appEnvId, status });
   }
   if (settles !== 'deployment' || world.readings['deploy.settles'] !== 'neverSettles') {
-    timerIds.push(world.schedule('environments.settles', world.now + ms, { appEnvId, settlesTo: settles }));
+    world.schedule(deploymentTimers.settles, appEnvId, world.now + ms, { appEnvId, settlesTo: settles });
   }
-  return timerIds;
 }
 
 /** Shows an undocumented status word in the middle of a deployment. */
@@ -146,17 +142,16 @@ interface Due {
 export function settle(world: World, { appEnvId, settlesTo: settles }: Due): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment === undefined) return;
-  const { accountId, deployment } = environment;
-  const lastKnown = world.readings['deploy.settles'] === 'lastKnown' ? deployment?.before : undefined;
+  const lastKnown = world.readings['deploy.settles'] === 'lastKnown' ? environment.statusBefore : undefined;
   const status = settles === 'deployment' ? (lastKnown ?? 'running') : settles;
-  world.of(environments).put({ ...environment, deployment: undefined, status, updatedAt: world.now });
-  world.record({ kind: 'environment.settled', id: appEnvId, accountId, detail: { status } });
+  const settled = { ...environment, statusBefore: undefined, status, updatedAt: world.now };
+  world.change(environments, settled, 'environment.settled', { status });
 }
 
 /** Sets the status that the control surface demands, and ends a running deployment. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
-  for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
-  return { ...environment, deployment: undefined, status };
+  endDeployment(world, environment.appEnvId);
+  return { ...environment, statusBefore: undefined, status };
 }
 
 /** Spells a status as responses do: in lower case in lists and in upper case after deployments, unless the reading `status.words` says otherwise. */

@@ -1,4 +1,5 @@
-import { adminOf, type CallerCall, maySee, memberOf } from '../accounts/access.ts';
+import { adminOf, maySee, memberOf } from '../accounts/access.ts';
+import type { AreaCall } from '../area.ts';
 import { removeAlertsOf } from '../alerts/alert.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
 import { collection } from '../store/collection.ts';
@@ -26,26 +27,12 @@ export const functionFields = fields({
 /** The settings of a function. */
 type FunctionSettings = ReturnType<typeof functionFields>;
 
-/** A variable of an environment. */
-export interface EnvVar {
-  readonly value: string;
-  readonly secret: boolean;
-  readonly runtime: boolean;
-}
-
 /** The size of an environment. */
 export interface EnvironmentResources {
   readonly containers: number;
   readonly zClouds: number;
   readonly cpu: number;
   readonly memory: number;
-}
-
-/** A deployment in progress. */
-interface Deployment {
-  readonly timerIds: readonly string[];
-  /** The status before the deployment; a deployment that replaces this one keeps the value. */
-  readonly before: string;
 }
 
 /** An environment: an app that is deployed in a region. */
@@ -71,7 +58,8 @@ export interface Environment {
   readonly preventDestroy: boolean;
   readonly startupConfig?: StartupSettings | undefined;
   readonly functionConfig?: FunctionSettings;
-  readonly envVars: Readonly<Record<string, EnvVar>>;
+  /** The values of variables by their names; all of them are secret runtime variables. */
+  readonly envVars: Readonly<Record<string, string>>;
   /** The fields of the app that were changed and wait for the next deployment. */
   readonly pendingChanges: readonly string[];
   /** The job settings in effect: pending changes of the app are not among them. */
@@ -81,17 +69,15 @@ export interface Environment {
   readonly versions: number;
   /** The ids of the versions that were deployed, oldest first. */
   readonly deployments: readonly string[];
-  readonly deployment?: Deployment | undefined;
+  /** The status before the deployment in progress; a deployment that replaces this one keeps the value. */
+  readonly statusBefore?: string | undefined;
 }
 
 /** All environments. */
 export const environments = collection<Environment>('environments', (environment) => environment.appEnvId, {
-  indexes: {
-    account: (environment) => environment.accountId,
-    app: (environment) => environment.appId,
-    cliEnvName: (environment) => `${environment.accountId}/${environment.cliEnvName}`,
-  },
-  remembered: true,
+  account: (environment) => environment.accountId,
+  app: (environment) => environment.appId,
+  cliEnvName: (environment) => `${environment.accountId}/${environment.cliEnvName}`,
 });
 
 /** A version of an environment: an image, and what it was built from. */
@@ -111,7 +97,7 @@ export interface Versioned {
 
 /** All versions of all environments. */
 export const contents = collection<DeployedContent>('contents', (content) => content.contentId, {
-  indexes: { environment: (content) => content.appEnvId },
+  environment: (content) => content.appEnvId,
 });
 
 /** The fields of a new environment; only app, name and region are required. */
@@ -153,9 +139,8 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
     createdAt: world.now,
     updatedAt: world.now,
   };
-  world.of(environments).put(environment);
-  const { appEnvId: id, accountId, name } = environment;
-  world.record({ kind: 'environment.created', id, accountId, detail: { name, appId: app.appId, region } });
+  const { appEnvId: id, name } = environment;
+  world.change(environments, environment, 'environment.created', { name, appId: app.appId, region });
   if (createdBy !== undefined) assignToCreator(world, createdBy, id);
   return environment.deployed
     ? addContent(world, environment, imageOf(app), world.hash('build', id)).environment
@@ -173,7 +158,7 @@ export function environmentNamed(world: World, appEnvId: string): Environment {
 }
 
 /** Finds an environment that the caller may see and change; refuses with 404 or 403. */
-export function environmentFor(call: CallerCall, appEnvId: string): Environment {
+export function environmentFor(call: AreaCall, appEnvId: string): Environment {
   const environment = environmentNamed(call.world, appEnvId);
   const membership = memberOf(call, environment.accountId);
   if (!maySee(call.world, membership, appEnvId)) throw forbidden('you have no access to this environment');
@@ -181,7 +166,7 @@ export function environmentFor(call: CallerCall, appEnvId: string): Environment 
 }
 
 /** Finds an environment; refuses with 404 when there is none, and with 403 unless the caller is an admin of its account. */
-export function environmentForAdmin(call: CallerCall, appEnvId: string): Environment {
+export function environmentForAdmin(call: AreaCall, appEnvId: string): Environment {
   const environment = environmentFor(call, appEnvId);
   adminOf(call, environment.accountId);
   return environment;
@@ -213,11 +198,19 @@ export function withCurrent(environment: Environment, content: DeployedContent):
   return { ...environment, currentContentId: contentId, deployments: deployments.slice(-rememberedDeployments) };
 }
 
+/** The names of the timers of a deployment: one shows an undocumented status, the other one ends the deployment. */
+export const deploymentTimers = { passes: 'environments.passes', settles: 'environments.settles' } as const;
+
+/** Ends a deployment before its time. */
+export function endDeployment(world: World, appEnvId: string): void {
+  for (const kind of Object.values(deploymentTimers)) world.cancel(kind, appEnvId);
+}
+
 /** Deletes an environment with its alerts, metrics, versions and timers. */
 export function deleteEnvironment(world: World, environment: Environment): void {
   const { appEnvId, accountId, name, volumes } = environment;
   removeAlertsOf(world, appEnvId);
-  for (const timerId of environment.deployment?.timerIds ?? []) world.cancel(timerId);
+  endDeployment(world, appEnvId);
   for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
   for (const membership of world.of(memberships).where('account', accountId)) {
     if (!membership.allowedAppEnvIds.includes(appEnvId)) continue;
@@ -225,8 +218,7 @@ export function deleteEnvironment(world: World, environment: Environment): void 
     const allowedAppEnvIds = membership.allowedAppEnvIds.filter((each) => each !== appEnvId);
     if (allowedAppEnvIds.length > 0) world.of(memberships).put({ ...membership, allowedAppEnvIds });
   }
-  world.of(environments).remove(appEnvId);
-  world.record({ kind: 'environment.deleted', id: appEnvId, accountId, detail: { name, volumesKept: volumes } });
+  world.remove(environments, environment, 'environment.deleted', { name, volumesKept: volumes });
 }
 
 /** Refuses an app that cannot run as asked: a function needs a region that supports it and no volumes, CouchDB has one node. */

@@ -1,18 +1,18 @@
-import { type CallerCall, currentAccount } from '../accounts/access.ts';
-import { appNamed, kindOf } from '../apps/app.ts';
+import { currentAccount } from '../accounts/access.ts';
+import { type App, appNamed, kindOf } from '../apps/app.ts';
 import { imageReference } from '../apps/write.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
-import { type BodyFields, flag, optional, required, text } from '../http/fields.ts';
+import { type BodyFields, flag, object, optional, record, required, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { addBuild, addImage, begin, type DeploymentKind, isBuiltFromGit, statusWord } from './deployment.ts';
-import { type DeployedContent, contents, type Environment } from './environment.ts';
-import { environmentCalled, environmentFor, withCurrent } from './environment.ts';
-import { withEnvVars, withFunctionConfig, withStartup } from './settings.ts';
+import { type DeployedContent, contents, type Environment, environmentCalled } from './environment.ts';
+import { environmentFor, functionFields, startupFields, type StartupSettings } from './environment.ts';
+import { withCurrent } from './environment.ts';
 
 /** Finds the environment that a request names by appEnvId, by envName or by both. */
-export function environmentMeant(call: CallerCall & Pick<AreaCall, 'body'>): Environment {
+export function environmentMeant(call: AreaCall): Environment {
   const appEnvId = optional(call.body, 'appEnvId', text());
   const envName = optional(call.body, 'envName', text());
   if (appEnvId === undefined && envName === undefined) throw invalid('appEnvId or envName is required');
@@ -102,7 +102,7 @@ function begun(
   message: string,
   more: { readonly top?: object; readonly appEnv?: object } = {},
 ): AreaAnswer {
-  if (world.readings['deploy.whileUpdating'] === 'reject' && environment.deployment !== undefined) {
+  if (world.readings['deploy.whileUpdating'] === 'reject' && environment.statusBefore !== undefined) {
     throw rejected(world, 'the environment is being updated');
   }
   const { appEnvId, name, status } = begin(world, environment, ...what);
@@ -123,4 +123,59 @@ function rebuilt(world: World, environment: Environment, body: BodyFields): Depl
   if (fromContentId !== undefined && !isRebuild) throw invalid('fromContentId needs isRebuild true');
   const contentId = fromContentId ?? environment.currentContentId;
   return isRebuild && contentId !== undefined ? contentOf(world, environment, contentId) : undefined;
+}
+
+/** Sets, merges or clears the startup override of an environment, as the request says. */
+function withStartup(environment: Environment, app: App, body: BodyFields): Environment {
+  const given = optional(body, 'startupConfig', object);
+  const clears = optional(body, 'clearStartupConfig', flag) ?? false;
+  const replaces = optional(body, 'replaceStartupConfig', flag) ?? false;
+  if (given === undefined && !clears && !replaces) return environment;
+  const kind = kindOf(app);
+  if (kind === 'job' || kind === 'database') {
+    throw invalid('a startup override is for Apps and Functions, not for Jobs or Databases & Services');
+  }
+  if (clears && given !== undefined) throw invalid('clearStartupConfig excludes startupConfig');
+  if (clears && replaces) throw invalid('clearStartupConfig excludes replaceStartupConfig');
+  if (clears) return { ...environment, startupConfig: undefined };
+  if (given === undefined) throw invalid('replaceStartupConfig needs startupConfig');
+  const startupConfig = merged(
+    replaces ? {} : (environment.startupConfig ?? {}),
+    startupFields(given, 'startupConfig'),
+  );
+  return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
+}
+
+/** Merges a startup override into the saved one; a new command runs in a shell unless the request says otherwise. */
+function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
+  const shell = part.shell ?? (part.command === undefined ? saved.shell : true);
+  const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
+  if (next.shell !== undefined && next.command === undefined) throw invalid('startupConfig.shell needs a command');
+  if (next.shell === false && /\s/.test(next.command ?? '')) {
+    throw invalid('startupConfig: without a shell, command is one exact executable and args are a list of their own');
+  }
+  return next;
+}
+
+/** Adds variables to an environment, or changes their values; a new variable is secret and available at run time. */
+function withEnvVars(environment: Environment, body: BodyFields): Environment {
+  const given = optional(body, 'envVars', record(text({ min: 0 })));
+  if (given === undefined) return environment;
+  const bad = Object.keys(given).find((name) => !/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name));
+  if (bad !== undefined) throw invalid(`envVars: ${JSON.stringify(bad)} is not a name`);
+  return { ...environment, envVars: { ...environment.envVars, ...given } };
+}
+
+/** Merges function settings into the saved settings of an environment. */
+function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
+  const given = optional(body, 'functionConfig', object);
+  if (given === undefined) return environment;
+  if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
+  const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
+  const { minScale, maxScale } = functionConfig;
+  // A maximum of 0 means no maximum.
+  if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
+    throw invalid('functionConfig.minScale must not be above maxScale');
+  }
+  return { ...environment, functionConfig };
 }

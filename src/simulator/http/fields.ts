@@ -11,15 +11,15 @@ export function sent(from: BodyFields, name: string): boolean {
   return Object.hasOwn(from, name) && from[name] !== undefined;
 }
 
-/** Reads a field; refuses when it was not sent. */
-export function required<T>(from: BodyFields, name: string, reads: Reads<T>): T {
-  if (!sent(from, name)) throw invalid(`${name} is required`);
-  return reads(from[name], name);
+/** Reads a field; refuses when it was not sent. A refusal calls the field `called`. */
+export function required<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T {
+  if (!sent(from, name)) throw invalid(`${called} is required`);
+  return reads(from[name], called);
 }
 
 /** Reads a field that may be left out; null does not count as left out. */
-export function optional<T>(from: BodyFields, name: string, reads: Reads<T>): T | undefined {
-  return sent(from, name) ? reads(from[name], name) : undefined;
+export function optional<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T | undefined {
+  return sent(from, name) ? reads(from[name], called) : undefined;
 }
 
 /** Reads a text with limits of its length in characters; it may be empty only if `min` is 0. */
@@ -27,7 +27,6 @@ export function text(options: { readonly min?: number; readonly max?: number } =
   const { min = 1, max } = options;
   return (value, name) => {
     if (typeof value !== 'string') throw invalid(`${name} must be a string`);
-    if (!value.isWellFormed()) throw invalid(`${name} is not valid Unicode`);
     if (value.length < min) throw invalid(min === 1 ? `${name} must not be empty` : `${name} is too short`);
     if (max !== undefined && value.length > max && Array.from(value).length > max) {
       throw invalid(`${name} must have at most ${max} characters`);
@@ -40,6 +39,12 @@ export function text(options: { readonly min?: number; readonly max?: number } =
 export const flag: Reads<boolean> = (value, name) => {
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`);
   return value;
+};
+
+/** Reads true, and refuses everything else. */
+export const onlyTrue: Reads<true> = (value, name) => {
+  if (value !== true) throw invalid(`${name} must be true`);
+  return true;
 };
 
 /** Reads true or false from a query parameter. */
@@ -120,35 +125,29 @@ export type ReadFields<S> = {
   readonly [K in keyof S as S[K] extends Must<unknown> ? never : K]?: S[K] extends Reads<infer T> ? T : never;
 };
 
-/** Reads the described fields of an object, in the order of the description. */
-export function readFields<const S extends FieldShape>(from: BodyFields, shape: S): ReadFields<S> {
-  const read = Object.entries(shape).map(([name, reads]) => [
-    name,
-    typeof reads === 'function' ? optional(from, name, reads) : required(from, name, reads.must),
-  ]);
+/** Reads the described fields of an object, in the order of the description; `inside` is the name of the object. */
+export function readFields<const S extends FieldShape>(from: BodyFields, shape: S, inside = ''): ReadFields<S> {
+  const read = Object.entries(shape).map(([name, reads]) => {
+    const called = pathTo(inside, name);
+    return [
+      name,
+      typeof reads === 'function' ? optional(from, name, reads, called) : required(from, name, reads.must, called),
+    ];
+  });
   return present(Object.fromEntries(read)) as ReadFields<S>;
 }
 
-/** Reads the described fields of an object and refuses others; those in `beside` are allowed, but read elsewhere. */
-export function fields<const S extends FieldShape>(shape: S, beside: readonly string[] = []): Reads<ReadFields<S>> {
-  return (value, name) => {
-    const from = object(value, name);
-    onlyFields(from, name, [...Object.keys(shape), ...beside]);
-    return readFields(from, shape);
-  };
+function pathTo(inside: string, name: string): string {
+  return inside === '' ? name : `${inside}.${name}`;
 }
 
-/** Adapts the description of an object's fields to an object inside the body: a refusal then names them as `object.field`. */
-export function inside<const S extends FieldShape>(name: string, shape: S): S {
-  const named =
-    (reads: Reads<unknown>): Reads<unknown> =>
-    (value, field) =>
-      reads(value, `${name}.${field}`);
-  const fields = Object.entries(shape).map(([field, reads]) => [
-    field,
-    typeof reads === 'function' ? named(reads) : must(named(reads.must)),
-  ]);
-  return Object.fromEntries(fields) as S;
+/** Reads the described fields of an object, and refuses others. */
+export function fields<const S extends FieldShape>(shape: S): Reads<ReadFields<S>> {
+  return (value, name) => {
+    const from = object(value, name);
+    onlyFields(from, name, Object.keys(shape));
+    return readFields(from, shape, name);
+  };
 }
 
 /** Reads an object with any keys, whose values are all of one kind. */
@@ -162,7 +161,7 @@ export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
 /** Refuses an object with a field that is not among the known ones. */
 export function onlyFields(from: BodyFields, name: string, known: readonly string[]): void {
   const other = Object.keys(from).find((key) => !known.includes(key));
-  if (other !== undefined) throw invalid(`${name === '' ? '' : `${name}.`}${other} is not a known field`);
+  if (other !== undefined) throw invalid(`${pathTo(name, other)} is not a known field`);
 }
 
 /** Copies an object without the fields that are undefined. */

@@ -1,10 +1,10 @@
 /**
- * Serves the simulator on a socket. It acts on a request only when it has read the whole body, or knows that the body is too long. A
- * client that sends too slowly meets a deadline; a stream of events that nobody reads is closed.
+ * Serves the simulator on a socket. It acts on a request only when it has read the whole body. A client that sends too slowly meets a
+ * deadline; a stream of events that nobody reads is closed.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -28,7 +28,6 @@ export interface ListeningTo<S extends Served> {
 const headersDeadlineMs = 5000;
 const requestDeadlineMs = 15_000;
 const longestHeaders = 32 * 1024;
-const mostDrained = 64 * 1024 * 1024;
 const mostWaiting = 1024 * 1024;
 
 /**
@@ -42,8 +41,6 @@ export async function listen<S extends Served>(make: () => S, options: ListenOpt
     connectionsCheckingInterval: 500,
     maxHeaderSize: longestHeaders,
     keepAliveTimeout: 60_000,
-    // Let the simulator itself refuse a request without a Host header, so that the error has the form of its other errors.
-    requireHostHeader: false,
   });
   await once(server.listen(options.port, options.host), 'listening').catch((error: Error) => {
     throw new BadOption(`cannot listen on ${options.host}:${options.port}: ${error.message}`, { cause: error });
@@ -51,10 +48,6 @@ export async function listen<S extends Served>(make: () => S, options: ListenOpt
   const simulator = madeOrClosed(make, server);
   server.on('request', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
   server.on('checkExpectation', (incoming, outgoing) => void serve(simulator, incoming, outgoing));
-  server.on('connect', (_, socket) => refuse(simulator, 405, 'this is not a proxy', socket as Socket));
-  server.on('clientError', (error, socket) =>
-    refuseBroken(simulator, error as NodeJS.ErrnoException, socket as Socket),
-  );
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   return { simulator, url: `http://${host}:${port}`, port, close: () => closed(server, simulator) };
@@ -89,48 +82,30 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
     const { host: named, origin, authorization, 'content-type': type } = incoming.headers;
     const { url, host = named } = originForm(incoming.url ?? '/');
     const body = await bodyWithin(incoming, simulator.longestBody(url));
-    const tooLarge = body === undefined;
     const headers = { host, origin, authorization, 'content-type': type };
-    const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge };
-    const hasHost = named !== undefined || incoming.httpVersion === '1.0';
-    const reply = hasHost
-      ? await simulator.handle({ ...request, isGivenUp: () => outgoing.destroyed })
-      : simulator.broken(400, 'the request needs a Host');
-    await deliver(reply, incoming, outgoing, tooLarge);
+    const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge: body === undefined };
+    await deliver(await simulator.handle(request), incoming, outgoing);
   } catch {
     // Do not answer with success when the client is gone or the state could not be written.
     outgoing.destroy();
   }
 }
 
-/** Reads a body; undefined as soon as it is longer than allowed. */
+/** Reads a whole body, so that a client that sends it sees the answer; undefined when it is longer than allowed. */
 async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
-  if (incoming.headers['content-length'] === undefined && incoming.headers['transfer-encoding'] === undefined) {
-    return Buffer.alloc(0);
-  }
-  if (Number(incoming.headers['content-length'] ?? 0) > limit) return undefined;
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > limit) return undefined;
-    chunks.push(chunk);
+    if (length <= limit) chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return length > limit ? undefined : Buffer.concat(chunks);
 }
 
-async function deliver(
-  reply: Reply,
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  unread: boolean,
-): Promise<void> {
+async function deliver(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   switch (reply.kind) {
     case 'answered':
-      if (unread) outgoing.setHeader('connection', 'close');
-      await answer(reply, outgoing);
-      if (unread) await drain(incoming);
-      return;
+      return answer(reply, outgoing);
     case 'reset':
       incoming.socket.resetAndDestroy();
       return;
@@ -181,19 +156,6 @@ function* hugeBody(length: number): Iterable<string> {
   yield tail.slice(0, Math.max(0, length - head.length));
 }
 
-/** Goes on reading a request after an early answer, because a client that is still sending would not see the answer. */
-async function drain(incoming: IncomingMessage): Promise<void> {
-  let left = mostDrained;
-  incoming.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) incoming.destroy();
-  });
-  incoming.resume();
-  const ended = Promise.race([once(incoming, 'end'), once(incoming, 'close')]);
-  await Promise.race([ended, sleep(2000, undefined, { ref: false })]);
-  incoming.destroy();
-}
-
 function stream(reply: Stream, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   outgoing.write(': listening\n\n');
@@ -203,29 +165,4 @@ function stream(reply: Stream, outgoing: ServerResponse): void {
     else outgoing.write(event);
   });
   outgoing.once('close', stop);
-}
-
-const brokenWords: Readonly<Record<string, readonly [status: number, message: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'the headers are too long'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request took too long to arrive'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the body is too long'],
-};
-
-/** Answers bytes that are not a valid HTTP request, or that did not arrive in time. */
-function refuseBroken(simulator: Served, error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const [status, message] = brokenWords[error.code ?? ''] ?? [400, 'this is not an HTTP request'];
-  refuse(simulator, status, message, socket);
-}
-
-function refuse(simulator: Served, status: number, message: string, socket: Socket): void {
-  const reply = simulator.broken(status, message);
-  if (reply.kind !== 'answered') return void socket.destroy();
-  const headers = { ...reply.headers, 'content-length': String(Buffer.byteLength(reply.body)), connection: 'close' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end([`HTTP/1.1 ${status} Refused`, ...lines, '', reply.body].join('\r\n'));
-  // Read on for a moment, because a client that is still sending would not see the answer.
-  socket.removeAllListeners('data');
-  socket.on('data', () => undefined);
-  setTimeout(() => socket.destroy(), 1000).unref();
 }

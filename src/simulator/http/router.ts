@@ -12,39 +12,23 @@ interface Found<R> {
 }
 
 /** Finds the route for a method and a path; refuses with 404 or 405. */
-export class Router<R extends Routed> {
-  readonly #exact = new Map<string, Map<string, R>>();
-  readonly #patterns = new Map<string, Map<string, R>>();
+export function routeFor<R extends Routed>(routes: readonly R[], method: string, path: string): Found<R> {
+  const here = routes.flatMap((route) => {
+    const id = idIn(route.path, path);
+    return id === undefined ? [] : [{ route, id }];
+  });
+  if (here.length === 0) throw new RequestRefusal(404, 'there is nothing at this path');
+  const found = here.find(({ route }) => route.method === method);
+  if (found !== undefined) return found;
+  const allow = here.map(({ route }) => route.method).join(', ');
+  throw new RequestRefusal(405, `this path allows ${allow} only`, {}, { allow });
+}
 
-  constructor(routes: readonly R[]) {
-    for (const route of routes) {
-      const paths = route.path.includes(':id') ? this.#patterns : this.#exact;
-      const methods = paths.get(route.path) ?? new Map<string, R>();
-      paths.set(route.path, methods.set(route.method, route));
-    }
-  }
-
-  find(method: string, path: string): Found<R> {
-    const [methods, id] = this.#lookUp(path);
-    if (methods === undefined) throw new RequestRefusal(404, 'there is nothing at this path');
-    const route = methods.get(method);
-    if (route === undefined) {
-      const allow = [...methods.keys()].join(', ');
-      throw new RequestRefusal(405, `this path allows ${allow} only`, {}, { allow });
-    }
-    return { route, id };
-  }
-
-  #lookUp(path: string): [Map<string, R> | undefined, string] {
-    const exact = this.#exact.get(path);
-    if (exact !== undefined) return [exact, ''];
-    for (const [pattern, methods] of this.#patterns) {
-      const [, segment] = new RegExp(`^${pattern.replace(':id', '([^/]+)')}$`).exec(path) ?? [];
-      const id = segment === undefined ? undefined : decoded(segment);
-      if (id !== undefined) return [methods, id];
-    }
-    return [undefined, ''];
-  }
+/** Reads the id from a path, or an empty text where the route has no `:id`; undefined when the path is not that of the route. */
+function idIn(pattern: string, path: string): string | undefined {
+  if (!pattern.includes(':id')) return pattern === path ? '' : undefined;
+  const [, segment] = new RegExp(`^${pattern.replace(':id', '([^/]+)')}$`).exec(path) ?? [];
+  return segment === undefined ? undefined : decoded(segment);
 }
 
 function decoded(text: string): string | undefined {

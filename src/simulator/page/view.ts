@@ -11,7 +11,7 @@ import { caughtUp } from '../disaster/standby.ts';
 import { contents, type Environment, environments } from '../environments/environment.ts';
 import { type BodyFields, optional, queryNumber, text } from '../http/fields.ts';
 import { faults, effectName } from '../public/faults.ts';
-import { defaultReadings, type Readings, shownReadings } from '../readings.ts';
+import { defaultReadings, type Readings } from '../readings.ts';
 import type { Collection } from '../store/collection.ts';
 import type { ChangedRow } from '../store/recent.ts';
 import type { World } from '../store/store.ts';
@@ -67,8 +67,8 @@ function changes(world: World, changed: readonly ChangedRow[], watch: readonly s
 }
 
 function changedReadings(readings: Readings): object {
-  const before = shownReadings(defaultReadings());
-  return Object.fromEntries(Object.entries(shownReadings(readings)).filter(([name, value]) => before[name] !== value));
+  const before: Readonly<Record<string, unknown>> = defaultReadings();
+  return Object.fromEntries(Object.entries(readings).filter(([name, value]) => before[name] !== value));
 }
 
 type ShownFields = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
-import { type ControlRoute, control, ok } from '../area.ts';
+import { type ControlRoute, control, nothing, ok } from '../area.ts';
 import { collection } from '../store/collection.ts';
-import { type BodyFields, choice, fields, number, object, onlyFields, optional, present } from '../http/fields.ts';
-import { type Reads, record, required, text } from '../http/fields.ts';
+import { choice, fields, must, number, object, onlyFields, onlyTrue, optional, present } from '../http/fields.ts';
+import { type Reads, record, text } from '../http/fields.ts';
 import { found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
@@ -9,48 +9,30 @@ const status = number({ min: 200, max: 599, whole: true });
 const milliseconds = number({ min: 0, max: 3_600_000 });
 const bytes = number({ min: 0, max: 1_000_000_000, whole: true });
 
-/** Reads the value of an effect such as `{dropAfter: true}`; refuses false, which would be a fault without effect. */
-const on: Reads<true> = (value, name) => {
-  if (value !== true) throw invalid(`${name} is true or left out`);
-  return true;
-};
+const answer = fields({ status: must(status), body: (value: unknown) => value });
 
-const answer: Reads<{ readonly status: number; readonly body?: unknown }> = (value, name) => {
-  const given = object(value, name);
-  return { status: required(given, 'status', status), body: given['body'] };
-};
-
-const headerValue: Reads<string> = (value, name) => {
-  const given = text({ min: 0, max: 8000 })(typeof value === 'number' ? String(value) : value, name);
-  if (/[^\t\x20-\x7e]/.test(given)) throw invalid(`${name} is not a header value`);
-  return given;
-};
-
-const headers: Reads<Readonly<Record<string, string>>> = (value, name) => {
-  const given = record(headerValue)(value, name);
-  const bad = Object.keys(given).find((key) => !/^[A-Za-z0-9_-]+$/.test(key));
-  if (bad !== undefined) throw invalid(`${name}.${bad} is not a header name`);
-  return given;
-};
+/** Reads the value of a header; a number is written as text. */
+const headerValue: Reads<string> = (value, name) =>
+  text({ min: 0 })(typeof value === 'number' ? String(value) : value, name);
 
 const table = {
   status: ['answers {status, body?, headers?}; nothing is committed', status],
   commitThen: ['commits, then answers {status, body?} instead', answer],
-  dropBefore: ['resets the connection; nothing is committed', on],
-  dropAfter: ['commits, then resets the connection', on],
+  dropBefore: ['resets the connection; nothing is committed', onlyTrue],
+  dropAfter: ['commits, then resets the connection', onlyTrue],
   delayMs: [
     'waits so long on wall time, then handles the request, under the effect `then` if there is one',
     milliseconds,
   ],
-  hang: ['never answers; nothing is committed', on],
-  hangAfterCommit: ['commits and never answers', on],
+  hang: ['never answers; nothing is committed', onlyTrue],
+  hangAfterCommit: ['commits and never answers', onlyTrue],
   truncate: ['commits, announces the whole body, sends so many bytes of it and resets the connection', bytes],
   failAfterComponents: [
     'POST /solutions fails after so many components, with the installationId',
     number({ min: 0, max: 100, whole: true }),
   ],
-  garbage: ['commits, then answers 200 with a body that is not JSON', on],
-  emptyBody: ['commits, then answers with the right status and no body', on],
+  garbage: ['commits, then answers 200 with a body that is not JSON', onlyTrue],
+  emptyBody: ['commits, then answers with the right status and no body', onlyTrue],
   redirect: ['answers 307 to this address; nothing is committed', headerValue],
   slowBodyMsPerByte: ['commits, then sends the body byte by byte', milliseconds],
   hugeBody: ['commits, then answers 200 with a JSON body of so many bytes', bytes],
@@ -121,7 +103,9 @@ function pathMatches(pattern: string, path: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`, 's').test(path);
 }
 
-function effectFrom(fields: BodyFields, name: string): FaultEffect {
+/** Reads an effect. */
+function effectFrom(value: unknown, name: string): FaultEffect {
+  const fields = object(value, name);
   const names = Object.keys(table);
   const beside = Object.hasOwn(fields, 'status') ? ['body', 'headers'] : ['then'];
   onlyFields(fields, name, [...names, ...beside]);
@@ -129,13 +113,12 @@ function effectFrom(fields: BodyFields, name: string): FaultEffect {
   if (own === undefined || others.length > 0) throw invalid(`${name} must name exactly one of ${names.join(', ')}`);
   const [key, [, reads]] = own;
   if (Object.hasOwn(fields, 'then') && key !== 'delayMs') throw invalid(`${name}.then belongs to delayMs`);
-  const then = optional(fields, 'then', object);
   return present({
     [key]: reads(fields[key], key),
     body: fields['body'],
-    headers: optional(fields, 'headers', headers),
+    headers: optional(fields, 'headers', record(headerValue)),
     // oxlint-disable-next-line unicorn/no-thenable -- the name is fixed, and the value is never a function
-    then: then && effectFrom(then, `${name}.then`),
+    then: optional(fields, 'then', (then) => effectFrom(then, `${name}.then`)),
   });
 }
 
@@ -152,21 +135,19 @@ export const faultRoutes: readonly ControlRoute[] = [
   control(
     'POST /faults',
     'a fault for the requests that match {method?, path?, bodyContains?, skip?, count?}',
-    ({ world, body }) => {
-      onlyFields(body, '', ['match', 'effect']);
-      const { skip = 0, count = 1, ...which } = optional(body, 'match', match) ?? {};
-      const effect = effectFrom(required(body, 'effect', object), 'effect');
+    fields({ match, effect: must(effectFrom) }),
+    ({ world, body: { match: { skip = 0, count = 1, ...which } = {}, effect } }) => {
       const faultId = world.id('fault');
       world.of(faults).put({ faultId, match: { ...which, skip, count }, effect });
       return ok({ faultId });
     },
   ),
-  control('GET /faults', 'the faults that wait', ({ world }) => ok({ items: world.of(faults).all() })),
-  control('DELETE /faults', 'forgets every fault', ({ world }) => {
+  control('GET /faults', 'the faults that wait', nothing, ({ world }) => ok({ items: world.of(faults).all() })),
+  control('DELETE /faults', 'forgets every fault', nothing, ({ world }) => {
     for (const { faultId } of world.of(faults).all()) world.of(faults).remove(faultId);
     return ok({});
   }),
-  control('DELETE /faults/:id', 'forgets one fault', ({ world, id }) => {
+  control('DELETE /faults/:id', 'forgets one fault', nothing, ({ world, id }) => {
     world.of(faults).remove(found(world.of(faults).get(id), `there is no fault "${id}"`).faultId);
     return ok({});
   }),

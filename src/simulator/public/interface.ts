@@ -4,15 +4,15 @@
  * transaction. The commit is on disk before the answer, or the fault in its place, goes out.
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
-import { type AreaAnswer, type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
+import { type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
 import type { Clockwork } from '../clockwork.ts';
-import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest, queryOf } from '../http/exchange.ts';
+import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest } from '../http/exchange.ts';
 import type { Reply, Stream } from '../http/exchange.ts';
 import { type FaultEffect, faults, effectName, takeFault } from './faults.ts';
 import { RateLimit } from './rate.ts';
-import { invalid, refusalFor, RequestRefusal } from '../http/refusal.ts';
+import { invalid, notFound, refusalFor, type RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
-import { Router } from '../http/router.ts';
+import { routeFor } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
 /** The prefix of every path of the public interface. */
@@ -31,126 +31,104 @@ interface Parts {
 interface Passage {
   readonly request: HttpRequest;
   readonly path: string;
-  readonly query: URLSearchParams;
+  readonly query: Readonly<Record<string, string>>;
   readonly seq: number;
   readonly effect: FaultEffect;
   /** The fields and parameters in the request that the interface does not name; the request log shows them. */
   unknownFields: readonly string[];
 }
 
-/** Answers every request to the public interface. */
-export class PublicInterface {
-  readonly #parts: Parts;
-  readonly #router: Router<Route>;
-  readonly #rate = new RateLimit();
+/** Makes the functions that answer every request to the public interface. */
+export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, log }: Parts) {
+  const { store, requests } = clockwork;
+  const rate = new RateLimit();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#router = new Router(parts.routes);
-  }
+  const refused = (refusal: RequestRefusal): Answered => {
+    const { type, text } = errorBody(store.readings, refusal);
+    return answered(refusal.status, text, { ...typed(type, text), ...refusal.headers });
+  };
 
-  /** Restarts the rate limit: every token may send its full number of requests again. */
-  reset(): void {
-    this.#rate.clear();
-  }
+  const faultFor = (request: HttpRequest, path: string): FaultEffect | undefined => {
+    if (store.of(faults).size === 0) return undefined;
+    const body = Buffer.from(bytesOf(request.body)).toString('utf8');
+    return clockwork.transact(undefined, (world) => takeFault(world, { method: request.method, path, body })).result;
+  };
 
-  async handle(request: HttpRequest): Promise<Reply> {
-    const { clockwork, latencyMs, wait, wallNow } = this.#parts;
+  const answer = (passage: Passage): Answered => {
+    const { request, path, seq } = passage;
+    const caller = authenticate(store, request.headers['authorization']);
+    const { token } = caller.token;
+    rate.take(token, store.readings, wallNow());
+    const { route } = routeFor(routes, request.method, path);
+    requireScopes(caller, route.scopes);
+    const call = callOf(passage, route, caller, store);
+    passage.unknownFields = unknownFields(route, call);
+    const cause = { requestSeq: seq, token, memberships: caller.memberships };
+    const { result, committed } = clockwork.transact(cause, (world) => {
+      const handled = route.handle(call);
+      requireNamed(world, passage.unknownFields);
+      return handled;
+    });
+    if (result.refusal !== undefined) return { ...refused(result.refusal), committed };
+    const body = result.body === undefined ? '' : bodyText(store.readings, result.body);
+    return answered(200, body, typed('application/json', body), committed);
+  };
+
+  const performed = (passage: Passage): Answered => {
+    try {
+      return answer(passage);
+    } catch (error) {
+      return refused(refusalFor(error, `${passage.request.method} ${passage.path}`, log));
+    }
+  };
+
+  const handle = async (request: HttpRequest): Promise<Reply> => {
     const arrived = wallNow();
     const { path: address, query } = addressOf(request.url);
     const path = address.slice(publicPrefix.length);
     if (latencyMs > 0) await wait(latencyMs);
-    const taken = this.#takeFault(request, path);
+    const taken = faultFor(request, path);
     let effect = taken ?? {};
     while (effect.delayMs !== undefined) {
       await wait(effect.delayMs);
       effect = effect.then ?? {};
     }
 
-    const seq = clockwork.requests.next();
+    const seq = requests.nextSeq;
     clockwork.catchUp();
     const passage: Passage = { request, path, query, seq, effect, unknownFields: [] };
-    const handled = instead(effect) ?? this.#perform(passage);
+    const handled = instead(effect) ?? performed(passage);
     const reply = handled.kind === 'answered' ? delivered(handled, effect) : handled;
-    const { unknownFields } = passage;
-    clockwork.requests.add({
+    const { unknownFields: unknown } = passage;
+    requests.add({
       seq,
       at: clockwork.now,
       method: request.method,
       path,
-      query: Object.fromEntries(query),
+      query,
       status: reply.kind === 'answered' ? reply.status : 0,
       durationMs: Math.max(0, Math.round(wallNow() - arrived)),
       committed: handled.committed,
       ...(taken && { fault: effectName(taken) }),
-      ...(unknownFields.length > 0 && { unknownFields }),
+      ...(unknown.length > 0 && { unknownFields: unknown }),
     });
     await clockwork.durable();
     return reply;
-  }
+  };
 
-  /** Makes the answer to bytes that are not a valid HTTP request. */
-  broken(status: number, message: string): Answered {
-    return this.#refused(new RequestRefusal(status, message));
-  }
-
-  #takeFault(request: HttpRequest, path: string): FaultEffect | undefined {
-    const { clockwork } = this.#parts;
-    if (clockwork.store.of(faults).size === 0) return undefined;
-    const body = Buffer.from(bytesOf(request.body)).toString('utf8');
-    return clockwork.transact(undefined, (world) => takeFault(world, { method: request.method, path, body })).result;
-  }
-
-  #perform(passage: Passage): Answered {
-    try {
-      return this.#answer(passage);
-    } catch (error) {
-      return this.#refused(refusalFor(error, `${passage.request.method} ${passage.path}`, this.#parts.log));
-    }
-  }
-
-  #answer(passage: Passage): Answered {
-    const { clockwork, wallNow } = this.#parts;
-    const { request, path, seq } = passage;
-    const caller = authenticate(clockwork.store, request.headers['authorization']);
-    this.#rate.take(caller.token.token, clockwork.store.readings, wallNow());
-    const { route } = this.#router.find(request.method, path);
-    requireScopes(caller, route.scopes);
-    const call = callOf(passage, route, caller, clockwork.store);
-    const cause = { requestSeq: seq, token: caller.token.token, memberships: caller.memberships };
-    passage.unknownFields = unknownFields(route, call);
-    const { result, committed } = clockwork.transact(cause, (world) => {
-      const answer = route.handle(call);
-      requireNamed(world, passage.unknownFields);
-      return answer;
-    });
-    return this.#rendered(result, committed);
-  }
-
-  #rendered(answer: AreaAnswer, committed: boolean): Answered {
-    const { readings } = this.#parts.clockwork.store;
-    if (answer.refusal !== undefined) return { ...this.#refused(answer.refusal), committed };
-    const body = answer.body === undefined ? '' : bodyText(readings, answer.body);
-    return answered(answer.status, body, typed('application/json', body), committed);
-  }
-
-  #refused(refusal: RequestRefusal): Answered {
-    const { type, text } = errorBody(this.#parts.clockwork.store.readings, refusal);
-    return answered(refusal.status, text, { ...typed(type, text), ...refusal.headers });
-  }
+  return {
+    handle,
+    /** Refuses a request to a path that belongs to nothing. */
+    nothingHere: () => refused(notFound('there is nothing at this path')),
+    /** Restarts the rate limit: every token may send its full number of requests again. */
+    reset: () => rate.clear(),
+  };
 }
 
 function callOf({ request, query, effect }: Passage, route: Route, caller: Caller, world: World): AreaCall {
-  const carries = carriesBody(route.method);
-  if (!carries && request.tooLarge === true) bodyOf(request, { type: false, empty: true });
-  return {
-    world,
-    caller,
-    query: queryOf(query),
-    body: carries ? bodyOf(request, { type: true, empty: false }) : {},
-    staleListMs: effect.staleList,
-    failAfterComponents: effect.failAfterComponents,
-  };
+  const body = carriesBody(route.method) ? bodyOf(request, 'strict') : {};
+  const { staleList: staleListMs, failAfterComponents } = effect;
+  return { world, caller, query, body, staleListMs, failAfterComponents };
 }
 
 /** Lists the fields and parameters of a request that the interface does not name for its route. */

@@ -10,7 +10,7 @@ export class RateLimit {
   /** Counts a request; refuses with 429 when the token has reached its limit in this second. */
   take(token: string, readings: Readings, wallNow: number): void {
     const limit = readings['rate.limit'];
-    if (limit === 0) return;
+    if (limit === 'off') return;
     const known = this.#windows.get(token);
     const window = known !== undefined && wallNow - known.since < windowMs ? known : { since: wallNow, taken: 0 };
     if (window.taken >= limit) {

@@ -18,6 +18,18 @@ export function rejected(world: World, message: string, kept: Readonly<Record<st
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
+/** Refuses a name that another row has, when the reading for names of this kind says that they are unique. */
+export function requireFree(
+  world: World,
+  kind: keyof typeof named,
+  others: readonly { readonly name: string }[],
+): void {
+  if (world.readings[`names.${kind}`] === 'repeatable' || others.length === 0) return;
+  throw rejected(world, `${named[kind]} with this name exists already`);
+}
+
+const named = { apps: 'an app', contactPoints: 'a contact point', alerts: 'an alert of this environment' } as const;
+
 /** Shows a single object, alone or inside an object under its name, as the reading `get.wrapping` says. */
 export function single(world: World, name: string, value: unknown): unknown {
   return world.readings['get.wrapping'] === 'wrapped' ? { [name]: value } : value;
@@ -38,7 +50,7 @@ interface Listable {
 
 /** Lists the rows under a key of an index. The reading `lists.order` chooses their order; the reading `lists.lagMs` or a fault may show an older state. */
 export function listed<T extends Listable>(
-  call: Pick<AreaCall, 'world' | 'staleListMs'>,
+  call: AreaCall,
   collection: Collection<T>,
   index: string,
   key: string,
@@ -102,18 +114,12 @@ export function errorBody(
   readings: Readings,
   refusal: RequestRefusal,
 ): { readonly type: string; readonly text: string } {
-  const json = (body: unknown) => ({ type: 'application/json', text: bodyText(readings, body) });
-  const { message, kept } = refusal;
-  switch (readings['errors.body']) {
-    case 'error':
-      return json({ error: message, ...kept });
-    case 'message':
-      return json({ message, ...kept });
-    case 'nested':
-      return json({ error: { message, code: codes[refusal.status] ?? 'rejected' }, ...kept });
-    case 'text':
-      return Object.keys(kept).length > 0 ? json(kept) : { type: 'text/plain; charset=utf-8', text: message };
-    case 'empty':
-      return Object.keys(kept).length > 0 ? json(kept) : { type: 'application/json', text: '' };
-  }
+  const { status, message, kept } = refusal;
+  const form = readings['errors.body'];
+  const isBare = Object.keys(kept).length === 0;
+  if (form === 'text' && isBare) return { type: 'text/plain; charset=utf-8', text: message };
+  if (form === 'empty' && isBare) return { type: 'application/json', text: '' };
+  const nested = { error: { message, code: codes[status] ?? 'rejected' } };
+  const forms = { error: { error: message }, message: { message }, nested, text: {}, empty: {} };
+  return { type: 'application/json', text: bodyText(readings, { ...forms[form], ...kept }) };
 }

@@ -99,12 +99,10 @@ function install(call: AreaCall, solution: Solution, from: Installation): AreaAn
   const created = creates.map((component) => createComponent(world, from, component));
   const components = inOrder(solution, [...from.components, ...created]);
   const installation: Installation = { ...from, components };
-  const { installationId: id, accountId } = from;
-  const isNew = !world.of(installations).has(id);
-  world.of(installations).put(installation);
+  const isNew = !world.of(installations).has(from.installationId);
   const detail = { solutionSlug: from.solutionSlug, created: created.map(({ name }) => name) };
-  world.record({ kind: isNew ? 'solution.created' : 'solution.resumed', id, accountId, detail });
-  return fails ? failed(world, id) : done(world, solution, installation);
+  world.change(installations, installation, isNew ? 'solution.created' : 'solution.resumed', detail);
+  return fails ? failed(world, from.installationId) : done(world, solution, installation);
 }
 
 function inOrder(solution: Solution, installed: readonly Installed[]): readonly Installed[] {
@@ -138,9 +136,7 @@ function upgrade(world: World, solution: Solution, before: Installation, agentIm
   const { environment: next, content } = addImage(world, environment, agentImage);
   deploy(world, next, 'newVersion');
   const installation = { ...before, inputs: { ...before.inputs, agentImage } };
-  world.of(installations).put(installation);
-  const { installationId: id, accountId } = before;
-  world.record({ kind: 'solution.upgraded', id, accountId, detail: { agentImage, contentId: content.contentId } });
+  world.change(installations, installation, 'solution.upgraded', { agentImage, contentId: content.contentId });
   return done(world, solution, installation);
 }
 
@@ -148,7 +144,6 @@ function failed(world: World, installationId: string): AreaAnswer {
   const isTop = world.readings['solution.errorId'] === 'top';
   const kept = isTop ? { installationId } : { details: { installationId } };
   return {
-    status: 500,
     refusal: new RequestRefusal(500, 'the installation is not complete: repeat it with its installationId', kept),
   };
 }
@@ -176,7 +171,6 @@ const solutionFields = ['accountId', 'solutionSlug', 'appName', 'region', 'insta
 
 /** Serves solutions: ready-made setups of several connected components. */
 export const solutionsArea: Area = {
-  name: 'solutions',
   collections: [installations],
   routes: [
     route('GET /solutions', ['svc:read'], listSolutions, ['accountId']),

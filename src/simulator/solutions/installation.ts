@@ -1,7 +1,7 @@
-import { credentials } from '../accounts/records.ts';
-import { type BodyFields, choice, inside, object, optional, type ReadFields, readFields } from '../http/fields.ts';
+import { requireCredential } from '../accounts/access.ts';
+import { type BodyFields, choice, object, optional, type ReadFields, readFields } from '../http/fields.ts';
 import { type Reads, required, text } from '../http/fields.ts';
-import { invalid, notFound } from '../http/refusal.ts';
+import { invalid } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
@@ -65,18 +65,18 @@ const agentImage: Reads<string> = (value, name) => {
   return image;
 };
 
-const inputFields = inside('inputs', {
+const inputFields = {
   agentImage,
   agentAuthenticationMode: choice(['API_KEY', 'PERSONAL_SUBSCRIPTION']),
   llmProviderKeyId: text(),
   agentPrimaryModel: text(),
   agentSecondaryModel: text(),
-});
+};
 
 /** Reads the inputs that a request sent; solutions without an agent have none. */
 export function sentInputs(solution: Solution, body: BodyFields): Partial<Inputs> {
   const given = optional(body, 'inputs', object) ?? {};
-  return solution.agentImage === undefined ? {} : readFields(given, inputFields);
+  return solution.agentImage === undefined ? {} : readFields(given, inputFields, 'inputs');
 }
 
 /** Completes the inputs of a new installation. In API-key mode, refuses when an input that the solution requires is missing. */
@@ -94,9 +94,7 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
   if (typeof inputs !== 'object' || inputs === null) return;
   const { llmProviderKeyId, agentAuthenticationMode } = inputs as Record<string, unknown>;
   if (agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION' || typeof llmProviderKeyId !== 'string') return;
-  const credential = world.of(credentials).get(llmProviderKeyId);
-  if (credential?.accountId !== accountId) throw notFound('llmProviderKeyId: credential not found');
-  if (credential.kind !== 'llm') throw invalid('llmProviderKeyId must name a key of a model provider');
+  requireCredential(world, { accountId, kind: 'llm' }, 'llmProviderKeyId', llmProviderKeyId);
 }
 
 /** The inputs of an installation. */
@@ -125,6 +123,4 @@ export interface Installation {
 }
 
 /** All installations. */
-export const installations = collection<Installation>('installations', (each) => each.installationId, {
-  indexes: { account: (each) => each.accountId },
-});
+export const installations = collection<Installation>('installations', (each) => each.installationId);

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { kill, pid as ownPid } from 'node:process';
 
 /** The process that a lock file names: its id and, on Linux, its start time, because systems reuse ids. */
@@ -44,15 +44,7 @@ function removeIfStale(file: string): void {
   const owner = ownerIn(text);
   if (owner === undefined) throw new InUse(`${file} names no process: remove it if no process uses the state`);
   if (isAlive(owner)) throw new InUse(`process ${owner.pid} uses it`);
-  // Another process may replace the stale lock at this moment. If this moved the new lock by mistake, put it back.
-  const aside = `${file}.${ownPid}`;
-  try {
-    renameSync(file, aside);
-  } catch {
-    return;
-  }
-  if (contentOf(aside) === text) rmSync(aside);
-  else renameSync(aside, file);
+  rmSync(file, { force: true });
 }
 
 function contentOf(file: string): string | undefined {

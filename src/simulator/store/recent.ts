@@ -5,7 +5,7 @@ export interface ChangedRow {
   readonly at: number;
   readonly collection: string;
   readonly id: string;
-  /** The earlier value, in collections whose lists may have to show it; undefined otherwise, and for a new row. */
+  /** The earlier value; undefined for a new row. */
   readonly before: object | undefined;
 }
 
@@ -23,7 +23,7 @@ export class RecentChanges {
     return this.#seq;
   }
 
-  note(collection: string, id: string, at = 0, before?: object): void {
+  note(collection: string, id: string, at: number, before: object | undefined): void {
     this.#seq += 1;
     this.#changes.push({ at, collection, id, before });
     if (this.#changes.length > longest) this.#changes = this.#changes.slice(-longest / 2);

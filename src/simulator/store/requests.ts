@@ -26,30 +26,20 @@ interface Count {
 
 /** The request log in the form that is saved on disk. */
 export interface KeptRequests {
-  readonly lastSeq: number;
   readonly counts: readonly Count[];
   readonly lines: PackedLines;
 }
-
-const mostPaths = 1000;
 
 /** Numbers, logs and counts public requests; the counts include requests whose lines were dropped. */
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
   readonly #counts = new Map<string, Count>();
-  #seq = 0;
   /** Called with every request, but not with those that a restart reads from disk. */
   onRequest: (request: LoggedRequest) => void = () => undefined;
 
-  /** Takes the number of the next request. */
-  next(): number {
-    this.#seq += 1;
-    return this.#seq;
-  }
-
-  /** Makes the numbers of later requests higher than `seq`, because the ledger refers to a request with that number. */
-  skipTo(seq: number): void {
-    this.#seq = Math.max(this.#seq, seq);
+  /** The number of the next request. */
+  get nextSeq(): number {
+    return this.log.lastSeq + 1;
   }
 
   add(request: LoggedRequest): void {
@@ -60,7 +50,6 @@ export class RequestLog {
   /** Adds a request from disk. */
   replay(request: LoggedRequest): void {
     this.log.push(request);
-    this.#seq = Math.max(this.#seq, request.seq);
     this.#count(request);
   }
 
@@ -71,25 +60,21 @@ export class RequestLog {
   clear(): void {
     this.log.clear();
     this.#counts.clear();
-    this.#seq = 0;
   }
 
   kept(): KeptRequests {
-    return { lastSeq: this.#seq, counts: this.counts(), lines: this.log.packed() };
+    return { counts: this.counts(), lines: this.log.packed() };
   }
 
   /** Restores the log that an earlier run saved. */
-  resume({ lastSeq, counts, lines }: KeptRequests): void {
+  resume({ counts, lines }: KeptRequests): void {
     this.clear();
     this.log.clear(lines.gone);
     for (const line of linesOf(lines) ?? []) this.log.push(line as LoggedRequest);
     for (const count of counts) this.#counts.set(`${count.method} ${count.path}`, count);
-    this.skipTo(lastSeq);
   }
 
-  #count({ method, path: asked, committed }: LoggedRequest): void {
-    const known = this.#counts.has(`${method} ${asked}`) || this.#counts.size < mostPaths;
-    const path = known ? asked : '(other)';
+  #count({ method, path, committed }: LoggedRequest): void {
     const key = `${method} ${path}`;
     const before = this.#counts.get(key) ?? { method, path, requests: 0, commits: 0 };
     const commits = before.commits + (committed ? 1 : 0);

@@ -11,6 +11,9 @@ export interface Setting {
 /** All values of the simulator itself. */
 export const settings = collection<Setting>('settings', (setting) => setting.key);
 
+/** The details of a change in the ledger, without secrets. */
+export type Detail = Readonly<Record<string, unknown>>;
+
 /** A change of the world that a handler reports for the ledger. */
 export interface Entry {
   /** The kind of the change, for example `contactPoint.created`. */
@@ -20,8 +23,7 @@ export interface Entry {
   readonly accountId: string;
   /** The requestId that the caller sent, if any. */
   readonly requestId?: string;
-  /** The details of the change, without secrets. */
-  readonly detail?: Readonly<Record<string, unknown>>;
+  readonly detail?: Detail;
 }
 
 /** A line of the ledger: a change that was committed. */
@@ -78,18 +80,11 @@ export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWor
   const { seed, now, ledgerSeq, collections } = value;
   const ledger = linesOf(value['ledger']);
   if (ledger === undefined) return 'its ledger is damaged';
-  if (typeof seed !== 'string' || typeof now !== 'number' || !isObject(collections)) return 'its head is incomplete';
+  const isWhole = typeof seed === 'string' && typeof now === 'number' && typeof ledgerSeq === 'number';
+  if (!isWhole || !isObject(collections)) return 'its seed, time, ledgerSeq or collections are missing';
   for (const [name, rows] of Object.entries(collections)) {
     if (!known.has(name)) return `it has a collection "${name}" that this version does not know`;
     if (!Array.isArray(rows) || !rows.every(isObject)) return `its collection "${name}" is not a list of objects`;
   }
-  return {
-    format: 'apphosting-simulator',
-    version: 1,
-    seed,
-    now,
-    ledgerSeq: typeof ledgerSeq === 'number' ? ledgerSeq : 0,
-    collections: collections as SavedWorld['collections'],
-    ledger: ledger as readonly Commit[],
-  };
+  return { ...value, ledger } as unknown as SavedWorld;
 }

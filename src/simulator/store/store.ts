@@ -8,16 +8,35 @@ import { type AnyCollection, type Collection, type Rows, Table } from './collect
 import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
 import { RecentChanges } from './recent.ts';
-import { type Commit, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
-import { type Timer, TimerQueue, timers } from './timers.ts';
+import { type Commit, type Detail, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
+import { firstOf, type Timer, timerIdOf, timers } from './timers.ts';
 
 /** The world as a handler sees it, inside one transaction. */
-export type World = Pick<Store, 'now' | 'readings' | 'of' | 'asOf' | 'id' | 'hash' | 'schedule' | 'cancel' | 'record'>;
+export type World = Pick<
+  Store,
+  | 'now'
+  | 'readings'
+  | 'of'
+  | 'asOf'
+  | 'id'
+  | 'hash'
+  | 'schedule'
+  | 'isScheduled'
+  | 'cancel'
+  | 'record'
+  | 'change'
+  | 'remove'
+>;
 
 /** What caused a transaction, for the ledger: a request with its token, or the control surface. */
 export type Cause =
   | 'control'
   | { readonly requestSeq: number; readonly token: string; readonly memberships: Memberships };
+
+/** A row that belongs to an account. */
+interface Owned {
+  readonly accountId: string;
+}
 
 type Memberships = readonly { readonly accountId: string; readonly membershipId: string }[];
 
@@ -37,7 +56,6 @@ interface Open {
 export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
-  #queue = new TimerQueue();
   #open: Open | undefined;
   #seed = '';
   #now = 0;
@@ -64,7 +82,6 @@ export class Store {
   /** Replaces the whole world. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
-    this.#queue = new TimerQueue();
     this.#seed = saved.seed;
     this.#now = saved.now;
     this.#seq = saved.ledgerSeq;
@@ -76,7 +93,6 @@ export class Store {
       for (const row of saved.collections[collection.name] ?? []) table.set(collection.id(row), row);
       this.#tables.set(collection.name, table);
     }
-    for (const timer of this.of(timers).all()) this.#queue.push(timer);
   }
 
   /** Returns the whole world as plain JSON. */
@@ -96,7 +112,6 @@ export class Store {
     this.#now = Math.max(this.#now, step.at);
     for (const [name, id, row] of step.rows) {
       this.#tables.get(name)?.set(id, row ?? undefined);
-      if (name === timers.name && row !== null) this.#queue.push(row as Timer);
     }
     for (const commit of step.ledger) {
       this.ledger.push(commit);
@@ -125,9 +140,7 @@ export class Store {
 
   /** Finds the timer that fires next. */
   nextTimer(): Timer | undefined {
-    const rows = this.of(timers);
-    const entry = this.#queue.peek(({ timerId, at }) => rows.get(timerId)?.at === at);
-    return entry === undefined ? undefined : rows.get(entry.timerId);
+    return firstOf(this.of(timers).all());
   }
 
   of<T extends object>(collection: Collection<T>): Rows<T> {
@@ -136,7 +149,7 @@ export class Store {
     return table as unknown as Rows<T>;
   }
 
-  /** Lists the rows of a remembered collection as they were at a moment. */
+  /** Lists the rows of a collection as they were at a moment. */
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
     const table = this.#tables.get(collection.name) as unknown as Table<T>;
     return [...this.recent.rewind(table.entries(), collection.name, at).values()];
@@ -153,22 +166,40 @@ export class Store {
     return hash('sha256', [this.#seed, ...words].join('\n'));
   }
 
-  /** Schedules a timer; returns its id. */
-  schedule(kind: string, at: number, data: unknown): string {
-    const order = this.#next('timers');
-    const timerId = `timer_${order}`;
-    this.of(timers).put({ timerId, at: Math.max(at, this.#now), order, kind, data });
-    return timerId;
+  /** Schedules the timer of a kind for a subject, such as an environment; it replaces one that is scheduled already. */
+  schedule(kind: string, subject: string, at: number, data: unknown): void {
+    const timerId = timerIdOf(kind, subject);
+    const due = Math.max(at, this.#now);
+    const before = this.of(timers).get(timerId);
+    const order = before?.at === due ? before.order : this.#next('timers');
+    this.of(timers).put({ timerId, at: due, order, kind, data });
   }
 
-  cancel(timerId: string): void {
-    this.of(timers).remove(timerId);
+  isScheduled(kind: string, subject: string): boolean {
+    return this.of(timers).has(timerIdOf(kind, subject));
+  }
+
+  /** Cancels the timer of a kind for a subject. */
+  cancel(kind: string, subject: string): void {
+    this.of(timers).remove(timerIdOf(kind, subject));
   }
 
   /** Writes a line into the ledger. */
   record(entry: Entry): void {
     if (this.#open === undefined) throw new Error('the ledger must be written inside a transaction');
     this.#open.entries.push(entry);
+  }
+
+  /** Stores a row, and writes into the ledger what happened to it. */
+  change<T extends Owned>(collection: Collection<T>, row: T, kind: string, detail: Detail): void {
+    this.of(collection).put(row);
+    this.record({ kind, id: collection.id(row), accountId: row.accountId, detail });
+  }
+
+  /** Removes a row, and writes that into the ledger. */
+  remove<T extends Owned>(collection: Collection<T>, row: T, kind: string, detail: Detail): void {
+    this.of(collection).remove(collection.id(row));
+    this.record({ kind, id: collection.id(row), accountId: row.accountId, detail });
   }
 
   #next(counter: string): number {
@@ -188,7 +219,6 @@ export class Store {
     if (change === undefined) this.#open.changes.set(key, { collection, id, before, after: row });
     else change.after = row;
     table.set(id, row);
-    if (collection.name === timers.name && row !== undefined) this.#queue.push(row as Timer);
   }
 
   #commit(open: Open, cause: Cause | undefined): boolean {
@@ -198,15 +228,13 @@ export class Store {
       this.#seq += 1;
       return { seq: this.#seq, at: this.#now, ...causeShown(cause, entry.accountId), ...entry };
     });
-    for (const commit of ledger) this.ledger.push(commit);
-    for (const { collection, id, before } of changes) {
-      this.recent.note(collection.name, id, this.#now, collection.remembered ? before : undefined);
-    }
     this.onStep({
       at: this.#now,
       rows: changes.map(({ collection, id, after }) => [collection.name, id, after ?? null]),
       ledger,
     });
+    for (const commit of ledger) this.ledger.push(commit);
+    for (const { collection, id, before } of changes) this.recent.note(collection.name, id, this.#now, before);
     return true;
   }
 }

@@ -14,26 +14,16 @@ export interface Timer {
 /** All timers that have not fired. */
 export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
-type Entry = Pick<Timer, 'timerId' | 'at' | 'order'>;
-
-function earlier(a: Entry, b: Entry): boolean {
-  return a.at === b.at ? a.order < b.order : a.at < b.at;
+/** The id of the timer of a kind for a subject, of which there is one at a time. */
+export function timerIdOf(kind: string, subject: string): string {
+  return `${kind}/${subject}`;
 }
 
-/** Keeps timers in the order of time; a cancelled timer stays in the queue until it is first. */
-export class TimerQueue {
-  readonly #entries: Entry[] = [];
+/** Finds the timer that fires first. */
+export function firstOf(all: readonly Timer[]): Timer | undefined {
+  return all.reduce<Timer | undefined>((first, each) => (first && isEarlier(first, each) ? first : each), undefined);
+}
 
-  push({ timerId, at, order }: Entry): void {
-    const entry = { timerId, at, order };
-    const before = this.#entries.findLastIndex((each) => !earlier(entry, each));
-    this.#entries.splice(before + 1, 0, entry);
-  }
-
-  /** Returns the first entry for which `alive` is true, and drops the entries before it. */
-  peek(alive: (entry: Entry) => boolean): Entry | undefined {
-    const next = this.#entries.findIndex(alive);
-    if (next !== 0) this.#entries.splice(0, next < 0 ? this.#entries.length : next);
-    return this.#entries[0];
-  }
+function isEarlier(one: Timer, other: Timer): boolean {
+  return one.at === other.at ? one.order < other.order : one.at < other.at;
 }

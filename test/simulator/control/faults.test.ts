@@ -180,8 +180,6 @@ describe('matching', () => {
       { effect: { explode: true } },
       { effect: { hang: true, then: { hang: true } } },
       { effect: { truncate: -1 } },
-      { effect: { status: 500, headers: { 'a b': 'x' } } },
-      { effect: { redirect: 'a\nb' } },
       { effect: { hang: true }, match: { count: 0 } },
       { effect: { hang: true }, match: { mood: 'bad' } },
     ];

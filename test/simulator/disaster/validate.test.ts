@@ -237,7 +237,7 @@ describe('the schedule of checks', () => {
 
     const { activities } = await at.configuration(configurationId);
 
-    expect(activities).toHaveLength(50);
+    expect(activities).toHaveLength(51);
     expect(activities[0]).toMatchObject({ kind: 'activation', outcome: 'succeeded' });
   });
 

@@ -87,7 +87,7 @@ describe('what the page reads', () => {
   it('is everything again for another world, and where too much has changed', async () => {
     const on = box();
     const first = await view(on);
-    for (let n = 0; n < 60_000; n += 1) on.simulator.store.recent.note('apps', `app_${n}`);
+    for (let n = 0; n < 60_000; n += 1) on.simulator.store.recent.note('apps', `app_${n}`, 0, undefined);
     const tooMuch = await view(on, first);
     await on.control('POST', '/reset', {});
     const other = await view(on, tooMuch);

@@ -1,6 +1,6 @@
 // Reads the bodies of requests about disaster readiness. Checks only their form, and refuses unknown fields everywhere.
-import { type BodyFields, choice, fields, flag, list, must, number, onlyFields } from '../../http/fields.ts';
-import { orNull, type ReadFields, readFields, type Reads, required, text } from '../../http/fields.ts';
+import { type BodyFields, choice, fields, flag, list, must, number } from '../../http/fields.ts';
+import { onlyTrue, orNull, type ReadFields, type Reads, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
 import { PHASES } from '../durations.ts';
 
@@ -26,7 +26,12 @@ const settings = {
 export type AskedSettings = ReadFields<typeof settings>;
 
 const generation = number({ min: 0, whole: true });
-const reference = { expectedGeneration: must(generation), requestId: must(text()) };
+const reference = {
+  accountId: must(text()),
+  configurationId: must(text()),
+  expectedGeneration: must(generation),
+  requestId: must(text()),
+};
 
 const configureItem = {
   ...settings,
@@ -38,10 +43,11 @@ const configureItem = {
 /** An item of a configure request: the settings for one environment. */
 export type ConfigureItem = ReadFields<typeof configureItem>;
 
-const configureFields = fields(
-  { common: must(fields(settings)), items: must(list(fields(configureItem), { min: 1, max: 100 })) },
-  ['accountId'],
-);
+const configureFields = fields({
+  accountId: must(text()),
+  common: must(fields(settings)),
+  items: must(list(fields(configureItem), { min: 1, max: 100 })),
+});
 
 /** Reads the common settings and the items of a configure request; each item must be about another environment. */
 export function configureBody(body: BodyFields): ReturnType<typeof configureFields> {
@@ -53,7 +59,7 @@ export function configureBody(body: BodyFields): ReturnType<typeof configureFiel
 }
 
 /** Reads a request for an isolated check. */
-export const validateBody = fields(reference, ['accountId', 'configurationId']);
+export const validateBody = fields(reference);
 
 /** Reads an ISO 8601 date in UTC. */
 const instant: Reads<number> = (value, name) => {
@@ -64,36 +70,29 @@ const instant: Reads<number> = (value, name) => {
 };
 
 /** Reads a request for an activation; the rules decide whether the target may be left out. */
-export const activateBody = fields(
-  {
-    target: orNull(fields(names)),
-    ...reference,
-    selectedOperationId: must(text()),
-    pointId: must(text({ min: 64, max: 64 })),
-    cutoffAt: must(instant),
-    writerSafetyAcknowledged: flag,
-  },
-  ['accountId', 'configurationId'],
-);
-
-const discardFields = { operationId: must(text()), ...reference };
+export const activateBody = fields({
+  ...reference,
+  target: orNull(fields(names)),
+  selectedOperationId: must(text()),
+  pointId: must(text({ min: 64, max: 64 })),
+  cutoffAt: must(instant),
+  writerSafetyAcknowledged: flag,
+});
 
 /** Reads a request to discard an activation; refuses it without the literal acknowledgement. */
-export function discardBody(body: BodyFields): ReadFields<typeof discardFields> {
-  onlyFields(body, '', [...Object.keys(discardFields), 'accountId', 'configurationId', 'discardAcknowledged']);
-  if (body['discardAcknowledged'] !== true) throw invalid('discardAcknowledged must be true');
-  return readFields(body, discardFields);
-}
+export const discardBody = fields({
+  ...reference,
+  operationId: must(text()),
+  discardAcknowledged: must(onlyTrue),
+});
 
-/** Reads the name that confirms a reset. */
-export function resetBody(body: BodyFields): string {
-  onlyFields(body, '', ['accountId', 'scope', 'confirmationName', 'sourceAppEnvId']);
-  const scope = required(body, 'scope', choice(['environment', 'account']));
-  if (scope === 'account' && Object.hasOwn(body, 'sourceAppEnvId')) {
-    throw invalid('sourceAppEnvId must not be sent for account scope');
-  }
-  return required(body, 'confirmationName', text());
-}
+/** Reads a request for a reset. */
+export const resetBody = fields({
+  accountId: must(text()),
+  scope: must(choice(['environment', 'account'])),
+  confirmationName: must(text()),
+  sourceAppEnvId: text(),
+});
 
 const count = number({ min: 0, whole: true });
 
@@ -119,3 +118,6 @@ export const circumstances = fields({
 
 /** The circumstances that the control surface can set on a configuration. */
 export type Circumstances = ReturnType<typeof circumstances>;
+
+/** Reads how many snapshots to take. */
+export const snapshots = fields({ count: number({ min: 1, max: 1_000, whole: true }) });

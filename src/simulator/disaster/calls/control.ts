@@ -1,6 +1,5 @@
 // The control surface of disaster readiness: sets the circumstances of a configuration, and takes snapshots.
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
-import { fields, number } from '../../http/fields.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { selectablePoints, takeSnapshot } from '../evidence.ts';
@@ -9,19 +8,18 @@ import type { Configuration, ToldRecord, Operation, Standby } from '../model.ts'
 import { busyOperation, end, enter, happened } from '../operations.ts';
 import { beginCheckCleanup, completeCheck, completeEnrollment, promote, returnToProtection } from '../progress.ts';
 import { step } from '../progress.ts';
-import { clearDisks, configurationOf, keep } from '../rows.ts';
+import { configurationOf, disksOf, keep, retainedDisks } from '../rows.ts';
 import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../standby.ts';
-import { type Circumstances, circumstances } from './bodies.ts';
+import type { Circumstances, snapshots } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**
  * Applies one control request to a configuration: circumstances first, then steps of its operation, then readiness. So one request can
  * prepare a step, take it and set the readiness after it.
  */
-export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer {
+export function tellConfiguration({ world, id, body: telling }: ControlCall<Circumstances>): AreaAnswer {
   const before = configurationNamed(world, id);
   const { sourceAppEnvId } = before;
-  const telling = circumstances(body, '');
   const { setPhase: phase, nextPhase, validationCleanup } = telling;
   let configuration = tellStandby({ ...before, told: toldFrom(before, telling) }, telling, world.now);
   configuration = happened(configuration, { kind: 'configuration.told' });
@@ -31,14 +29,16 @@ export function tellConfiguration({ world, id, body }: ControlCall): AreaAnswer 
   const readiness = kept(telling.readiness, configuration.told.readiness);
   configuration = { ...configuration, told: { ...configuration.told, readiness } };
   keep(world, configuration);
-  if (telling.pendingCleanup === null) clearDisks(world, sourceAppEnvId, 'all');
+  if (telling.pendingCleanup === null) {
+    for (const { diskId } of disksOf(world, sourceAppEnvId)) world.of(retainedDisks).remove(diskId);
+  }
   return ok(configurationItem(world, configuration));
 }
 
 /** Takes snapshots now; their times are a millisecond apart, so that no two are equal. */
-export function takeSnapshots({ world, id, body }: ControlCall): AreaAnswer {
+export function takeSnapshots({ world, id, body }: ControlCall<ReturnType<typeof snapshots>>): AreaAnswer {
   let configuration = configurationNamed(world, id);
-  const { count = 1 } = fields({ count: number({ min: 1, max: 1_000, whole: true }) })(body, '');
+  const { count = 1 } = body;
   for (let ago = count - 1; ago >= 0; ago -= 1) configuration = takeSnapshot(world, configuration, world.now - ago);
   keep(world, configuration);
   const points = selectablePoints(configuration).slice(-count);
@@ -55,22 +55,15 @@ function busyIn(configuration: Configuration): Operation {
   return busy;
 }
 
+/** Adds what a request sets to what earlier ones have set; null removes it. Readiness is set later. */
 function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
+  const { standby: _standby, nextPhase: _nextPhase, setPhase: _setPhase, readiness: _readiness, ...lasting } = telling;
+  const { pendingCleanup, ...given } = lasting;
   const { told } = configuration;
-  const { failSteps, hold = told.hold } = telling;
-  const { applySeconds = told.applySeconds, firstCopyBytes = told.firstCopyBytes } = telling;
-  const pendingCleanup = telling.pendingCleanup && { ...ONE_TO_CLEAN_UP, ...telling.pendingCleanup };
-  return {
-    ...told,
-    ...(failSteps !== undefined && { failSteps, failingOperationId: busyOperation(configuration)?.operationId }),
-    hold,
-    applySeconds,
-    firstCopyBytes,
-    engineUnavailableReason: kept(telling.engineUnavailableReason, told.engineUnavailableReason),
-    nextValidation: kept(telling.nextValidation, told.nextValidation),
-    pendingCleanup: kept(pendingCleanup, told.pendingCleanup),
-    validationCleanup: kept(telling.validationCleanup, told.validationCleanup),
-  };
+  const set = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? undefined]));
+  const failing = given.failSteps !== undefined && { failingOperationId: busyOperation(configuration)?.operationId };
+  const cleanup = pendingCleanup && { ...ONE_TO_CLEAN_UP, ...pendingCleanup };
+  return { ...told, ...set, ...failing, pendingCleanup: kept(cleanup, told.pendingCleanup) };
 }
 
 /** The defaults for the counts of a cleanup that a request does not give. */

@@ -4,9 +4,9 @@ import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { warmHints } from '../rules.ts';
-import { hash, keepsContract, type SelectablePoint } from '../evidence.ts';
+import { hash, keepsContract } from '../evidence.ts';
 import type { Phase } from '../durations.ts';
-import type { CleanupRecord, Configuration, Operation, ReceiptRecord } from '../model.ts';
+import type { CleanupRecord, Configuration, Operation, ReceiptRecord, RecoveryPoint } from '../model.ts';
 import { countsFailedSteps, operationOf } from '../operations.ts';
 import { defaultSettings } from '../protection.ts';
 import { readinessAt } from '../readiness.ts';
@@ -48,7 +48,7 @@ export function configurationItem(world: World, configuration: Configuration) {
     configurationId,
     sourceAppEnvId,
     generation,
-    settings: settingsOf(configuration),
+    settings: { ...settings, target },
     readiness: readinessOf(world, configuration),
     activeOperationId: active?.operationId,
     activeOperation: active && activeOperation(world, active, told.validationCleanup),
@@ -65,12 +65,6 @@ export function configurationItem(world: World, configuration: Configuration) {
     nextSnapshotAt: date(world, nextSnapshotAt),
     nextValidationAt: date(world, nextValidationAt),
   };
-}
-
-function settingsOf({ settings, target }: Configuration) {
-  const { storage, ...plain } = settings;
-  const storageCredentialId = storage.kind === 'credential' ? storage.credentialId : null;
-  return { ...plain, ...(storage.kind !== 'inherited' && { storageCredentialId }), target };
 }
 
 function readinessOf(world: World, configuration: Configuration) {
@@ -133,9 +127,9 @@ function pendingCleanup(world: World, sourceAppEnvId: string, configuration: Con
 }
 
 /** Shows a recovery point from which an activation may start. */
-export function pointItem(world: World, configuration: Configuration, point: SelectablePoint) {
+export function pointItem(world: World, configuration: Configuration, point: RecoveryPoint) {
   return {
-    selectedOperationId: point.selectedOperationId,
+    selectedOperationId: point.operationId,
     pointId: point.pointId,
     cutoffAt: date(world, point.cutoffAt),
     availabilityRequiresVerification: true,

@@ -74,10 +74,10 @@ export function validate(call: AreaCall): AreaAnswer {
 export function activate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
-  const { accountId, configurationId, source } = configuration;
-  const { requestId, target, writerSafetyAcknowledged = false, ...body } = activateBody(call.body, '');
-  const request = { ...body, ...settledTarget(world, source, target), writerSafetyAcknowledged };
-  const payload = [configurationId, Object.entries({ ...request, cutoffAt: date(world, request.cutoffAt) })];
+  const { accountId, source } = configuration;
+  const { requestId, target, ...body } = activateBody(call.body, '');
+  const request = { ...body, ...settledTarget(world, source, target) };
+  const payload = { writerSafetyAcknowledged: false, ...request, cutoffAt: date(world, request.cutoffAt) };
   const receipt = once(world, { accountId, requestId, call: 'activate', payload }, () =>
     acceptActivation(world, configuration, pointFor(world, configuration, request), request.target),
   );
@@ -102,7 +102,7 @@ export function discardActivation(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
   const { accountId, configurationId } = configuration;
-  const { requestId, operationId, expectedGeneration } = discardBody(call.body);
+  const { requestId, operationId, expectedGeneration } = discardBody(call.body, '');
   const payload = [configurationId, expectedGeneration, operationId];
   const discard = () => {
     const operation = found(operationOf(configuration, operationId), 'operation not found');
@@ -138,7 +138,7 @@ function named(call: AreaCall): Configuration {
  */
 function once(
   world: World,
-  request: Pick<CallRecord, 'accountId' | 'requestId' | 'call'> & { readonly payload: readonly unknown[] },
+  request: Pick<CallRecord, 'accountId' | 'requestId' | 'call'> & { readonly payload: object },
   carryOut: () => Configuration,
   operationNamed?: string,
 ): ReturnType<typeof receiptItem> {

@@ -9,8 +9,8 @@ import type { MembershipRecord } from '../../accounts/records.ts';
 import { listed, nextCursor } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { configurationItem, pointItem, sourceItem } from './items.ts';
-import type { Configuration } from '../model.ts';
-import { hash, type SelectablePoint, selectablePoints } from '../evidence.ts';
+import type { Configuration, RecoveryPoint } from '../model.ts';
+import { hash, selectablePoints } from '../evidence.ts';
 import { assembled, configurations, recoveryPoints, type StoredConfiguration } from '../rows.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -108,7 +108,7 @@ function placeInList(world: World, createdAt: number, id: string): string {
   return world.readings['lists.order'] === 'created' ? placeAt(createdAt, id) : shuffledPlace(id);
 }
 
-function placeOfPoint(world: World, { sequence, pointId }: SelectablePoint): string {
+function placeOfPoint(world: World, { sequence, pointId }: RecoveryPoint): string {
   return world.readings['points.order'] === 'chronological' ? placeAt(sequence, pointId) : shuffledPlace(pointId);
 }
 
@@ -118,9 +118,7 @@ function rowsShown(call: AreaCall, membership: MembershipRecord): readonly Store
 }
 
 function withPoints(call: AreaCall, row: StoredConfiguration): Configuration {
-  const points = listed(call, recoveryPoints, 'configuration', row.configurationId);
-  const inOrder = points.toSorted((one, other) => one.sequence - other.sequence);
-  return assembled(row, inOrder);
+  return assembled(row, listed(call, recoveryPoints, 'configuration', row.configurationId));
 }
 
 function shownOf(call: AreaCall, accountId: string, configurationId: string): Configuration {

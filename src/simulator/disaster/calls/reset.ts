@@ -3,7 +3,7 @@
 import { accountNamed } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { required, text } from '../../http/fields.ts';
-import { notFound } from '../../http/refusal.ts';
+import { invalid, notFound } from '../../http/refusal.ts';
 import { rejected } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { fence, ownedDestinations, refusedReset, wiped } from '../rules.ts';
@@ -19,7 +19,11 @@ export function reset(call: AreaCall): AreaAnswer {
   const accountId = accountOfAdmin(call);
   const account = accountNamed(world, accountId);
   const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
-  if (resetBody(call.body) !== (environment?.name ?? account.name)) {
+  const { scope, confirmationName, sourceAppEnvId } = resetBody(call.body, '');
+  if (scope === 'account' && sourceAppEnvId !== undefined) {
+    throw invalid('sourceAppEnvId must not be sent for account scope');
+  }
+  if (confirmationName !== (environment?.name ?? account.name)) {
     throw rejected(world, 'confirmationName is not the exact name of what is reset');
   }
   return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
@@ -59,6 +63,5 @@ function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswe
 /** Stops all work of the protections but deletes nothing yet; refuses, so that the client sends the same reset again. */
 function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
   for (const protection of protections) keep(world, fence(protection, world.now));
-  const refusal = rejected(world, 'the cleanup at the provider is pending: retry the same reset');
-  return { status: refusal.status, refusal };
+  return { refusal: rejected(world, 'the cleanup at the provider is pending: retry the same reset') };
 }

@@ -1,6 +1,6 @@
 import { accounts } from '../../accounts/records.ts';
-import { selectablePoints, type SelectablePoint } from '../../disaster/evidence.ts';
-import type { Configuration, TargetNames } from '../../disaster/model.ts';
+import { selectablePoints } from '../../disaster/evidence.ts';
+import type { Configuration, RecoveryPoint, TargetNames } from '../../disaster/model.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../disaster/surroundings.ts';
 import { type Environment, environments } from '../../environments/environment.ts';
@@ -115,14 +115,14 @@ function activation(at: FormPlace): FormValues {
   return {
     ...journaledFill(at, (row) => !isActivating(row)),
     pointId: point?.pointId,
-    selectedOperationId: point?.selectedOperationId,
+    selectedOperationId: point?.operationId,
     cutoffAt: point && new Date(point.cutoffAt).toISOString(),
     ...(target && named('target', target)),
     writerSafetyAcknowledged: true,
   };
 }
 
-function pointOf(at: FormPlace, configuration: Configuration): SelectablePoint | undefined {
+function pointOf(at: FormPlace, configuration: Configuration): RecoveryPoint | undefined {
   const points = selectablePoints(configuration);
   return points.find(({ pointId }) => pointId === at.chosen('pointId')) ?? points.at(-1);
 }
