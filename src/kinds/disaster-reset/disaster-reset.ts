@@ -53,33 +53,25 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   return isBegun ? 'whether what the reset is about is gone' : undefined;
 }
 
-/** Interprets a refusal: while the service cleans up, the reset is sent again later; otherwise the refusal is final. */
+/**
+ * Interprets a refusal: a reset that was refused because of a clean-up is sent again later, until `validUntil`; any other refusal
+ * is final.
+ */
 function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
-  const { memory, notes } = pass;
-  const { journal, facts } = memory;
+  const { journal, facts } = pass.memory;
   const items = pinnedItems(pass, seen);
-  const activating = items.some((item) => activationUnderWay(item) !== undefined);
-  if (journal === undefined || activating) return undefined;
-  // Interpret each refusal once, because the clean-up may be over at the next look. After a restart, a refusal during a
-  // clean-up counts as interpreted.
-  const isLater = notes['later'] !== undefined || (facts.stage === cleaning && notes['sentAt'] === undefined);
-  if (!isLater) {
-    const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
-    const note = { ...notes, later: 1 };
-    if (pending) return { is: 'again', remember: { facts: atStage(facts, cleaning, pass.wallMs) }, note };
-    // The clean-up may have ended between the refusal and the read, so send once more.
-    const isLast = facts.stage !== cleaning || journal.attempt > 1;
-    return isLast
-      ? undefined
-      : { is: 'again', remember: { journal: { ...journal, attempt: journal.attempt + 1 } }, note };
+  const isCleaning = facts.stage === cleaning || items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
+  if (journal === undefined || !isCleaning || items.some((item) => activationUnderWay(item) !== undefined)) {
+    return undefined;
   }
   if (isOver) {
     const { conflicted: _words, ...open } = journal;
     return { is: 'again', remember: { journal: open } };
   }
-  const message = `the service cleans up and does not finish the reset yet (${words}); it is sent again after ${until}`;
+  const message = `the service does not finish the reset yet (${words}); it is sent again after ${until}`;
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
-  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions };
+  const remember = { facts: atStage(facts, cleaning, pass.wallMs) };
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions, remember };
 }
 
 /** Waits until two lists show no pinned configuration, and the service has cleaned up. */
@@ -99,7 +91,7 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (sources === undefined || sources.begunAt < since) return { ...readOf(pass, read, since), note: pass.notes };
   if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
     const rest = { message: `${message}; the service still cleans up`, remember: { facts }, note: pass.notes };
-    return lookingAgain(pass, { is: 'wait', reason: 'CleanupPending', ...rest }, read, sources.begunAt);
+    return lookingAgain(pass, { is: 'wait', reason: 'CleanupPending', ...rest }, read, sources);
   }
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
@@ -127,7 +119,6 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   operation: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
   refersTo: environmentNeed,
-  validUntil: ({ validUntil }) => validUntil,
   facts: (pass) => factsOf(pass, undefined),
   look,
   trace: (pass, seen) =>
@@ -150,7 +141,6 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   },
   untold,
   refused,
-  unidentified: true,
   follow,
   shown: (pass) => {
     const seen = look(pass, Number.NEGATIVE_INFINITY);
