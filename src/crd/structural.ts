@@ -2,8 +2,8 @@
  * Converts a zod schema to the structural schema of a CustomResourceDefinition.
  *
  * Guarantees: no node of the result has a union, a default, a pattern that Go reads differently from JavaScript, or a transition
- * rule that a user could avoid. Any other schema throws an error with the path of the field. That every node has a description
- * and bounds, test/crd/manifest.test.ts finds out.
+ * rule that a user could avoid. Any other schema throws an error with the path of the field. test/crd/manifest.test.ts checks that
+ * every node has a description and bounds.
  */
 import { z } from 'zod';
 import { rulesKey, type CelRule, ownNameKey } from '../engine/kind/schema/schema.ts';
