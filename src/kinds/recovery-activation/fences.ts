@@ -171,18 +171,13 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
   const mayBeNew = createNewApp || (appName !== undefined && spec.target.createNewApp === undefined);
   const same =
     warmDestination.envName === envName &&
-    (isNewApp(warmDestination) ? mayBeNew && warmDestination.appName === appName : !createNewApp);
+    (warmDestination.createNewApp === true ? mayBeNew && warmDestination.appName === appName : !createNewApp);
   return same ? undefined : never('DestinationMismatch', `spec.target must be ${destinationInWords(warmDestination)}`);
 }
 
-/** True if the destination is a new app. Without createNewApp its name tells: only a new app's name is shown. */
-function isNewApp({ appName, createNewApp }: DestinationNames): boolean {
-  return createNewApp ?? appName !== undefined;
-}
-
 function destinationInWords(destination: DestinationNames): string {
-  const { envName, appName } = destination;
-  const app = isNewApp(destination) ? ` in the new app "${appName ?? ''}"` : '';
+  const { envName, appName, createNewApp } = destination;
+  const app = createNewApp === true ? ` in the new app "${appName ?? ''}"` : '';
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
 }
 

@@ -9,7 +9,6 @@ import {
   type ConfigurationItem,
   type DrOperation,
   type PendingCleanup,
-  type SourceItem,
 } from '../../hosting/requests.ts';
 import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
@@ -39,17 +38,9 @@ export function shownConfiguration({ view, account }: Pass, configurationId: str
   return view.one(drConfigurationsOf(account.accountId), configurationId)?.item;
 }
 
-/** Tests if a configuration is of this environment: by the id that it shows, else by the list of sources. */
-export function isOf(appEnvId: string, source: SourceItem | undefined) {
-  return ({ sourceAppEnvId, configurationId }: ConfigurationItem): boolean =>
-    sourceAppEnvId === undefined ? configurationId === source?.configurationId : sourceAppEnvId === appEnvId;
-}
-
 /** True for a warm configuration, which keeps a standby. */
-export function isWarm({ settings, warmDestination, standby, warmRecoveryOperationId }: ConfigurationItem): boolean {
-  const { mode } = settings ?? {};
-  if (mode !== undefined) return mode.toLowerCase() === 'warm';
-  return warmDestination !== undefined || standby !== undefined || warmRecoveryOperationId !== undefined;
+export function isWarm({ settings, warmDestination }: ConfigurationItem): boolean {
+  return settings?.mode?.toLowerCase() === 'warm' || warmDestination !== undefined;
 }
 
 /** Finds an operation by its id, as the active one or in the history. */

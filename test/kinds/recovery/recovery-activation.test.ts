@@ -165,14 +165,6 @@ const fences: readonly Row[] = [
     takingOver({ appName: 'orders-recovered' }, aNewApp),
   ],
   [
-    'the warm destination names its new app alone',
-    'begin',
-    takingOver(
-      { createNewApp: true, appName: 'orders-recovered' },
-      { envName: 'recovered', appName: 'orders-recovered' },
-    ),
-  ],
-  [
     'the spec rules out the new app of the warm destination',
     'stall/DestinationMismatch',
     takingOver({ createNewApp: false, appName: 'orders-recovered' }, aNewApp),
