@@ -97,7 +97,8 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   const stage = operation.phase === undefined ? '' : ` (${operation.phase})`;
   const message = `the service accepted it as operation ${id ?? ''}${stage} and has not shown its end yet`;
   const isActive = configuration !== undefined && activeIdOf(configuration) === id;
-  const hasMoved = isActive || operation.phase !== memory.facts.stage;
+  const { phase = memory.facts.stage } = operation;
+  const hasMoved = isActive || phase !== memory.facts.stage;
   const quietSince = hasMoved ? monotonicMs : (notes['quietSince'] ?? monotonicMs);
   if (snapshot.begunAt < quietSince + patienceMs) {
     return { is: 'wait', reason: 'InProgress', message, note: { quietSince } };
