@@ -109,7 +109,6 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   },
   fence,
   body: bodyOf,
-  subject: ({ configurationId }) => configurationId,
   request: postDisasterReadinessDiscardActivation,
   words: ({ spec }) => `discard activation ${spec.operationId}`,
   committed: (pass, answer) => {

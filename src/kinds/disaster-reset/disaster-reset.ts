@@ -239,12 +239,7 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
 /** Removes a protection with everything that belongs to it. */
 export const disasterReset = defineRequest(plan, {
   ...identity,
-  // Keep the environment's id in the index: a protection without status looks for the resets of its environment.
-  claims: (spec) => [
-    ...pinnedOf(spec).map(({ configurationId }) => configurationId),
-    ...(spec.environmentRef?.externalId === undefined ? [] : [spec.environmentRef.externalId]),
-  ],
-  made: ({ environmentId }) => (environmentId === undefined ? [] : [environmentId]),
+  claims: (spec) => pinnedOf(spec).map(({ configurationId }) => configurationId),
   wipes: (spec, { acceptedTime }) =>
     acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
   answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,

@@ -175,7 +175,6 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   trace,
   fence,
   body: bodyOf,
-  subject: ({ configurationId }) => configurationId,
   request: postDisasterReadinessActivate,
   words: ({ spec }) => `activate configuration ${spec.configurationId} from ${spec.recoveryPoint.cutoffTime}`,
   committed: (pass, answer) => {

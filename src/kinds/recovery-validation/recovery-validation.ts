@@ -173,7 +173,6 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
   trace,
   fence,
   body: bodyOf,
-  subject: ({ configurationId }) => configurationId,
   request: postDisasterReadinessValidate,
   words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
   committed: (pass, answer, body) => {

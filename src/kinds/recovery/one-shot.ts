@@ -50,6 +50,7 @@ interface Seen {
 
 interface Body {
   readonly accountId: string;
+  readonly configurationId?: string;
   readonly requestId?: string;
 }
 
@@ -88,8 +89,8 @@ export interface OncePlan<
   /** The first reason not to send the request now; a stall is final. */
   fence(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
-  /** The id of what the request is about: only one request of this kind is under way for it. */
-  subject(body: Sent): string;
+  /** The id for which only one request of this kind is under way; without this function that of the configuration. */
+  subject?(body: Sent): string;
   request(body: Sent): Request;
   words(pass: Pass<Spec, Facts>): string;
   /** What to remember after a successful answer; undefined when the answer cannot be read. */
@@ -336,7 +337,7 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
     payload: JSON.stringify(body),
     create: {
       collection: plan.noun,
-      name: plan.subject(body),
+      name: plan.subject?.(body) ?? body.configurationId ?? '',
       excluded: configuration === undefined ? [] : operationIdsOf(configuration),
       ...(snapshot.dateMs !== undefined && { serviceTime: new Date(snapshot.dateMs).toISOString() }),
     },
