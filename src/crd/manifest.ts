@@ -5,10 +5,6 @@ import { celName, type CelRule, ownNameKey, type OwnName } from '../engine/kind/
 import { CommonStatus, InternalStatus, idOf } from '../engine/kind/schema/status.ts';
 import { structural, type Structural } from './structural.ts';
 
-// How many selectable fields a CustomResourceDefinition may have:
-// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-selectors
-const mostSelectable = 8;
-
 /** Deleting a definition deletes every resource of its kind, so these annotations keep Argo CD, Helm and Flux from deleting it. */
 const kept = {
   'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
@@ -18,8 +14,6 @@ const kept = {
 
 /** The CustomResourceDefinition of a kind. */
 export function manifest(kind: KindIdentity) {
-  if (kind.selectable.length > mostSelectable)
-    throw new Error(`${kind.kind} has more than ${mostSelectable} selectable fields`);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

@@ -98,8 +98,9 @@ describe('a validation whose end the service does not show', () => {
     await world.run(300_000);
     edit(world);
     await world.run(600_000);
-
     expect(await committed(world, 'configuration.edited')).toBe(1);
+
+    await world.run(3_600_000);
     expect(conditionOf(world, kind, 'x', 'Succeeded')).toBe('Unknown/UnknownState');
   });
 });

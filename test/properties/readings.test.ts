@@ -34,15 +34,14 @@ const recoverySwitches: typeof switches = [
   { name: 'errors.body', value: 'nested' },
   { name: 'lists.lagMs', value: 30_000 },
   { name: 'fields.nulls', value: 'on' },
-  { name: 'dr.operations', value: 'withoutIds' },
 ];
-const asNamed = { name: 'dr.operations', value: 'asNamed' };
+const withoutIds = ['withoutIds', 'asNamed'].map((value) => ({ name: 'dr.operations', value }));
 const minimal = { name: 'dr.disclosed', value: 'minimal' };
 
 const rows: readonly (readonly [kind: string, life: Life, all: typeof switches])[] = [
   ...everydayLives.map((life) => [life.kind, life, switches] as const),
   ...recoveryLives.map((life) => {
-    const named = life.kind === 'RecoveryValidation' ? [] : [asNamed];
+    const named = life.kind === 'RecoveryValidation' ? [] : withoutIds;
     const little = life.kind === 'DisasterProtection' ? [minimal] : [];
     return [life.kind, life, [...recoverySwitches, ...named, ...little]] as const;
   }),

@@ -1,13 +1,12 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { type Step, about } from '../../engine/kind/contract/step.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
+import type { Step } from '../../engine/kind/contract/step.ts';
 import {
   postDisasterReadinessDiscardActivation,
   receiptOf,
   type ConfigurationItem,
   type Discarding,
 } from '../../hosting/requests.ts';
-import { never, type Fence } from '../recovery/approval.ts';
+import { never } from '../recovery/approval.ts';
 import {
   activeIdOf,
   activeOf,
@@ -16,19 +15,12 @@ import {
   movedOn,
   operationIn,
   provenTwice,
+  rebound,
   shownConfiguration,
   withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import {
-  accepted,
-  defineRequest,
-  ended,
-  protectionNeed,
-  wasSent,
-  type No,
-  type OncePlan,
-} from '../recovery/one-shot.ts';
+import { accepted, defineRequest, ended, wasSent, type OncePlan } from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
@@ -47,20 +39,22 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   return { ...content, requestId, discardAcknowledged: true };
 }
 
-/** True when the history shows the operation as discarded. Besides our own receipt nothing else proves it. */
-function wasDiscarded(configuration: ConfigurationItem | undefined, operationId: string): boolean {
-  const { outcome } = (configuration && operationIn(configuration, operationId)) ?? {};
-  return outcome !== undefined && /^discarded$/i.test(outcome);
+/**
+ * True when the history shows the operation as discarded or, once our request was sent, when the service shows that it accepted
+ * a discard of it. Besides our own receipt nothing else proves it.
+ */
+function isDiscarded(pass: DiscardPass, configuration: ConfigurationItem): boolean {
+  const { operationId } = pass.spec;
+  const { outcome = '' } = operationIn(configuration, operationId) ?? {};
+  const isAccepted = configuration.canRequestDiscard === true && activeIdOf(configuration) === operationId;
+  return /^discarded$/i.test(outcome) || (isAccepted && wasSent(pass));
 }
 
 function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep | undefined {
-  const { configurationId, operationId, configurationGeneration, protectionRef } = pass.spec;
+  const { configurationId, operationId, configurationGeneration } = pass.spec;
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationId);
-  const known = pass.referred('DisasterProtection', protectionRef.name)?.id;
-  if (known !== undefined && known !== configurationId) {
-    const message = `DisasterProtection ${protectionRef.name} has configuration ${known}, not ${configurationId}`;
-    return never('Superseded', message);
-  }
+  const other = rebound(pass, configurationId);
+  if (other !== undefined) return other;
   const activeId = activeIdOf(configuration);
   if (activeId === operationId) return movedOn(configuration.generation, configurationGeneration);
   if (configuration.activationResult?.operationId === operationId) {
@@ -74,32 +68,14 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `whether operation ${operationId} is discarded`;
-  if (configuration === undefined || showsAccepted(pass, configuration)) return question;
+  if (configuration === undefined) return question;
   const isLive = configuration.activationResult?.operationId === operationId;
   if (isLive || activeIdOf(configuration) === operationId) return undefined;
   return operationIn(configuration, operationId)?.outcome === undefined ? question : undefined;
 }
 
-/** True when the service shows that it accepted a discard of the operation and has not finished it. */
-function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
-  return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
-}
-
-/** Waits for a discard that the service shows as accepted, even if another client may have sent it. */
-function cleaningUp(message: string): DiscardStep {
-  const conditions = [about('Accepted').unknown('CleanupPending', message)];
-  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
-}
-
-function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
-  if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleaningUp(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
-}
-
 /** Waits until the service has cleaned up and the operation is no longer the active one. */
 function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep {
-  const blind = configuration === undefined ? sightLost(pass) : undefined;
-  if (blind !== undefined) return blind;
   const { operationId } = pass.spec;
   if (configuration?.activationResult?.operationId === operationId) {
     return ended(pass, never('AlreadyActivated', `activation ${operationId} became live before it could be discarded`));
@@ -117,21 +93,10 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message });
 }
 
-/** Waits when the service refused the request, but shows a discard of the operation as accepted. */
-function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
-  const { validUntil, operationId } = pass.spec;
-  if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
-  return cleaningUp(
-    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator watches whether operation ${operationId} is discarded`,
-  );
-}
-
 const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfiguration, Discarding> = {
   noun: 'discard',
   operation: 'discard',
   power: () => 'activation',
-  refersTo: protectionNeed,
-  validUntil: ({ validUntil }) => validUntil,
   facts: (pass) => ({
     requestId: bodyOf(pass).requestId,
     configurationId: pass.spec.configurationId,
@@ -139,14 +104,11 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   }),
   look: (pass, since) => lookAt(pass, pass.spec.configurationId, since),
   trace: (pass, { configuration }) => {
-    const { operationId: id } = pass.spec;
-    if (!wasDiscarded(configuration, id)) return undefined;
-    return { id, ownership: 'Presumed', journal: undefined, facts: accepted(pass) };
+    if (configuration === undefined || !isDiscarded(pass, configuration)) return undefined;
+    return { id: pass.spec.operationId, ownership: 'Presumed', journal: undefined, facts: accepted(pass) };
   },
   fence,
-  outlasts,
   body: bodyOf,
-  subject: ({ configurationId }) => configurationId,
   request: postDisasterReadinessDiscardActivation,
   words: ({ spec }) => `discard activation ${spec.operationId}`,
   committed: (pass, answer) => {
@@ -158,7 +120,6 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
     return { facts: accepted(pass, phase), id: pass.spec.operationId, ownership: 'Created' };
   },
   untold,
-  refused,
   follow,
   shown: (pass) => {
     const { memory, spec, wallMs } = pass;

@@ -3,8 +3,7 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Memory, Step } from '../../engine/kind/contract/step.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
 import type { Snapshot } from '../../engine/ports.ts';
-import { drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
-import { isOf } from '../recovery/configurations.ts';
+import type { ConfigurationItem } from '../../hosting/requests.ts';
 import { idOf } from '../shared/references.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
@@ -31,8 +30,7 @@ export function referredTo(pass: ProtectionPass): string | undefined {
 /** The configuration that protects the environment, if the list has one. */
 export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
   const appEnvId = environmentOf(pass);
-  const source = pass.view.one(drSourcesOf(pass.account.accountId), appEnvId)?.item;
-  return [...snapshot.items.values()].find(isOf(appEnvId, source));
+  return [...snapshot.items.values()].find(({ sourceAppEnvId }) => sourceAppEnvId === appEnvId);
 }
 
 /** What to remember once a configuration is bound; nothing is kept of what was sent to an earlier one. */

@@ -12,12 +12,19 @@ import { codeInWords } from '../recovery/words.ts';
 import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
 import type { Shown } from './facts.ts';
 
-const attention: Readonly<Record<string, Reason>> = {
+/** Reasons of conditions, by the words of the service in lower case: for its readiness, its warnings and its standby. */
+const reasons: Readonly<Record<string, Reason>> = {
   chainrollover: 'ChainRollover',
   catchingup: 'CatchingUp',
   rpoexceeded: 'RpoExceeded',
+  sustainedstandby: 'SustainedStandby',
+  sustained: 'SustainedStandby',
+  seedboost: 'SeedBoost',
 };
-const warnings: Readonly<Record<string, Reason>> = { sustainedstandby: 'SustainedStandby', seedboost: 'SeedBoost' };
+
+function reasonOf(word = ''): Reason | undefined {
+  return reasons[word.toLowerCase()];
+}
 
 /** True only for the service's word `ready`, in any capitalisation. */
 export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>): boolean {
@@ -66,14 +73,14 @@ export const unprotected = ready.no;
 
 function recoveryReady(shown: Shown): OwnCondition {
   const { state, reason, warnings: shownWarnings = [] } = shown.configuration.readiness ?? {};
-  const warned = shownWarnings.map((warning) => warnings[warning.toLowerCase()]).find((known) => known !== undefined);
+  const warned = shownWarnings.map(reasonOf).find((known) => known !== undefined);
   const beside = shownWarnings.length === 0 ? '' : `, with the warning: ${shownWarnings.map(codeInWords).join(', ')}`;
   if (isRecoveryReady(shown)) return ready.yes(warned ?? 'RecoveryReady', `the service says ready${beside}`);
   if (state === undefined) return ready.unknown('NotDisclosed', 'the service does not show its readiness');
   const words = `the service says ${state}${reason === undefined ? '' : `: ${codeInWords(reason)}`}${beside}`;
   switch (state.toLowerCase()) {
     case 'needsattention':
-      return ready.no(attention[reason?.toLowerCase() ?? ''] ?? 'NeedsAttention', words);
+      return ready.no(reasonOf(reason) ?? 'NeedsAttention', words);
     case 'preparing':
       return ready.unknown('Preparing', words);
     default:
@@ -85,8 +92,7 @@ function standbyCaughtUp({ configuration }: Shown): OwnCondition {
   const { caughtUp: isCaughtUp, shape, reason } = configuration.standby ?? {};
   if (isCaughtUp === undefined) return caughtUp.unknown('NotDisclosed', 'the service does not show its standby');
   const size = shape === undefined ? '' : ` at size ${shape}${reason === undefined ? '' : `: ${codeInWords(reason)}`}`;
-  const special: Readonly<Record<string, Reason>> = { seedboost: 'SeedBoost', sustained: 'SustainedStandby' };
-  const sized = special[shape?.toLowerCase() ?? ''];
+  const sized = reasonOf(shape);
   return isCaughtUp
     ? caughtUp.yes(sized ?? 'CaughtUp', `the standby has applied all changes${size}`)
     : caughtUp.no(sized ?? 'CatchingUp', `the standby applies changes${size}`);

@@ -57,7 +57,7 @@ function step(pass: ProtectionPass): ProtectionStep {
   }
   if (isToEnroll) return enroll(pass, snapshot);
   if (configuration === undefined) return gone(pass, id);
-  return claimed(pass, id) ?? newPoints(pass, configuration, snapshot.begunAt) ?? keep(pass, configuration);
+  return claimed(pass, id) ?? newPoints(pass, configuration) ?? keep(pass, configuration);
 }
 
 function claimed(pass: ProtectionPass, id: string) {
@@ -95,10 +95,9 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep {
   const { configurationGeneration: known = 0 } = pass.memory.facts;
-  const { lowSince = pass.monotonicMs } = pass.notes;
-  if (configuration.generation < known && pass.monotonicMs - lowSince < pass.horizonMs) {
+  if (configuration.generation < known) {
     const message = `the list still shows generation ${configuration.generation}, although the service has already answered with ${known}`;
-    return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000, note: { ...pass.notes, lowSince } };
+    return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000 };
   }
   const difference = differenceOf(pass, configuration);
   const changed = [...difference.differing, ...difference.unsent];
@@ -122,18 +121,15 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Protectio
 }
 
 /** Reads the recovery points when the configuration shows a change that can mean new ones. */
-function newPoints(pass: ProtectionPass, configuration: ConfigurationItem, seenAt: number): ProtectionStep | undefined {
+function newPoints(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep | undefined {
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
-  const begunAt = pass.view.all(read)?.begunAt ?? Number.NEGATIVE_INFINITY;
-  const again = pointsAgainMs(pass, configuration);
+  const { begunAt = Number.NEGATIVE_INFINITY } = pass.view.all(read) ?? {};
   const now = protectionFacts(pass, { environmentId: environmentOf(pass), configuration });
   const hasMoved = !sameJson(tellingOf(pass.memory.facts), tellingOf(now));
-  const sinceMoved = hasMoved ? (pass.notes['pointsSince'] ?? seenAt) : Number.NEGATIVE_INFINITY;
-  const since = Math.max(sinceMoved, again === undefined ? Number.NEGATIVE_INFINITY : pass.monotonicMs - again);
+  const againMs = pointsAgainMs(pass, configuration) ?? Number.POSITIVE_INFINITY;
+  const since = hasMoved ? pass.askedAt : pass.monotonicMs - againMs;
   const isThere = begunAt > Number.NEGATIVE_INFINITY && begunAt >= since;
-  if (isThere || pass.view.problem(read) !== undefined) return undefined;
-  const note = sinceMoved > Number.NEGATIVE_INFINITY ? { ...pass.notes, pointsSince: since } : pass.notes;
-  return { ...readOf(pass, read, since), note };
+  return isThere || pass.view.problem(read) !== undefined ? undefined : readOf(pass, read, since);
 }
 
 /** How soon to read the recovery points again when the service says that recovery is ready but lists none. */
@@ -225,23 +221,11 @@ function show(pass: ProtectionPass) {
   const shown: Shown = { environmentId, configuration, source, points, unread };
   const difference = differenceOf(pass, configuration);
   return {
-    facts: atLeast(pass, protectionFacts(pass, shown)),
+    facts: protectionFacts(pass, shown),
     conditions: protectionConditions(shown),
     drift: difference.drift,
     unverified: Object.keys(difference.prints).toSorted(),
   };
-}
-
-/** Keeps the higher generation while a list may be older than the service's last answer. */
-function atLeast(
-  { memory, notes, monotonicMs, horizonMs }: ProtectionPass,
-  facts: DisasterProtectionFacts,
-): DisasterProtectionFacts {
-  const { configurationGeneration: generation = 0 } = memory.facts;
-  const mayLag = monotonicMs - (notes['lowSince'] ?? Number.NEGATIVE_INFINITY) < horizonMs;
-  return mayLag && (facts.configurationGeneration ?? 0) < generation
-    ? { ...facts, configurationGeneration: generation }
-    : facts;
 }
 
 /** Protects one environment against the loss of its region. */

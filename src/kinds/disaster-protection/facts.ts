@@ -9,7 +9,7 @@ import type {
   ProtectionSettings,
   SourceItem,
 } from '../../hosting/requests.ts';
-import { activeOf, cleanupFacts, sameMoment } from '../recovery/configurations.ts';
+import { activeOf, cleanupFacts } from '../recovery/configurations.ts';
 import { codeInWords } from '../recovery/words.ts';
 import type { ProtectionPass } from './binding.ts';
 import { inSeconds, settingsShown } from './settings.ts';
@@ -56,55 +56,24 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
   });
 }
 
-/** True when a history entry matches a row of status: by its id or, without an id, by an equal time and no other difference. */
-function isEntryOf(row: OperationFacts, { operationId, kind, startedAt, cutoffAt }: DrOperation): boolean {
-  if (operationId !== undefined) return row.operationId === operationId;
-  const begins =
-    row.startedTime === undefined || startedAt === undefined ? undefined : sameMoment(row.startedTime, startedAt);
-  const cutsOff =
-    row.cutoffTime === undefined || cutoffAt === undefined ? undefined : sameMoment(row.cutoffTime, cutoffAt);
-  const isOther = begins === false || cutsOff === false || (row.kind ?? kind) !== (kind ?? row.kind);
-  return !isOther && (begins === true || cutsOff === true);
-}
-
 /**
  * The operations for status, newest first: those that the service lists, each with our request that began it, and our own that
  * it no longer lists.
  */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
-  const before = pass.memory.facts.operations ?? [];
   const requests = requestsOf(pass, configuration);
   const active = activeOf(configuration);
-  const recorded = configuration.activities.some(
-    (one) => active !== undefined && one.operationId === active.operationId,
+  const others = configuration.activities.filter(
+    ({ operationId: id }) => id === undefined || id !== active?.operationId,
   );
-  const named = [...(active === undefined || recorded ? [] : [active]), ...configuration.activities].filter(
-    ({ operationId }) => operationId !== undefined,
+  const shown = [...(active === undefined ? [] : [active]), ...others].map((operation) =>
+    operationFacts(operation, requests.get(operation.operationId)),
   );
-  const shown = named.map((operation) => operationFacts(operation, requests.get(operation.operationId)));
   const ids = new Set(shown.map(({ operationId }) => operationId));
-  const forgotten = before.filter(({ operationId }) => operationId !== undefined && !ids.has(operationId));
-  const all = withoutIds([...shown, ...forgotten], configuration);
-  const told = all.filter(({ row, isShown }) => isShown || ids.has(row.operationId) || row.requestId !== undefined);
-  const rows = told.map(({ row }) => row).toSorted((a, b) => compareTimes(b.startedTime, a.startedTime));
-  return unlessEmpty(mostTelling(rows));
-}
-
-/** Adds history entries without an id: to the operation that an entry matches, or as a row of their own. */
-function withoutIds(known: readonly OperationFacts[], { activities, activeOperation }: ConfigurationItem) {
-  const rows = known.map((row) => ({ row, isShown: false }));
-  for (const entry of activities.filter(({ operationId }) => operationId === undefined)) {
-    const isOver = entry.endedAt !== undefined || entry.outcome !== undefined;
-    const of = rows.findIndex(
-      ({ row, isShown }) =>
-        !isShown && isEntryOf(row, entry) && !(isOver && row.operationId === activeOperation?.operationId),
-    );
-    const found = rows[of]?.row;
-    const row = { ...found, ...operationFacts(entry, found?.requestId) };
-    if (found !== undefined) rows[of] = { row, isShown: true };
-    else if (Object.keys(row).length > 0) rows.push({ row, isShown: true });
-  }
-  return rows;
+  const before = pass.memory.facts.operations ?? [];
+  const forgotten = before.filter(({ operationId, requestId }) => requestId !== undefined && !ids.has(operationId));
+  const rows = [...shown.filter((row) => Object.keys(row).length > 0), ...forgotten];
+  return unlessEmpty(mostTelling(rows.toSorted((a, b) => compareTimes(b.startedTime, a.startedTime))));
 }
 
 /** Maps the id of an operation to the id of our request that began it, as far as known. */
@@ -172,7 +141,8 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
   const begunBefore = before.operations?.find(({ operationId }) => operationId === active?.operationId);
   return {
     environmentId,
-    configurationGeneration: configuration.generation,
+    // A list may be older than the answer to our last change.
+    configurationGeneration: Math.max(configuration.generation, before.configurationGeneration ?? 0),
     enrollment: before.enrollment,
     firstReadyTime: before.firstReadyTime,
     settings: configuration.settings && settingsShown(configuration.settings),

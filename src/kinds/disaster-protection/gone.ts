@@ -11,7 +11,8 @@ import type { Related } from '../../engine/kind/contract/pass.ts';
 import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf } from '../../hosting/requests.ts';
-import { provenTwice } from '../recovery/configurations.ts';
+import { provenApartMs } from '../recovery/configurations.ts';
+import { lookingAgain } from '../recovery/one-shot.ts';
 import { unprotected } from './conditions.ts';
 import { environmentOf, type Configurations, type ProtectionPass, type ProtectionStep } from './binding.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
@@ -43,16 +44,43 @@ export function gone(pass: ProtectionPass, id: string): ProtectionStep {
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
-/** The next step until a missing configuration is proved gone; undefined once status has the proof. */
+/**
+ * The next step until a missing configuration is proved gone; undefined once status has the proof. Two lists must miss it, a
+ * horizon apart unless a reset is known to have wiped it. While the account is frozen a list of sources must agree.
+ */
 export function unproved(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
-  const { facts } = pass.memory;
+  const { begunAt } = snapshot;
+  const { memory, notes, account, horizonMs } = pass;
+  const { facts } = memory;
   if (facts.goneTime !== undefined) return undefined;
-  const wipedBy = wiperOf(pass, id);
   const blind = sightLost(pass);
-  const unsure = blind === undefined ? unseen(pass, snapshot, id) : unseenBlind(pass, snapshot, id, blind);
+  // The account was told of the proof, and unfreezes when every missing object is proved gone.
+  if (blind !== undefined && notes['provedGone'] !== undefined) return blind;
+  const wipedBy = wiperOf(pass, id);
+  const apartMs = wipedBy === undefined || blind !== undefined ? horizonMs : provenApartMs;
+  const { reason, message } = blind ?? { reason: 'ObjectMissing', message: `${notListed(id)} yet` };
+  const read = drConfigurationsOf(account.accountId);
+  const unsure =
+    missedTwice(pass, { read, begunAt, apartMs }, { reason, message }) ??
+    (blind && provenBySource(pass, id, (notes['missedAt'] ?? begunAt) + apartMs, blind));
+  // A list may lag, so look again soon.
+  if (blind === undefined && unsure?.is === 'wait') return lookingAgain(pass, unsure, read, snapshot);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
   return { is: 'again', remember: { facts: { ...historyOf(facts), goneTime, wipedBy: wipedBy ?? facts.wipedBy } } };
+}
+
+/** Reads whether the list of sources shows the environment without the configuration, and then tells the account. */
+function provenBySource(pass: ProtectionPass, id: string, since: number, blind: ProtectionStep): ProtectionStep {
+  const { view, account, monotonicMs, notes } = pass;
+  const sources = drSourcesOf(account.accountId);
+  const source = view.one(sources, environmentOf(pass));
+  if (source === undefined || source.snapshot.begunAt < since) {
+    return view.problem(sources) === undefined ? { ...readOf(pass, sources, since), note: notes } : blind;
+  }
+  if (source.item === undefined || source.item.configurationId === id) return blind;
+  const again = readOf(pass, drConfigurationsOf(account.accountId), monotonicMs);
+  return { ...again, note: { ...notes, provedGone: 1 } };
 }
 
 /** The name of the accepted DisasterReset that wiped a configuration, if there is one. */
@@ -63,51 +91,6 @@ function wiperOf(pass: ProtectionPass, id: string): string | undefined {
 
 function notListed(id: string): string {
   return `the service shows no configuration ${id}`;
-}
-
-/** How often to list the configurations again while the bound one is missing, since a list may lag. */
-const lookMs = 10_000;
-
-/** Proves a loss while the account is not frozen: two lists must miss the configuration. */
-function unseen(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
-  // After a restart the time of our last write is unknown, so count from the first list that misses the configuration.
-  const missedAt = pass.notes['missedAt'] ?? snapshot.begunAt;
-  const wroteAt = pass.wrote?.at ?? missedAt;
-  const message = notListed(id);
-  if (wiperOf(pass, id) === undefined && snapshot.begunAt < wroteAt + pass.horizonMs) {
-    const note = { ...pass.notes, missedAt };
-    const wait = { is: 'wait', reason: 'ObjectMissing', message: `${message} yet`, retryInMs: lookMs, note } as const;
-    const read = drConfigurationsOf(pass.account.accountId);
-    return snapshot.begunAt + lookMs > pass.monotonicMs ? wait : { ...wait, awaits: { read, since: pass.monotonicMs } };
-  }
-  return provenTwice(pass, snapshot, 'ObjectMissing', message);
-}
-
-/**
- * Proves a loss while the account is frozen, when the list itself may be wrong. The configuration counts as gone when lists
- * miss it for longer than a list may lag, and a later list of sources shows its environment without it.
- */
-function unseenBlind(
-  pass: ProtectionPass,
-  snapshot: Configurations,
-  id: string,
-  blind: Extract<ProtectionStep, { is: 'wait' }>,
-): ProtectionStep | undefined {
-  // Report the proof to the account, which unfreezes when every missing object is proved gone.
-  if (pass.notes['provedGone'] !== undefined) return blind;
-  const { accountId } = pass.account;
-  const { reason, message } = blind;
-  const read = drConfigurationsOf(accountId);
-  const unsure = missedTwice(pass, { read, begunAt: snapshot.begunAt, apartMs: pass.horizonMs }, { reason, message });
-  if (unsure !== undefined) return unsure;
-  const since = (pass.notes['missedAt'] ?? snapshot.begunAt) + pass.horizonMs;
-  const sources = drSourcesOf(accountId);
-  const source = pass.view.one(sources, environmentOf(pass));
-  if (source === undefined || source.snapshot.begunAt < since) {
-    return pass.view.problem(sources) === undefined ? { ...readOf(pass, sources, since), note: pass.notes } : blind;
-  }
-  if (source.item === undefined || source.item.configurationId === id) return blind;
-  return { ...readOf(pass, read, pass.monotonicMs), note: { ...pass.notes, provedGone: 1 } };
 }
 
 /**
@@ -136,15 +119,15 @@ export function lostBefore(
 
 /** The resets of the same environment in this namespace, found by its id or by the name of its AppEnvironment. */
 function resetsOf(pass: ProtectionPass): readonly Related[] {
-  const { subject, spec, related, inAccount } = pass;
-  const byId = related?.('DisasterReset', environmentOf(pass)) ?? [];
+  const { subject, spec, inAccount } = pass;
   const { name } = spec.environmentRef;
-  const byName = (name === undefined ? undefined : inAccount?.('DisasterReset')) ?? [];
-  const named = byName.filter(
-    (reset) => (reset.spec as Partial<DisasterResetSpec> | undefined)?.environmentRef?.name === name,
-  );
-  const resets = new Map([...byId, ...named].map((reset) => [reset.name, reset]));
-  return [...resets.values()].filter(({ namespace }) => namespace === subject.namespace);
+  const appEnvId = environmentOf(pass);
+  return (inAccount?.('DisasterReset') ?? []).filter((reset) => {
+    const { environmentRef } = (reset.spec ?? {}) as Partial<DisasterResetSpec>;
+    const isNamed = name !== undefined && environmentRef?.name === name;
+    const isMeant = isNamed || [environmentRef?.externalId, reset.facts['environmentId']].includes(appEnvId);
+    return isMeant && reset.namespace === subject.namespace;
+  });
 }
 
 function lost(isWiped: boolean, how: string, enrollment: number): Verdict<DisasterProtectionFacts> {

@@ -39,17 +39,12 @@ function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   return [...byMoment(chosen), ...all.filter((point) => !chosen.has(point))];
 }
 
-/** True if the cutoff of the point is a full time stamp, which an activation can pin. */
-function hasMoment({ cutoffAt }: PointItem): boolean {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(cutoffAt);
-}
-
 /** All recovery points as rows of status, the most important first; undefined if there are none. */
 export function pointsShown(
   points: Iterable<PointItem>,
   configuration: Pick<ConfigurationItem, 'generation'>,
 ): PointRow[] | undefined {
-  return unlessEmpty(pointRows(shownFirst([...points].filter(hasMoment)), configuration));
+  return unlessEmpty(pointRows(shownFirst(points), configuration));
 }
 
 /** Points as rows of status. */

@@ -73,20 +73,11 @@ export function isSameRegionAccepted({ acknowledgements }: DisasterProtectionSpe
   return acknowledgements?.includes('SameRegion') === true;
 }
 
-/** The fields that the spec states. The service chooses the others. */
-function desiredOf(spec: DisasterProtectionSpec): Fields {
-  const wanted = wantedNames(spec);
-  return {
-    destinationRegion: spec.destinationRegion,
-    protectionMode: spec.protectionMode,
-    storage: spec.storage && storageInWords(spec.storage),
-    snapshotIntervalSeconds: spec.snapshotIntervalSeconds,
-    validationIntervalSeconds: spec.validationIntervalSeconds,
-    rpoTargetSeconds: spec.rpoTargetSeconds,
-    rtoTargetSeconds: spec.rtoTargetSeconds,
-    acknowledgements: isSameRegionAccepted(spec) ? ['SameRegion'] : undefined,
-    target: wanted && namesInSpec(wanted),
-  };
+/** The fields that the spec states, each with its value. The service chooses the others. */
+function desiredOf(pass: ProtectionPass): readonly (readonly [field: string, wanted: Json])[] {
+  return Object.entries(writtenOf(itemOf(pass))).flatMap(([field, wanted]) =>
+    wanted === undefined || pass.spec[field as keyof DisasterProtectionSpec] === undefined ? [] : [[field, wanted]],
+  );
 }
 
 /** The settings and destination names that the service saved, or that an item asks for. */
@@ -101,10 +92,10 @@ type Names = Partial<DestinationNames>;
 /** The fields of the spec as the service shows them. `wanted` are the names that the spec asks for. */
 function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
-  const { storage, sameRegionAcknowledged, ...plain } = settingsShown(settings ?? {});
+  const { sameRegionAcknowledged, ...plain } = settingsShown(settings ?? {});
   return {
     ...plain,
-    storage: settings && storageInWords(storage),
+    storage: settings && storageInWords(plain.storage),
     acknowledgements: sameRegionAcknowledged === undefined ? undefined : sameRegionAcknowledged ? ['SameRegion'] : [],
     target: destination && namesInSpec(namedAlike(destination, wanted)),
   };
@@ -118,7 +109,7 @@ function namedAlike(destination: Names, wanted: Names | undefined): Names {
 }
 
 /** The settings of an item in the journal, as fields of the spec. */
-function writtenOf(item: ProtectionItem): Fields {
+function writtenOf(item: Omit<ProtectionItem, 'requestId'>): Fields {
   return observedOf({ settings: item, plannedDestination: item.target }, undefined);
 }
 
@@ -138,7 +129,7 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
 /** The fingerprints after an item was sent: of the whole spec if the item equals it, else of the fields of the item. */
 export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
   const written = writtenOf(item);
-  const stated = Object.entries(desiredOf(pass.spec)).filter(([, wanted]) => wanted !== undefined);
+  const stated = desiredOf(pass);
   const isToday = stated.every(([field, wanted]) => sameValue(wanted, written[field]));
   const said = isToday ? stated : Object.entries(written);
   const prints = said.flatMap(([field, value]) => (value === undefined ? [] : [[field, pass.print(value)] as const]));
@@ -161,8 +152,7 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
   const unsent: string[] = [];
   const prints: Record<string, string> = {};
   const drift: Drift[] = [];
-  for (const [field, wanted] of Object.entries(desiredOf(pass.spec))) {
-    if (wanted === undefined) continue;
+  for (const [field, wanted] of desiredOf(pass)) {
     const seen = observed[field];
     if (seen === undefined) {
       const print = pass.print(wanted);

@@ -1,6 +1,8 @@
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
-import { about } from '../../engine/kind/contract/step.ts';
+import type { Pass } from '../../engine/kind/contract/pass.ts';
+import { about, type Step } from '../../engine/kind/contract/step.ts';
 import { readOf, readUnread } from '../../engine/kind/planner/observe.ts';
+import type { Snapshot } from '../../engine/ports.ts';
 import {
   drConfigurationsOf,
   drSourcesOf,
@@ -10,21 +12,58 @@ import {
   type Resetting,
   type SourceItem,
 } from '../../hosting/requests.ts';
-import { activationUnderWay, cleansUp, provenGone } from '../recovery/configurations.ts';
+import { never, type Fence } from '../recovery/approval.ts';
+import { activationUnderWay, cleansUp, movedOn, provenGone } from '../recovery/configurations.ts';
 import { accepted, defineRequest, ended, lookingAgain, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
-import { needOf } from '../shared/references.ts';
-import {
-  bodyOf,
-  cleaning,
-  environmentOf,
-  fence,
-  pinnedOf,
-  type ResetPass,
-  type ResetStep,
-  type ResetSubject,
-} from './fences.ts';
+import { idOf, needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
+
+/** A pass over a reset. */
+type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
+type ResetStep = Step<DisasterResetFacts>;
+
+/** What a reset must see of the service: all configurations, and the environments that can be protected. */
+interface ResetSubject {
+  readonly snapshot: Snapshot<ConfigurationItem>;
+  readonly sources: Snapshot<SourceItem> | undefined;
+}
+
+interface Pinned {
+  readonly configurationId: string;
+  readonly configurationGeneration: number;
+}
+
+/** The configurations that the spec allows a reset to wipe. */
+function pinnedOf({ configurations, configurationId, configurationGeneration }: DisasterResetSpec): readonly Pinned[] {
+  if (configurations !== undefined) return configurations;
+  if (configurationId === undefined || configurationGeneration === undefined) return [];
+  return [{ configurationId, configurationGeneration }];
+}
+
+/** The id of the environment whose protection the reset wipes. */
+function environmentOf({ spec, referred, memory }: ResetPass): string {
+  const { environmentRef } = spec;
+  const found = idOf('AppEnvironment', environmentRef, { referred });
+  return environmentRef?.externalId ?? memory.facts.environmentId ?? found ?? '';
+}
+
+/** The body of the request. */
+function bodyOf(pass: ResetPass): Resetting {
+  const { accountId } = pass.account;
+  const { scope, confirmation: confirmationName } = pass.spec;
+  if (scope === 'Account') return { accountId, scope: 'account', confirmationName };
+  return { accountId, scope: 'environment', confirmationName, sourceAppEnvId: environmentOf(pass) };
+}
+
+/** The configurations that a reset would wipe if it were sent now: all of the account, or those of the environment. */
+function reached(pass: ResetPass, { snapshot }: ResetSubject): readonly ConfigurationItem[] {
+  const isWhole = pass.spec.scope === 'Account';
+  return [...snapshot.items.values()].filter((one) => isWhole || one.sourceAppEnvId === environmentOf(pass));
+}
+
+/** The stage of a reset that the service began and did not finish. */
+const cleaning = 'CleanupPending';
 
 /** Reads all configurations, because a reset may be sent only while none exists that the spec does not name. */
 function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
@@ -35,8 +74,57 @@ function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   return readUnread(pass, [drSourcesOf(accountId)]) ?? { snapshot, sources: pass.view.all(drSourcesOf(accountId)) };
 }
 
-function isGone(pass: ResetPass, { snapshot }: ResetSubject): boolean {
-  return pinnedOf(pass.spec).every(({ configurationId }) => !snapshot.items.has(configurationId));
+/** The first reason not to send the reset now; undefined when it may be sent. */
+function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
+  return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
+}
+
+/** Stalls where adoption is not allowed and the spec gives an id: an id may belong to another namespace of the account. */
+function foreign({ spec, account }: ResetPass): Fence | undefined {
+  if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
+  const message =
+    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef.name, or let the account allow ById';
+  return never('AdoptionNotAllowed', message);
+}
+
+/** Stalls when the reset would also wipe a configuration that the spec does not pin: somebody set the protection up anew. */
+function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
+  const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));
+  const other = reached(pass, seen).find(({ configurationId }) => !pinned.has(configurationId));
+  if (other === undefined) return undefined;
+  return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not pin`);
+}
+
+function absent(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
+  const here = new Set(reached(pass, seen).map(({ configurationId }) => configurationId));
+  const missing = pinnedOf(pass.spec).find(({ configurationId }) => !here.has(configurationId));
+  if (missing === undefined) return undefined;
+  const { configurationId } = missing;
+  const elsewhere = seen.snapshot.items.get(configurationId);
+  if (elsewhere !== undefined) {
+    const owner = `environment ${elsewhere.sourceAppEnvId ?? '(not shown)'}`;
+    return never('Superseded', `configuration ${configurationId} protects ${owner}, not ${environmentOf(pass)}`);
+  }
+  const message = `the service shows no configuration ${configurationId}, and this resource has not wiped it`;
+  return provenGone(pass, seen.snapshot, 'ObjectMissing', message) ?? never('NotFound', message);
+}
+
+function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined {
+  if (pass.spec.scope === 'Account') return undefined;
+  const name = sources?.items.get(environmentOf(pass))?.environmentName;
+  if (name === undefined || name === pass.spec.confirmation) return undefined;
+  return never('ConfirmationMismatch', `spec.confirmation must be ${name}`);
+}
+
+/** Requires the pinned generation, unless the service has already begun the reset: then a repeat finishes what it began. */
+function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
+  if (pass.memory.facts.stage === cleaning) return undefined;
+  for (const { configurationId, configurationGeneration } of pinnedOf(pass.spec)) {
+    const shown = snapshot.items.get(configurationId);
+    const fenced = shown && movedOn(shown.generation, configurationGeneration);
+    if (fenced !== undefined) return fenced;
+  }
+  return undefined;
 }
 
 /** The pinned configurations that the service still shows. */
@@ -53,38 +141,30 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   return isBegun ? 'whether what the reset is about is gone' : undefined;
 }
 
-/** Interprets a refusal: while the service cleans up, the reset is sent again later; otherwise the refusal is final. */
+/**
+ * Interprets a refusal: a reset that was refused because of a clean-up is sent again later, until `validUntil`; any other refusal
+ * is final.
+ */
 function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
-  const { memory, notes } = pass;
-  const { journal, facts } = memory;
+  const { journal, facts } = pass.memory;
   const items = pinnedItems(pass, seen);
-  const activating = items.some((item) => activationUnderWay(item) !== undefined);
-  if (journal === undefined || activating) return undefined;
-  // Interpret each refusal once, because the clean-up may be over at the next look. After a restart, a refusal during a
-  // clean-up counts as interpreted.
-  const isLater = notes['later'] !== undefined || (facts.stage === cleaning && notes['sentAt'] === undefined);
-  if (!isLater) {
-    const pending = items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
-    const note = { ...notes, later: 1 };
-    if (pending) return { is: 'again', remember: { facts: atStage(facts, cleaning, pass.wallMs) }, note };
-    // The clean-up may have ended between the refusal and the read, so send once more.
-    const isLast = facts.stage !== cleaning || journal.attempt > 1;
-    return isLast
-      ? undefined
-      : { is: 'again', remember: { journal: { ...journal, attempt: journal.attempt + 1 } }, note };
+  const isCleaning = facts.stage === cleaning || items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
+  if (journal === undefined || !isCleaning || items.some((item) => activationUnderWay(item) !== undefined)) {
+    return undefined;
   }
   if (isOver) {
     const { conflicted: _words, ...open } = journal;
     return { is: 'again', remember: { journal: open } };
   }
-  const message = `the service cleans up and does not finish the reset yet (${words}); it is sent again after ${until}`;
+  const message = `the service does not finish the reset yet (${words}); it is sent again after ${until}`;
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
-  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions };
+  const remember = { facts: atStage(facts, cleaning, pass.wallMs) };
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions, remember };
 }
 
 /** Waits until two lists show no pinned configuration, and the service has cleaned up. */
 function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
-  if (!isGone(pass, seen)) {
+  if (pinnedItems(pass, seen).length > 0) {
     const message = 'the service accepted the reset and still lists the configuration';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
   }
@@ -99,7 +179,7 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (sources === undefined || sources.begunAt < since) return { ...readOf(pass, read, since), note: pass.notes };
   if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
     const rest = { message: `${message}; the service still cleans up`, remember: { facts }, note: pass.notes };
-    return lookingAgain(pass, { is: 'wait', reason: 'CleanupPending', ...rest }, read, sources.begunAt);
+    return lookingAgain(pass, { is: 'wait', reason: 'CleanupPending', ...rest }, read, sources);
   }
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
@@ -127,11 +207,10 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   operation: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
   refersTo: environmentNeed,
-  validUntil: ({ validUntil }) => validUntil,
   facts: (pass) => factsOf(pass, undefined),
   look,
   trace: (pass, seen) =>
-    wasSent(pass) && isGone(pass, seen) ? { journal: undefined, facts: accepted(pass) } : undefined,
+    wasSent(pass) && pinnedItems(pass, seen).length === 0 ? { journal: undefined, facts: accepted(pass) } : undefined,
   fence,
   body: bodyOf,
   subject: (body) => (body.scope === 'environment' ? body.sourceAppEnvId : body.accountId),
@@ -150,7 +229,6 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   },
   untold,
   refused,
-  unidentified: true,
   follow,
   shown: (pass) => {
     const seen = look(pass, Number.NEGATIVE_INFINITY);
@@ -161,12 +239,7 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
 /** Removes a protection with everything that belongs to it. */
 export const disasterReset = defineRequest(plan, {
   ...identity,
-  // Keep the environment's id in the index: a protection without status looks for the resets of its environment.
-  claims: (spec) => [
-    ...pinnedOf(spec).map(({ configurationId }) => configurationId),
-    ...(spec.environmentRef?.externalId === undefined ? [] : [spec.environmentRef.externalId]),
-  ],
-  made: ({ environmentId }) => (environmentId === undefined ? [] : [environmentId]),
+  claims: (spec) => pinnedOf(spec).map(({ configurationId }) => configurationId),
   wipes: (spec, { acceptedTime }) =>
     acceptedTime === undefined ? [] : pinnedOf(spec).map(({ configurationId }) => configurationId),
   answered: ({ journal, facts }) => facts.stage === cleaning && journal?.conflicted !== undefined,

@@ -17,20 +17,15 @@ import {
   movedOn,
   operationInWords,
   operationIn,
+  rebound,
   sameMoment,
   shows,
   wasOverBefore,
   withoutConfiguration,
 } from '../recovery/configurations.ts';
 import { protectionNeed } from '../recovery/one-shot.ts';
-import {
-  namesOf,
-  ownOperationId,
-  protectionOf,
-  type ActivationPass,
-  type ActivationStep,
-  type SeenProtection,
-} from './content.ts';
+import { namesOf, protectionOf, type ActivationPass, type ActivationStep, type SeenProtection } from './content.ts';
+import type { Result } from './ours.ts';
 import type { RecoveryActivationSpec } from './schema.ts';
 
 /** The first reason not to send the activation now; undefined when it may be sent. */
@@ -50,16 +45,13 @@ export function fence(pass: ActivationPass, seen: SeenProtection): ActivationSte
 
 /** Requires that the protection and the service still have what the spec pins. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
-  const { configurationId, protectionRef, recoveryPoint } = pass.spec;
+  const { configurationId, protectionRef, recoveryPoint, validUntil } = pass.spec;
   // Check the reference before anything final: without the protection an existing operation might be our own.
-  const lacking = unreferred(pass, protectionNeed(pass.spec), pass.spec.validUntil);
-  if (lacking !== undefined) return lacking;
-  const known = protectionOf(pass)?.id;
-  if (known !== configurationId) {
-    const message = `DisasterProtection ${protectionRef.name} has configuration ${known ?? '(none)'}, not ${configurationId}`;
-    return never('Superseded', message);
-  }
-  return movedOn(configuration.generation, recoveryPoint.configurationGeneration);
+  return (
+    unreferred(pass, protectionNeed(protectionRef), validUntil) ??
+    rebound(pass, configurationId) ??
+    movedOn(configuration.generation, recoveryPoint.configurationGeneration)
+  );
 }
 
 function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence | undefined {
@@ -81,15 +73,8 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
 
 /** Stalls when another activation succeeded or still may, unless spec.afterOperationId names it or one after it. */
 function another(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
-  const why = repeated(pass) ?? activated(pass, configuration) ?? alongside(pass, configuration);
+  const why = activated(pass, configuration) ?? alongside(pass, configuration);
   return why === undefined ? undefined : never('AlreadyActivated', why);
-}
-
-/** Says that this same request began the operation named in spec.afterOperationId, as the protection records it. */
-function repeated(pass: ActivationPass): string | undefined {
-  const { afterOperationId } = pass.spec;
-  const isOwn = afterOperationId !== undefined && ownOperationId(pass) === afterOperationId;
-  return isOwn ? sameRequest(afterOperationId) : undefined;
 }
 
 /** Says that the service answered with the operation in spec.afterOperationId, so that nothing new was begun. */
@@ -99,87 +84,57 @@ export function sameRequest(operationId: string): string {
 
 const hint = 'if another activation is meant, name it in spec.afterOperationId';
 
-/** Says which other activation the service shows. One that ended before the named one began does not count. */
+/** Says which other activation the service shows. One that is behind the named one does not count. */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): string | undefined {
-  const { afterOperationId } = pass.spec;
+  const { afterOperationId = '' } = pass.spec;
   const { activationResult, activities } = configuration;
-  if (activationResult !== undefined && activationResult.operationId !== (afterOperationId ?? '')) {
+  if (activationResult !== undefined && activationResult.operationId !== afterOperationId) {
     return `operation ${activationResult.operationId ?? '(not shown)'} activated it; ${hint}`;
   }
   const active = activationUnderWay(configuration);
   if (active !== undefined) {
     return `activation ${active.operationId ?? '(its id is not shown)'} is under way`;
   }
-  const nameless = withoutName(pass, configuration);
-  if (nameless !== undefined) return nameless;
   const named = operationIn(configuration, afterOperationId);
   const earlier = activities.find(
     (activity) =>
-      activity.operationId !== undefined &&
       isActivation(activity) &&
       !endedInVain(activity) &&
-      activity.operationId !== afterOperationId &&
-      !wasOverBefore(activity, named),
+      !isNamed(pass, activity) &&
+      !(activationResult === undefined ? wasOverBefore(activity, named) : isBefore(activity, activationResult)),
   );
   if (earlier === undefined) return undefined;
+  const anew = 'start again with a DisasterReset and a raised enrollment';
+  if (earlier.operationId === undefined) {
+    return `the history shows an activation without its id, which may have made an environment live; to activate again, ${anew}`;
+  }
   const what = `the history shows activation ${earlier.operationId}`;
   if (named === undefined) return `${what}; ${hint}`;
   const which = `and does not show that it ended before ${named.operationId} (spec.afterOperationId) began`;
   return `${what} ${which}; name the last one, or, where its end is not shown, ${anew}`;
 }
 
-const anew = 'start again with a DisasterReset and a raised enrollment';
-
-/**
- * Says which history entry without an id may be another activation. If the named activation has the result, entries before it
- * do not count, since the service begins none while another is in progress. Else an entry counts unless this cluster knows an
- * activation that explains it.
- */
-function withoutName(pass: ActivationPass, { activities, activationResult }: ConfigurationItem): string | undefined {
-  const { afterOperationId, configurationId } = pass.spec;
-  const isLast = afterOperationId !== undefined && activationResult?.operationId === afterOperationId;
-  const completedMs = Date.parse(activationResult?.completedAt ?? '');
-  const nameless = activities.filter(
-    (activity) => activity.operationId === undefined && isActivation(activity) && !endedInVain(activity),
-  );
-  const other = isLast
-    ? nameless.find(({ startedAt }) => Date.parse(startedAt ?? '') > completedMs)
-    : beyond(nameless, knownMoments(pass));
-  if (other === undefined) return undefined;
-  const what = `the history of configuration ${configurationId} shows an activation${other.cutoffAt === undefined ? '' : ` of ${other.cutoffAt}`} without its id, which may have made an environment live`;
-  return `${what}; name the last one in spec.afterOperationId, if it was begun here, or ${anew}`;
+/** True for the activation in spec.afterOperationId; an entry without an id is it if it has the moment of that RecoveryActivation. */
+function isNamed({ spec, related }: ActivationPass, { operationId, cutoffAt }: DrOperation): boolean {
+  const { configurationId, afterOperationId = '' } = spec;
+  if (operationId !== undefined) return operationId === afterOperationId;
+  const named = related?.('RecoveryActivation', configurationId).find(({ id }) => id === afterOperationId);
+  return sameMoment(cutoffAt, (named?.spec as RecoveryActivationSpec | undefined)?.recoveryPoint.cutoffTime);
 }
 
-/** The first entry that no known cutoff explains; each known cutoff explains one entry. */
-function beyond(entries: readonly DrOperation[], known: readonly (string | undefined)[]): DrOperation | undefined {
-  return entries.find(({ cutoffAt }, index) => {
-    const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
-    return before.length >= known.filter((moment) => sameMoment(moment, cutoffAt)).length;
-  });
-}
-
-/** The cutoffs of the activation in spec.afterOperationId and of earlier activations that this cluster knows. */
-function knownMoments(pass: ActivationPass): readonly (string | undefined)[] {
-  const { afterOperationId, configurationId } = pass.spec;
-  if (afterOperationId === undefined) return [];
-  const all = pass.related?.('RecoveryActivation', configurationId) ?? [];
-  const named = all.find(({ id }) => id === afterOperationId);
-  const covered = all.filter((one) => one === named || (one.id !== undefined && one.finished && isBehind(one, named)));
-  const moments = covered.map(({ spec }) => (spec as RecoveryActivationSpec | undefined)?.recoveryPoint.cutoffTime);
-  if (named !== undefined) return moments;
-  return (protectionOf(pass)?.operations ?? [])
-    .filter(({ operationId }) => operationId === afterOperationId)
-    .map(({ cutoffTime }) => cutoffTime);
+/** True for an activation that is behind the one with the result, since the service begins none while another is in progress. */
+function isBefore({ startedAt }: DrOperation, { completedAt }: Result): boolean {
+  return !(Date.parse(startedAt ?? '') > Date.parse(completedAt ?? ''));
 }
 
 /** Says which other RecoveryActivation of this cluster was accepted and has not ended, even if no list shows it yet. */
 function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): string | undefined {
-  const { configurationId, afterOperationId } = spec;
+  const { configurationId, afterOperationId = '' } = spec;
   const all = related?.('RecoveryActivation', configurationId) ?? [];
-  const named = all.find(({ id }) => id !== undefined && id === afterOperationId);
+  const named = all.find(({ id }) => id === afterOperationId);
   const other = all.find(
     (one) =>
-      (one.id === undefined || one.id !== afterOperationId) &&
+      one.id !== afterOperationId &&
       one.facts['acceptedTime'] !== undefined &&
       !one.finished &&
       !shows(configuration, one.id) &&
@@ -216,18 +171,13 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
   const mayBeNew = createNewApp || (appName !== undefined && spec.target.createNewApp === undefined);
   const same =
     warmDestination.envName === envName &&
-    (isNewApp(warmDestination) ? mayBeNew && warmDestination.appName === appName : !createNewApp);
+    (warmDestination.createNewApp === true ? mayBeNew && warmDestination.appName === appName : !createNewApp);
   return same ? undefined : never('DestinationMismatch', `spec.target must be ${destinationInWords(warmDestination)}`);
 }
 
-/** True if the destination is a new app. Without createNewApp its name tells: only a new app's name is shown. */
-function isNewApp({ appName, createNewApp }: DestinationNames): boolean {
-  return createNewApp ?? appName !== undefined;
-}
-
 function destinationInWords(destination: DestinationNames): string {
-  const { envName, appName } = destination;
-  const app = isNewApp(destination) ? ` in the new app "${appName ?? ''}"` : '';
+  const { envName, appName, createNewApp } = destination;
+  const app = createNewApp === true ? ` in the new app "${appName ?? ''}"` : '';
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
 }
 

@@ -9,9 +9,9 @@ import {
   endedInVain,
   isActivation,
   newOperationId,
-  operationIdsOf,
   operationsOf,
   sameMoment,
+  shows,
 } from '../recovery/configurations.ts';
 import { accepted, wasSent } from '../recovery/one-shot.ts';
 import { namesOf, ownOperationId, type ActivationPass, type SeenProtection } from './content.ts';
@@ -27,13 +27,15 @@ export function trace(
 ): Partial<Memory<RecoveryActivationFacts>> | undefined {
   if (configuration === undefined) return undefined;
   const recorded = ownOperationId(pass);
-  const isBehind = recorded === pass.spec.afterOperationId;
-  if (recorded !== undefined && !isBehind && operationIdsOf(configuration).includes(recorded)) {
-    return adopted(pass, recorded, 'Created');
-  }
+  if (recorded !== undefined && shows(configuration, recorded)) return adopted(pass, recorded, 'Created');
   const { activationResult } = configuration;
   const mayHave = wasSent(pass) || (pass.spec.attempt ?? 1) === 1;
-  if (activationResult?.operationId !== undefined && mayHave && isOurs(pass, activationResult, source)) {
+  if (
+    activationResult?.operationId !== undefined &&
+    mayHave &&
+    isOfPoint(pass, activationResult) &&
+    namesMatch(pass.spec, activationResult, source) === true
+  ) {
     return adopted(pass, activationResult.operationId, 'Presumed');
   }
   const fresh = wasSent(pass) ? newActivationId(pass, configuration, false) : undefined;
@@ -47,11 +49,6 @@ export function adopted(
   ownership: 'Created' | 'Presumed',
 ): Partial<Memory<RecoveryActivationFacts>> {
   return { id, ownership, journal: undefined, facts: accepted(pass) };
-}
-
-/** True for a result with our point, cutoff and names that no earlier activation is known to have. */
-function isOurs(pass: ActivationPass, result: Result, source: SeenProtection['source']): boolean {
-  return isOfPoint(pass, result) && namesMatch(pass.spec, result, source) === true;
 }
 
 /** True for a result with our point and cutoff that no earlier activation is known to have. */
@@ -99,36 +96,24 @@ export function newActivationId(
 }
 
 /** True for an operation that may be ours and may have brought an environment to life. */
-export function mayBeOurs({ spec, memory }: ActivationPass, operation: DrOperation): boolean {
-  const { operationId, kind, cutoffAt } = operation;
-  if (endedInVain(operation) || (kind !== undefined && !isActivation(operation))) return false;
-  if (cutoffAt !== undefined) return sameMoment(cutoffAt, spec.recoveryPoint.cutoffTime);
-  // An operation from before the call is not ours, unless it shows our cutoff now.
-  return operationId === undefined || memory.journal?.create?.excluded.includes(operationId) !== true;
+function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): boolean {
+  const { kind, cutoffAt } = operation;
+  const isOther = endedInVain(operation) || (kind !== undefined && !isActivation(operation));
+  return !isOther && (cutoffAt === undefined || sameMoment(cutoffAt, spec.recoveryPoint.cutoffTime));
 }
 
 /**
  * Tells people what to look for in the service when an operation or a result may come from our lost call; undefined if none
  * may.
  */
-export function untold(pass: ActivationPass, { configuration, source }: SeenProtection): string | undefined {
+export function untold(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
   const { spec, memory } = pass;
   const live = `whether environment "${namesOf(spec).envName}" is live`;
   if (configuration === undefined) return live;
   const before = [...(memory.journal?.create?.excluded ?? []), spec.afterOperationId];
-  const isOther = ({ operationId: id }: { readonly operationId?: string | undefined }) =>
+  const { operationId, cutoffAt } = configuration.activationResult ?? {};
+  const all = [...operationsOf(configuration), ...(configuration.activationResult ? [{ operationId, cutoffAt }] : [])];
+  const isOther = (id: string | undefined) =>
     id !== undefined && (before.includes(id) || pass.claimant(id) !== undefined);
-  if (operationsOf(configuration).some((operation) => !isOther(operation) && mayBeOurs(pass, operation))) return live;
-  const { activationResult } = configuration;
-  if (activationResult === undefined || isOther(activationResult)) return undefined;
-  return mayBeOurResult(spec, activationResult, source) ? live : undefined;
-}
-
-/** True when a result shows nothing that contradicts our point, cutoff and names. */
-function mayBeOurResult(spec: RecoveryActivationSpec, result: Result, source: SeenProtection['source']): boolean {
-  const { pointId, cutoffTime } = spec.recoveryPoint;
-  const isOfOther =
-    (result.pointId !== undefined && result.pointId !== pointId) ||
-    (result.cutoffAt !== undefined && !sameMoment(result.cutoffAt, cutoffTime));
-  return !isOfOther && namesMatch(spec, result, source) !== false;
+  return all.some((operation) => !isOther(operation.operationId) && mayBeOurs(pass, operation)) ? live : undefined;
 }

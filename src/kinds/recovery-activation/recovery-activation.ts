@@ -1,5 +1,5 @@
-import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
-import { sightLost, readOf } from '../../engine/kind/planner/observe.ts';
+import { about } from '../../engine/kind/contract/step.ts';
+import { readOf } from '../../engine/kind/planner/observe.ts';
 import {
   drPointsOf,
   drSourcesOf,
@@ -13,16 +13,14 @@ import { resultFacts } from '../disaster-protection/facts.ts';
 import { never } from '../recovery/approval.ts';
 import {
   activeIdOf,
-  activeOf,
   endedInVain,
   isWarm,
   lookAt,
   operationIn,
   provenTwice,
-  shownConfiguration,
-  shows,
+  shownOperation,
 } from '../recovery/configurations.ts';
-import { accepted, defineRequest, ended, notShownYet, protectionNeed, type OncePlan } from '../recovery/one-shot.ts';
+import { accepted, defineRequest, ended, unseenYet, type OncePlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
 import {
   activationId,
@@ -34,7 +32,7 @@ import {
   type SeenProtection,
 } from './content.ts';
 import { fence, sameRequest } from './fences.ts';
-import { adopted, isOfPoint, mayBeOurs, namesMatch, newActivationId, trace, untold, type Result } from './ours.ts';
+import { adopted, isOfPoint, namesMatch, newActivationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
 /** Reads the configuration and its source, and the pinned point while a request may still be sent. */
@@ -46,15 +44,14 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   const { configuration } = found;
   const sources = drSourcesOf(accountId);
   const listed = pass.view.one(sources, configuration?.sourceAppEnvId ?? protectionOf(pass)?.appEnvId ?? '');
-  const isReadable = pass.view.problem(sources) === undefined;
-  if (listed === undefined && isReadable) return readOf(pass, sources);
+  // The names of a result are in the list of sources: a list older than the result would make ours look foreign.
+  const needed = configuration?.activationResult === undefined ? Number.NEGATIVE_INFINITY : found.snapshot.begunAt;
+  const isOld = listed === undefined || listed.snapshot.begunAt < needed;
+  if (isOld && pass.view.problem(sources) === undefined) return readOf(pass, sources, needed);
   const seen = { ...found, source: listed?.item };
   if (pass.memory.facts.acceptedTime !== undefined || configuration === undefined) {
     return { ...seen, point: undefined };
   }
-  // The result's names come from the list of sources: an older list would make our result look foreign.
-  const isOld = listed !== undefined && listed.snapshot.begunAt < since && isReadable;
-  if (isOld && configuration.activationResult !== undefined) return readOf(pass, sources, since);
   const read = drPointsOf(accountId, configurationId);
   const points = pass.view.one(read, `${recoveryPoint.selectedOperationId}/${recoveryPoint.pointId}`);
   if (points === undefined || points.snapshot.begunAt < since) return readOf(pass, read, since);
@@ -64,29 +61,33 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
 /** Waits for the end of an accepted activation. */
 function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { configuration } = seen;
-  const { id, ownership } = pass.memory;
+  const { id } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
   if (id !== undefined && id === pass.spec.afterOperationId) {
     return ended(pass, never('AlreadyActivated', sameRequest(id)));
   }
-  const identified = id === undefined ? identify(pass, seen, configuration) : undefined;
-  if (identified !== undefined) return identified;
+  const fresh = id === undefined && pass.memory.journal ? newActivationId(pass, configuration, true) : undefined;
+  if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh, 'Presumed') };
   const { activationResult } = configuration;
-  if (activationResult?.operationId !== undefined && activationResult.operationId === id) {
-    const doubted = ownership === 'Presumed' ? doubt(pass, seen, activationResult) : undefined;
-    return doubted ?? promoted(pass, activationResult);
-  }
+  const concluded = activationResult && ofResult(pass, seen, activationResult);
+  if (concluded !== undefined) return concluded;
   if (id !== undefined && activeIdOf(configuration) === id) {
     return { is: 'wait', reason: 'InProgress', message: working(configuration, id), note: { seenActive: 1 } };
   }
-  const unseen = unseenYet(pass, seen, configuration);
+  const operation = operationIn(configuration, id);
+  const isSeen = operation !== undefined || wasShown(pass);
+  const unseen = isSeen ? undefined : unseenYet(pass, seen.snapshot, 'activation');
   if (unseen !== undefined) return unseen;
-  if (keepsSilent(pass, configuration)) {
-    const stage = operationIn(configuration, id)?.phase;
-    const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage === undefined ? '' : ` (${stage})`} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
-    return { is: 'wait', reason: 'NotDisclosed', message };
-  }
-  return vanished(pass, seen);
+  if (isSeen && !mayBeLive(operation)) return vanished(pass, seen);
+  const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
+  const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
+  return { is: 'wait', reason: 'NotDisclosed', message, conditions: [notTold] };
+}
+
+/** True when the history shows an operation and no bad end of it. */
+function mayBeLive(operation: DrOperation | undefined): boolean {
+  if (operation === undefined || endedInVain(operation)) return false;
+  return operation.endedAt === undefined || operation.outcome !== undefined;
 }
 
 /** After this many failed steps in a row, a discard of the activation may be possible. */
@@ -104,85 +105,30 @@ function working(configuration: ConfigurationItem, id: string): string {
     : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
 }
 
-/** Waits while lists may be too old to show an accepted operation. */
-function unseenYet(
-  pass: ActivationPass,
-  { snapshot }: SeenProtection,
-  configuration: ConfigurationItem,
-): ActivationStep | undefined {
-  const { notes, monotonicMs, memory, horizonMs } = pass;
-  const isSeen = notes['seenActive'] !== undefined || shows(configuration, memory.id) || wasShown(pass);
-  const followedSince = notes['followedSince'] ?? monotonicMs;
-  if (isSeen || likeOurs(pass, configuration).length > 0 || snapshot.begunAt >= followedSince + horizonMs)
-    return undefined;
-  return { ...notShownYet(pass, 'activation'), note: { ...notes, followedSince } };
-}
-
-/** Looks for our operation when the receipt named none: a new operation, or a result like ours. */
-function identify(
-  pass: ActivationPass,
-  seen: SeenProtection,
-  configuration: ConfigurationItem,
-): ActivationStep | undefined {
-  const fresh = pass.memory.journal && newActivationId(pass, configuration, true);
-  if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh, 'Presumed') };
-  const { activationResult } = configuration;
-  if (activationResult === undefined || !isOfPoint(pass, activationResult)) return undefined;
-  const isSame = namesMatch(pass.spec, activationResult, seen.source);
-  if (isSame === undefined) return unnamed(pass, seen, activationResult);
-  return isSame ? promoted(pass, activationResult) : undefined;
-}
-
-/** True when the lists do not show how our operation ended and probably never will. */
-function keepsSilent(pass: ActivationPass, configuration: ConfigurationItem): boolean {
-  const { id } = pass.memory;
-  const operation = operationIn(configuration, id);
-  if (operation?.outcome !== undefined) return !endedInVain(operation);
-  if (likeOurs(pass, configuration).some(({ outcome }) => outcome !== undefined)) return true;
-  const active = activeOf(configuration);
-  const isNamed = id !== undefined && active?.operationId !== undefined;
-  if (active !== undefined && !isNamed && mayBeOurs(pass, active)) return true;
-  if ((active !== undefined && id !== undefined) || pass.notes['seenActive'] !== undefined) return false;
-  if (operation !== undefined) return operation.endedAt === undefined;
-  return configuration.activities.length === 0 || (!wasShown(pass) && likeOurs(pass, configuration).length > 0);
-}
-
-/** True when the service has listed our operation by its id before. The operation has then ended once no list shows it. */
+/** True when the service has shown our operation by its id before. The operation has then ended once no list shows it. */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
-  if (id === undefined) return false;
-  return (
-    ownership === 'Presumed' || protectionOf(pass)?.operations.some(({ operationId }) => operationId === id) === true
-  );
-}
-
-/** History entries without an id that may be our operation. */
-function likeOurs(pass: ActivationPass, { activities }: ConfigurationItem): readonly DrOperation[] {
-  return activities.filter((activity) => activity.operationId === undefined && mayBeOurs(pass, activity));
+  const isRecorded = protectionOf(pass)?.operations.some(({ operationId }) => operationId === id) === true;
+  return id !== undefined && (ownership === 'Presumed' || isRecorded || pass.notes['seenActive'] !== undefined);
 }
 
 /**
- * Checks a result that is only presumed to be ours. Another point or name ends the request, and names that are not shown make
- * it wait.
+ * Concludes from a result that is ours. Without a receipt that named its operation the result must also have our point and
+ * names. While the names are not shown, nobody can say whose it is.
  */
-function doubt(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
-  const { spec } = pass;
-  const isSame = namesMatch(spec, result, seen.source);
-  if (isSame === false || (result.pointId !== undefined && result.pointId !== spec.recoveryPoint.pointId)) {
-    const message = `operation ${result.operationId} activated the configuration, but with another point or other names than the spec`;
-    return ended(pass, never('Superseded', message));
+function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
+  const { id, ownership } = pass.memory;
+  if (id === undefined ? !isOfPoint(pass, result) : result.operationId !== id) return undefined;
+  const isOtherPoint = result.pointId !== undefined && result.pointId !== pass.spec.recoveryPoint.pointId;
+  const isOurs = ownership === 'Created' || (!isOtherPoint && namesMatch(pass.spec, result, seen.source));
+  if (isOurs === true) return promoted(pass, result);
+  const which = `operation ${result.operationId ?? '(not shown)'} activated the configuration`;
+  if (isOurs === undefined) {
+    const message = `${which}; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
+    return { is: 'wait', reason: 'UnknownState', message };
   }
-  return isSame === true ? undefined : unnamed(pass, seen, result);
-}
-
-/** Waits for the names of a result: the list of sources does not show them, or is older than the result. */
-function unnamed(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep {
-  const sources = drSourcesOf(pass.account.accountId);
-  const listed = pass.view.all(sources);
-  if (listed === undefined || listed.begunAt < seen.snapshot.begunAt)
-    return readOf(pass, sources, seen.snapshot.begunAt);
-  const message = `operation ${result.operationId ?? '(not shown)'} activated the configuration; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
-  return { is: 'wait', reason: 'UnknownState', message };
+  const message = `${which}, but with another point or other names than the spec`;
+  return id === undefined ? undefined : ended(pass, never('Superseded', message));
 }
 
 function promoted(pass: ActivationPass, result: Result): ActivationStep {
@@ -197,26 +143,20 @@ function promoted(pass: ActivationPass, result: Result): ActivationStep {
 /** Ends an accepted activation that is neither active nor has a result, once two lists agree and are late enough. */
 function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { id } = pass.memory;
-  const blind = seen.configuration === undefined ? sightLost(pass) : undefined;
-  if (blind !== undefined) return blind;
-  const operation = seen.configuration && operationIn(seen.configuration, id);
+  const { endedAt, outcome } = (seen.configuration && operationIn(seen.configuration, id)) ?? {};
   const name = id === undefined ? 'the activation' : `operation ${id}`;
   const message =
     seen.configuration === undefined
       ? `the configuration is not shown any more, and with it ${name}; look in the service whether environment "${namesOf(pass.spec).envName}" is live`
       : `${name} is not under way any more, and the service shows no result of it`;
-  const since = pass.notes['followedSince'] ?? pass.monotonicMs;
-  const note = { ...pass.notes, followedSince: since };
-  if (operation?.endedAt === undefined && seen.snapshot.begunAt < since + pass.horizonMs) {
-    return { is: 'wait', reason: 'InProgress', message: `${message}; it is looked at again`, retryInMs: 10_000, note };
-  }
-  const unsure = provenTwice({ ...pass, notes: note }, seen.snapshot, 'InProgress', message);
+  const apartMs = endedAt === undefined ? pass.horizonMs : undefined;
+  const unsure = provenTwice(pass, seen.snapshot, 'InProgress', `${message}; it is looked at again`, apartMs);
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
-  const outcome = operation?.outcome === undefined ? '' : `; the service says: ${operation.outcome}; ${again}`;
+  const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
   // The environment may have gone live before its configuration was removed.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
-  return ended(pass, never('OperationFailed', `${message}${outcome}`));
+  return ended(pass, never('OperationFailed', `${message}${said}`));
 }
 
 const promotion = about('Promoted');
@@ -226,8 +166,6 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   noun: 'activation',
   operation: 'activate',
   power: () => 'activation',
-  refersTo: protectionNeed,
-  validUntil: ({ validUntil }) => validUntil,
   facts: ({ spec, account }) => ({
     requestId: activationId({ spec, account }),
     configurationId: spec.configurationId,
@@ -237,7 +175,6 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   trace,
   fence,
   body: bodyOf,
-  subject: ({ configurationId }) => configurationId,
   request: postDisasterReadinessActivate,
   words: ({ spec }) => `activate configuration ${spec.configurationId} from ${spec.recoveryPoint.cutoffTime}`,
   committed: (pass, answer) => {
@@ -249,21 +186,17 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   follow,
   shown: (pass) => {
     const { memory, spec, wallMs } = pass;
-    const configuration = shownConfiguration(pass, spec.configurationId);
-    const operation = configuration && operationIn(configuration, memory.id);
+    const operation = shownOperation(pass, spec.configurationId, memory.id);
     const { phase, failedSteps = memory.facts.failedSteps } = operation ?? {};
     return atStage({ ...memory.facts, failedSteps }, phase, wallMs);
   },
-  conditions: (pass) => [promotedCondition(pass, shownConfiguration(pass, pass.spec.configurationId))],
+  conditions: ({ memory }) => [
+    memory.facts.result === undefined
+      ? promotion.no('NotPromoted', 'no result of this activation is shown')
+      : promotion.yes('Promoted', 'the recovered environment is live'),
+  ],
   untoldConditions: [notTold],
 };
-
-function promotedCondition(pass: ActivationPass, configuration: ConfigurationItem | undefined): OwnCondition {
-  const { result, acceptedTime } = pass.memory.facts;
-  if (result !== undefined) return promotion.yes('Promoted', 'the recovered environment is live');
-  if (acceptedTime !== undefined && configuration !== undefined && keepsSilent(pass, configuration)) return notTold;
-  return promotion.no('NotPromoted', 'no result of this activation is shown');
-}
 
 /** Recovers a protected environment once, from one recovery point, and makes the result live. */
 export const recoveryActivation = defineRequest(plan, {

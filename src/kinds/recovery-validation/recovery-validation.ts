@@ -1,7 +1,5 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type Memory, type OwnCondition, type Step, about, writtenBody } from '../../engine/kind/contract/step.ts';
-import { sightLost } from '../../engine/kind/planner/observe.ts';
-import type { Snapshot } from '../../engine/ports.ts';
 import {
   postDisasterReadinessValidate,
   receiptOf,
@@ -16,29 +14,16 @@ import {
   activeOf,
   cleanupFacts,
   endedInVain,
-  filledFrom,
-  isWarm,
   lookAt,
   operationInWords,
   newOperationId,
   operationIn,
-  provenTwice,
-  sameMoment,
   shownConfiguration,
+  shownOperation,
   withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import {
-  accepted,
-  defineRequest,
-  ended,
-  isWhole,
-  notShownYet,
-  protectionNeed,
-  wasSent,
-  type End,
-  type OncePlan,
-} from '../recovery/one-shot.ts';
+import { accepted, defineRequest, ended, unseenYet, wasSent, type End, type OncePlan } from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
@@ -47,25 +32,6 @@ import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } f
 type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
 type ValidationStep = Step<RecoveryValidationFacts>;
 
-/** How far the start of an operation may be from the time when we saw it accepted: the two come from different clocks. */
-const apartMs = 60_000;
-
-/** The operation of this validation: by its id, or else the only history entry without an id that fits. */
-function ownOperation({ memory }: ValidationPass, configuration: ConfigurationItem): DrOperation | undefined {
-  const { id, facts } = memory;
-  const named = operationIn(configuration, id);
-  const { startedTime, acceptedTime = '' } = facts;
-  const isActive = id !== undefined && activeIdOf(configuration) === id;
-  const others = configuration.activities.filter((one) => one.operationId === undefined && isValidation(one));
-  const [nameless, ...more] = others.filter((one) => {
-    if (startedTime !== undefined) return sameMoment(one.startedAt, startedTime);
-    if (one.startedAt === undefined || one.endedAt !== undefined) return false;
-    return isActive || Math.abs(Date.parse(one.startedAt) - Date.parse(acceptedTime)) <= apartMs;
-  });
-  if (id === undefined || nameless === undefined || more.length > 0) return named;
-  return { ...filledFrom(named ?? nameless, nameless), operationId: id };
-}
-
 /** True for an operation that the service shows as a validation. */
 function isValidation({ kind }: DrOperation): boolean {
   return kind !== undefined && /validat/i.test(kind);
@@ -73,41 +39,6 @@ function isValidation({ kind }: DrOperation): boolean {
 
 /** A validation that does not change for this long ends with an unknown outcome. */
 const patienceMs = 3_600_000;
-
-/** Waits for the end of a listed validation. The outcome is unknown once nothing has changed for too long. */
-function untilUnknown(
-  pass: ValidationPass,
-  configuration: ConfigurationItem,
-  operation: DrOperation,
-  { begunAt }: Snapshot,
-  message: string,
-): ValidationStep {
-  const { monotonicMs, memory, notes } = pass;
-  if (mayBeActive(configuration, memory.id)) return { is: 'wait', reason: 'InProgress', message, note: {} };
-  const hasMoved = operation.phase !== undefined && operation.phase !== memory.facts.stage;
-  const endlessSince = hasMoved ? monotonicMs : (notes['endlessSince'] ?? monotonicMs);
-  const due = endlessSince + (isOvertaken(configuration, operation) ? pass.horizonMs : patienceMs);
-  if (begunAt < due) {
-    const retryInMs = Math.max(10_000, due - monotonicMs);
-    return { is: 'wait', reason: 'InProgress', message, retryInMs, note: { endlessSince } };
-  }
-  const stage = operation.phase === undefined ? '' : ` as ${operation.phase}`;
-  const silent = `the service lists operation ${memory.id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
-  return ended(pass, never('UnknownState', silent));
-}
-
-/** True when the active operation is this validation, or may be. */
-function mayBeActive(configuration: ConfigurationItem, id: string | undefined): boolean {
-  const activeId = activeIdOf(configuration);
-  return activeId === undefined ? activeOf(configuration) !== undefined : activeId === id;
-}
-
-/** True when another operation is active or began later, so that this one must be over. Proves nothing in warm mode, where operations run beside the standby. */
-function isOvertaken(configuration: ConfigurationItem, { startedAt }: DrOperation): boolean {
-  if (isWarm(configuration)) return false;
-  const isLater = (other: DrOperation) => Date.parse(other.startedAt ?? '') > Date.parse(startedAt ?? '');
-  return activeOf(configuration) !== undefined || configuration.activities.some(isLater);
-}
 
 /** An operation may show a start this much before the journal entry and still be ours, since clocks differ. */
 const slackMs = 5_000;
@@ -131,21 +62,15 @@ function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Val
 
 function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | undefined {
   const { configuration, snapshot } = seen;
-  const left = leftAlone(pass);
-  if (left !== undefined) return left;
+  const { name } = pass.spec.protectionRef;
+  if (pass.memory.journal !== undefined && pass.referred('DisasterProtection', name) === undefined) {
+    return never('Superseded', `DisasterProtection ${name} is gone`);
+  }
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
   if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {
     return never('Superseded', `the configuration has generation ${configuration.generation} by now`);
   }
   return busy(pass, configuration);
-}
-
-/** Ends a request in doubt whose protection is gone; a request that was never sent starts over. */
-function leftAlone({ spec, memory, notes, referred }: ValidationPass): ValidationStep | undefined {
-  const { name } = spec.protectionRef;
-  if (memory.journal === undefined || referred('DisasterProtection', name) !== undefined) return undefined;
-  if (notes['unsent'] !== undefined) return { is: 'again', remember: { journal: undefined }, note: {} };
-  return never('Superseded', `the answer was lost, and DisasterProtection ${name} is gone`);
 }
 
 /** Waits for the end of any operation that is neither a settled standby nor possibly our own. */
@@ -161,27 +86,25 @@ function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fen
 }
 
 function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfiguration): ValidationStep {
-  const blind = configuration === undefined ? sightLost(pass) : undefined;
-  if (blind !== undefined) return blind;
-  const { id } = pass.memory;
-  const operation = configuration && ownOperation(pass, configuration);
-  if (operation?.endedAt !== undefined) return ended(pass, endOf(operation));
-  const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
-  const running = `the service accepted it as operation ${id ?? '(not shown)'}${stage} and has not shown its end yet`;
-  const isActive = configuration !== undefined && id !== undefined && activeIdOf(configuration) === id;
-  if (configuration !== undefined && operation !== undefined) {
-    return untilUnknown(pass, configuration, operation, snapshot, running);
+  const { memory, notes, monotonicMs } = pass;
+  const { id } = memory;
+  const operation = configuration && operationIn(configuration, id);
+  if (operation === undefined) {
+    const message = `the service does not show operation ${id ?? ''}; look there what came of it`;
+    return unseenYet(pass, snapshot, 'validation') ?? ended(pass, never('UnknownState', message));
   }
-  if (isActive || id === undefined) return { is: 'wait', reason: 'InProgress', message: running, note: {} };
-  const since = pass.notes['followedSince'] ?? pass.monotonicMs;
-  const note = { ...pass.notes, followedSince: since };
-  if (snapshot.begunAt < since + pass.horizonMs) return { ...notShownYet(pass, 'validation'), note };
-  const isNameless = configuration?.activities.some(({ operationId }) => operationId === undefined) === true;
-  const message = isNameless
-    ? `the service does not show what came of operation ${id}: its history has no ids`
-    : `operation ${id} is not shown any more`;
-  const unsure = provenTwice({ ...pass, notes: note }, snapshot, 'InProgress', message);
-  return unsure ?? ended(pass, never('UnknownState', message));
+  if (operation.endedAt !== undefined) return ended(pass, endOf(operation));
+  const stage = operation.phase === undefined ? '' : ` (${operation.phase})`;
+  const message = `the service accepted it as operation ${id ?? ''}${stage} and has not shown its end yet`;
+  const isActive = configuration !== undefined && activeIdOf(configuration) === id;
+  const { phase = memory.facts.stage } = operation;
+  const hasMoved = isActive || phase !== memory.facts.stage;
+  const quietSince = hasMoved ? monotonicMs : (notes['quietSince'] ?? monotonicMs);
+  if (snapshot.begunAt < quietSince + patienceMs) {
+    return { is: 'wait', reason: 'InProgress', message, note: { quietSince } };
+  }
+  const silent = `the service lists operation ${id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
+  return ended(pass, never('UnknownState', silent));
 }
 
 /** Judges how a validation ended. An unknown outcome is neither success nor failure. */
@@ -203,8 +126,7 @@ function endOf(operation: DrOperation): End {
 
 function shown(pass: ValidationPass): RecoveryValidationFacts {
   const { facts } = pass.memory;
-  const configuration = shownConfiguration(pass, configurationIdOf(pass));
-  const operation = configuration && ownOperation(pass, configuration);
+  const operation = shownOperation(pass, configurationIdOf(pass), pass.memory.id);
   const { phase, startedAt = facts.startedTime, failedSteps = facts.failedSteps } = operation ?? {};
   const validationCleanup = (operation && cleanupFacts(operation)) ?? facts.validationCleanup;
   return atStage({ ...facts, startedTime: startedAt, failedSteps, validationCleanup }, phase, pass.wallMs);
@@ -215,13 +137,11 @@ function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<Re
   const { configuration } = seen;
   const { journal } = pass.memory;
   if (configuration === undefined || journal?.create === undefined || !wasSent(pass)) return undefined;
-  const body = bodyOf(pass, seen);
-  if (!isWhole(body, journal)) return undefined;
   const earliest = Date.parse(journal.create.serviceTime ?? journal.startedAt) - slackMs;
   const isEarlier = ({ startedAt = '' }: DrOperation) => Date.parse(startedAt) < earliest;
   const id = newOperationId(pass, configuration, (one) => isValidation(one) && !isEarlier(one));
   if (id === undefined) return undefined;
-  return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, body) };
+  return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, bodyOf(pass, seen)) };
 }
 
 /** The status fields after the service accepted a validation with this body. */
@@ -248,13 +168,11 @@ function scheduledBy({ validationScheduleEstablished: isEstablished }: Configura
 const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration, Validation> = {
   noun: 'validation',
   operation: 'validate',
-  refersTo: protectionNeed,
   facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
   look: (pass, since) => lookAt(pass, configurationIdOf(pass), since),
   trace,
   fence,
   body: bodyOf,
-  subject: ({ configurationId }) => configurationId,
   request: postDisasterReadinessValidate,
   words: (pass) => `validate configuration ${configurationIdOf(pass)}`,
   committed: (pass, answer, body) => {

@@ -16,9 +16,7 @@ export type RecoveryValidationSpec = z.output<typeof RecoveryValidationSpec>;
 /** The status fields of a validation. */
 export const RecoveryValidationFacts = facts({
   ...recovery.requestFacts,
-  startedTime: time(
-    'When the operation began, by the service; where its history shows no ids, this is what tells it from others.',
-  ).optional(),
+  startedTime: time('When the operation began, by the clock of the service.').optional(),
   validationCleanup: recovery.validationCleanup,
 });
 export type RecoveryValidationFacts = z.output<typeof RecoveryValidationFacts>;

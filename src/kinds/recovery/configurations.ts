@@ -9,7 +9,6 @@ import {
   type ConfigurationItem,
   type DrOperation,
   type PendingCleanup,
-  type SourceItem,
 } from '../../hosting/requests.ts';
 import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
@@ -28,22 +27,20 @@ export function lookAt(pass: Pass, configurationId: string, since: number) {
   return { snapshot: found.snapshot, configuration: found.item } satisfies SeenConfiguration;
 }
 
+/** An operation of a configuration as the newest list shows it. */
+export function shownOperation(pass: Pass, configurationId: string, operationId: string | undefined) {
+  const configuration = shownConfiguration(pass, configurationId);
+  return configuration && operationIn(configuration, operationId);
+}
+
 /** A configuration as the newest list shows it. */
 export function shownConfiguration({ view, account }: Pass, configurationId: string): ConfigurationItem | undefined {
   return view.one(drConfigurationsOf(account.accountId), configurationId)?.item;
 }
 
-/** Tests if a configuration is of this environment: by the id that it shows, else by the list of sources. */
-export function isOf(appEnvId: string, source: SourceItem | undefined) {
-  return ({ sourceAppEnvId, configurationId }: ConfigurationItem): boolean =>
-    sourceAppEnvId === undefined ? configurationId === source?.configurationId : sourceAppEnvId === appEnvId;
-}
-
 /** True for a warm configuration, which keeps a standby. */
-export function isWarm({ settings, warmDestination, standby, warmRecoveryOperationId }: ConfigurationItem): boolean {
-  const { mode } = settings ?? {};
-  if (mode !== undefined) return mode.toLowerCase() === 'warm';
-  return warmDestination !== undefined || standby !== undefined || warmRecoveryOperationId !== undefined;
+export function isWarm({ settings, warmDestination }: ConfigurationItem): boolean {
+  return settings?.mode?.toLowerCase() === 'warm' || warmDestination !== undefined;
 }
 
 /** Finds an operation by its id, as the active one or in the history. */
@@ -53,17 +50,13 @@ export function operationIn(
 ): DrOperation | undefined {
   if (operationId === undefined) return undefined;
   const recorded = activities.find((activity) => activity.operationId === operationId);
-  return activeOperation?.operationId === operationId ? filledFrom(activeOperation, recorded) : recorded;
-}
-
-/** Fills what an operation does not show from another entry of the same operation. */
-export function filledFrom(operation: DrOperation, entry: DrOperation | undefined): DrOperation {
-  return { ...operation, ...definedIn(entry ?? {}), ...definedIn(operation) };
+  if (activeOperation?.operationId !== operationId) return recorded;
+  return { ...activeOperation, ...definedIn(recorded ?? {}), ...definedIn(activeOperation) };
 }
 
 /** The id of the operation that the service works on, if any. */
-export function activeIdOf({ activeOperationId, activeOperation }: ConfigurationItem): string | undefined {
-  return activeOperationId ?? activeOperation?.operationId;
+export function activeIdOf({ activeOperation }: ConfigurationItem): string | undefined {
+  return activeOperation?.operationId;
 }
 
 /** The operation that the service works on, if any. The service may show no id of it. */
@@ -130,12 +123,12 @@ export function shows(configuration: ConfigurationItem | undefined, operationId:
 }
 
 /** True for an activation: by its kind or, where no kind is shown, by its cutoff, which only activations have. */
-export function isActivation({ kind, cutoffAt }: Pick<DrOperation, 'kind' | 'cutoffAt'>): boolean {
+export function isActivation({ kind, cutoffAt }: Partial<DrOperation>): boolean {
   return kind === undefined ? cutoffAt !== undefined : /activat/i.test(kind);
 }
 
 /** True for an operation that ended without a live environment. */
-export function endedInVain({ endedAt, outcome }: DrOperation): boolean {
+export function endedInVain({ endedAt, outcome }: Partial<DrOperation>): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
 }
 
@@ -167,12 +160,18 @@ export function sameMoment(a: string | undefined, b: string | undefined): boolea
 }
 
 /** Two lists that prove that something is gone must be at least this far apart. */
-const provenApartMs = 10_000;
+export const provenApartMs = 10_000;
 
 /** Waits until two complete lists, far enough apart, prove that something is gone; undefined once they do. */
-export function provenTwice(pass: Pass, { begunAt }: Snapshot, reason: Reason, message: string) {
+export function provenTwice(
+  pass: Pass,
+  { begunAt }: Snapshot,
+  reason: Reason,
+  message: string,
+  apartMs = provenApartMs,
+) {
   const read = drConfigurationsOf(pass.account.accountId);
-  return missedTwice(pass, { read, begunAt, apartMs: provenApartMs }, { reason, message });
+  return missedTwice(pass, { read, begunAt, apartMs }, { reason, message });
 }
 
 /** Waits until a configuration that the list misses is proved gone; undefined once it is. */
@@ -184,6 +183,14 @@ export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, messa
 export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
   const message = `the service shows no configuration ${configurationId}`;
   return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
+}
+
+/** Requires that the protection still has the configuration that the spec pins; a protection that is gone shows none. */
+export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: string } }>, configurationId: string) {
+  const { name } = pass.spec.protectionRef;
+  const { id = configurationId } = pass.referred('DisasterProtection', name) ?? {};
+  if (id === configurationId) return undefined;
+  return never('Superseded', `DisasterProtection ${name} has configuration ${id}, not ${configurationId}`);
 }
 
 /** Requires the pinned generation. A newer generation ends the request; an older one may come from a list that lags. */

@@ -26,7 +26,14 @@ import {
   about,
   writtenBody,
 } from '../../engine/kind/contract/step.ts';
-import { sightLost, takingOver, withoutMisses } from '../../engine/kind/planner/observe.ts';
+import {
+  missedTwice,
+  notingNo,
+  sightLost,
+  sinceNo,
+  takingOver,
+  withoutMisses,
+} from '../../engine/kind/planner/observe.ts';
 import type { Read, Request, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { expired, never, powerless, unreferred, type Fence } from './approval.ts';
@@ -43,16 +50,24 @@ interface Seen {
 
 interface Body {
   readonly accountId: string;
+  readonly configurationId?: string;
   readonly requestId?: string;
 }
 
+/** The fields that the specs of the kinds share. */
+interface RequestSpec {
+  readonly protectionRef?: { readonly name: string };
+  /** Until when the request is approved; without it there is no limit. */
+  readonly validUntil?: string;
+}
+
 /** A pass and a step of any kind of request. */
-type AnyPass = Pass<unknown, RequestFacts>;
+type AnyPass = Pass<RequestSpec, RequestFacts>;
 type AnyStep = Step<RequestFacts>;
 
 /** The decisions that differ between the kinds of request. */
 export interface OncePlan<
-  Spec = unknown,
+  Spec extends RequestSpec = RequestSpec,
   Facts extends RequestFacts = RequestFacts,
   Sight extends Seen = Seen,
   Sent extends Body = Body,
@@ -63,10 +78,8 @@ export interface OncePlan<
   readonly operation: string;
   /** What a flag of the operator must allow before the request is sent; without this function no flag is needed. */
   power?(spec: Spec): 'activation' | 'accountReset';
-  /** The object that must exist until the request is sent. */
-  refersTo(spec: Spec): ReferenceNeed | undefined;
-  /** Until when the request is approved (`validUntil`); without this function there is no limit. */
-  validUntil?(spec: Spec): string;
+  /** The object that must exist until the request is sent; without this function the protection. */
+  refersTo?(spec: Spec): ReferenceNeed | undefined;
   /** The status fields that are known before anything is read. */
   facts(pass: Pass<Spec, Facts>): Partial<Facts>;
   /** Looks at the service, with reads that began at or after `since` (monotonic). */
@@ -75,11 +88,9 @@ export interface OncePlan<
   trace(pass: Pass<Spec, Facts>, seen: Sight): Partial<Memory<Facts>> | undefined;
   /** The first reason not to send the request now; a stall is final. */
   fence(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts> | undefined;
-  /** Replaces the end of the request when `validUntil` has passed and the service shows that it works on the request. */
-  outlasts?(pass: Pass<Spec, Facts>, seen: Sight, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
-  /** The id of what the request is about: only one request of this kind is under way for it. */
-  subject(body: Sent): string;
+  /** The id for which only one request of this kind is under way; without this function that of the configuration. */
+  subject?(body: Sent): string;
   request(body: Sent): Request;
   words(pass: Pass<Spec, Facts>): string;
   /** What to remember after a successful answer; undefined when the answer cannot be read. */
@@ -88,8 +99,7 @@ export interface OncePlan<
   refused?(pass: Pass<Spec, Facts>, seen: Sight, no: No): Step<Facts> | undefined;
   /** Tells people what to look for in the service when reads do not show whether a call took effect. */
   untold?(pass: Pass<Spec, Facts>, seen: Sight): string | undefined;
-  /** Set for a request without a requestId: a lost call must be settled before the next is sent. */
-  readonly unidentified?: true;
+  /** Follows an accepted request to its end. It is asked only while a missing configuration proves something. */
   follow(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts>;
   /** The status fields to show. */
   shown(pass: Pass<Spec, Facts>): Facts;
@@ -112,14 +122,16 @@ export interface No {
 type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
 /** Defines a kind of recovery request from its plan. */
-export function defineRequest<Spec, Facts extends RequestFacts, Sight extends Seen, Sent extends Body>(
-  plan: OncePlan<Spec, Facts, Sight, Sent>,
-  own: Own<Spec, Facts>,
-) {
+export function defineRequest<
+  Spec extends RequestSpec,
+  Facts extends RequestFacts,
+  Sight extends Seen,
+  Sent extends Body,
+>(plan: OncePlan<Spec, Facts, Sight, Sent>, own: Own<Spec, Facts>) {
   return defineKind<Spec, Facts>({
     interfaceWords: recoveryWords,
     needs: (spec) => {
-      const reference = plan.refersTo(spec);
+      const reference = referenceOf(plan, spec);
       return { references: reference === undefined ? [] : [reference] };
     },
     finished: ({ finishedTime }) => finishedTime !== undefined,
@@ -138,9 +150,14 @@ export function defineRequest<Spec, Facts extends RequestFacts, Sight extends Se
   });
 }
 
+/** The object that must exist until a request is sent. */
+function referenceOf<Spec extends RequestSpec>(plan: Pick<OncePlan<Spec>, 'refersTo'>, spec: Spec) {
+  return plan.refersTo === undefined ? spec.protectionRef && protectionNeed(spec.protectionRef) : plan.refersTo(spec);
+}
+
 /** The reference to the protection that a request is about. */
-export function protectionNeed(spec: { readonly protectionRef: { readonly name: string } }): ReferenceNeed {
-  return { kind: 'DisasterProtection', name: spec.protectionRef.name, field: 'protectionRef', optional: true };
+export function protectionNeed({ name }: { readonly name: string }): ReferenceNeed {
+  return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
 }
 
 /** A call is only decided on reads that are at most this old. */
@@ -168,30 +185,17 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
     if (off !== undefined) return takingBack(pass, finalIfStalled(pass, off));
     if (binding === undefined) return takeUp(plan, pass);
   }
-  const { monotonicMs, journalSeen, askedAt } = pass;
-  const open = Math.max(journalSeen.monotonic, monotonicMs - freshMs, answeredAt(pass));
-  const seen = plan.look(pass, accepted ? Number.NEGATIVE_INFINITY : journal === undefined ? askedAt : open);
-  if ('is' in seen) return notingAnswer(pass, seen);
-  return notingAnswer(pass, takingBack(pass, lookingSoon(pass, seen, decideOn(plan, pass, seen))));
+  const seen = plan.look(pass, sinceWhen(pass));
+  if ('is' in seen) return notingNo(pass, seen);
+  return notingNo(pass, takingBack(pass, lookingSoon(pass, seen, decideOn(plan, pass, seen))));
 }
 
-/**
- * When this process last got or lost an answer to the request: an older list does not show its effect. A note passes the time
- * on to the next step.
- */
-function answeredAt({ memory, notes, wrote, askedAt }: AnyPass): number {
-  const { journal, facts } = memory;
-  if (facts.acceptedTime !== undefined) return wrote?.at ?? Number.NEGATIVE_INFINITY;
-  const isSent = journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
-  return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
-}
-
-/** Passes on to the next step when the request was last answered, or its answer lost. */
-function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
-  const at = answeredAt(pass);
-  const isOpen = pass.memory.facts.acceptedTime === undefined && at > Number.NEGATIVE_INFINITY;
-  if (!isOpen || step.is === 'release' || step.is === 'call') return step;
-  return { ...step, note: { ...(step.note ?? pass.notes), answeredAt: at } };
+/** When a list must have begun to decide on it: shortly before a call, and after a refusal. */
+function sinceWhen(pass: AnyPass): number {
+  const { memory, askedAt, journalSeen, monotonicMs } = pass;
+  if (memory.facts.acceptedTime !== undefined) return Number.NEGATIVE_INFINITY;
+  if (memory.journal === undefined) return askedAt;
+  return Math.max(journalSeen.monotonic, monotonicMs - freshMs, sinceNo(pass));
 }
 
 /**
@@ -200,25 +204,24 @@ function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
  */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
-/** Makes a wait read the list again once the newest list is old, or at once if it is older than the answer. */
-export function lookingAgain<Facts>(
-  pass: AnyPass,
-  wait: Extract<Step<Facts>, { is: 'wait' }>,
-  read: Read,
-  begunAt: number,
-): Step<Facts> {
-  const { monotonicMs } = pass;
-  const dueMs = Math.max(begunAt < answeredAt(pass) ? 0 : begunAt + lookMs - monotonicMs, 0);
-  if (dueMs <= 0) return { ...wait, retryInMs: lookMs, awaits: { read, since: monotonicMs } };
-  return { ...wait, retryInMs: Math.min(wait.retryInMs ?? dueMs, Math.ceil(dueMs)) };
-}
-
 /** Reads the service often while a request is under way. */
 function lookingSoon(pass: AnyPass, { snapshot }: Seen, step: AnyStep): AnyStep {
   if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
   if (journal === undefined && facts.acceptedTime === undefined) return step;
-  return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot.begunAt);
+  return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot);
+}
+
+/** Makes a wait read the list again once the newest one is some seconds old. */
+export function lookingAgain<Facts>(
+  { monotonicMs }: Pick<Pass, 'monotonicMs'>,
+  wait: Extract<Step<Facts>, { is: 'wait' }>,
+  read: Read,
+  { begunAt }: Snapshot,
+): Step<Facts> {
+  const dueMs = begunAt + lookMs - monotonicMs;
+  if (dueMs <= 0) return { ...wait, retryInMs: lookMs, awaits: { read, since: monotonicMs } };
+  return { ...wait, retryInMs: Math.min(wait.retryInMs ?? dueMs, Math.ceil(dueMs)) };
 }
 
 /** Forgets that a list missed something unless the step keeps the note: only two misses in a row prove that it is gone. */
@@ -231,19 +234,30 @@ function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
 function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
-    const isBefore = seen.snapshot.begunAt < answeredAt(pass);
-    return isBefore ? notShownYet(pass, plan.noun) : (letGo(pass, seen) ?? plan.follow(pass, seen));
+    const { at: since = Number.NEGATIVE_INFINITY } = pass.wrote ?? {};
+    const blind = 'configuration' in seen && seen.configuration === undefined ? sightLost(pass) : undefined;
+    if (blind !== undefined) return blind;
+    if (seen.snapshot.begunAt >= since) return letGo(pass, seen) ?? plan.follow(pass, seen);
+    const awaits = { read: drConfigurationsOf(pass.account.accountId), since };
+    return { is: 'wait', ...notShown(pass, plan.noun), awaits };
   }
   const traced = plan.trace(pass, seen);
   if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
   return journal === undefined ? first(plan, pass, seen) : resolveDoubt(plan, pass, seen, journal);
 }
 
-/** Waits while every list is older than the answer by which the service accepted the request. */
-export function notShownYet({ memory, notes }: Pass, noun: string): Fence {
+/** Waits while lists may be too old to show the operation of an accepted request: until two of them, a horizon apart, miss it. */
+export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
+  const read = drConfigurationsOf(pass.account.accountId);
+  return missedTwice(pass, { read, begunAt, apartMs: pass.horizonMs, note: 'unshownAt' }, notShown(pass, noun));
+}
+
+function notShown({ memory }: Pass, noun: string) {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
-  const message = `the service accepted the ${noun}${which}, and does not show it yet`;
-  return { is: 'wait', reason: 'InProgress', message, note: notes };
+  return {
+    reason: 'InProgress',
+    message: `the service accepted the ${noun}${which}, and does not show it yet`,
+  } as const;
 }
 
 /** The status fields of a request once the service has accepted it. */
@@ -273,8 +287,8 @@ function offFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
 }
 
 function aloneFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
-  const reference = plan.refersTo(pass.spec);
-  return reference && unreferred(pass, reference, plan.validUntil?.(pass.spec));
+  const reference = referenceOf(plan, pass.spec);
+  return reference && unreferred(pass, reference, pass.spec.validUntil);
 }
 
 /** The first reason not to send the request now, or not to send it again; undefined when it may be sent. */
@@ -285,14 +299,13 @@ function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined
   if (journal !== undefined && !isWhole(plan.body(pass, seen), journal)) {
     return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
   }
-  const validUntil = plan.validUntil?.(pass.spec);
+  const { validUntil } = pass.spec;
   const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
-  if (late !== undefined) return plan.outlasts?.(pass, seen, late) ?? late;
-  return plan.fence(pass, seen) ?? aloneFence(plan, pass);
+  return late ?? plan.fence(pass, seen) ?? aloneFence(plan, pass);
 }
 
 /** True when the journal entry carries exactly the body that the spec asks for. */
-export function isWhole(body: object, journal: JournalEntry): boolean {
+function isWhole(body: object, journal: JournalEntry): boolean {
   return canonicalJson(writtenBody(journal)) === canonicalJson(body);
 }
 
@@ -309,7 +322,7 @@ function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const journal = intentOf(plan, pass, seen);
   const held = sightLostOrTakingOver(pass) ?? besideAnother(pass, journal);
   if (held !== undefined) return held;
-  return { is: 'begin', journal, words: plan.words(pass), note: { unsent: 1 } };
+  return { is: 'begin', journal, words: plan.words(pass), note: { tries: 0 } };
 }
 
 /** The journal entry, with what helps to find the operation again when the answer is lost. */
@@ -324,7 +337,7 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
     payload: JSON.stringify(body),
     create: {
       collection: plan.noun,
-      name: plan.subject(body),
+      name: plan.subject?.(body) ?? body.configurationId ?? '',
       excluded: configuration === undefined ? [] : operationIdsOf(configuration),
       ...(snapshot.dateMs !== undefined && { serviceTime: new Date(snapshot.dateMs).toISOString() }),
     },
@@ -347,7 +360,7 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
 /** Delays the end of a request without a requestId until no lost call of it can arrive any more. */
 function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
-  if (plan.unidentified !== true || journal === undefined) return undefined;
+  if (journal === undefined || journal.requestId !== undefined) return undefined;
   const limbo = limboOf(pass, journal, seen);
   const why = 'the service shows that it is done, and a lost call may still arrive';
   return sightLost(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
@@ -374,7 +387,8 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   const held = sightLostOrTakingOver(pass);
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
-  const mustWait = plan.unidentified === true ? !limbo.settled : monotonicMs - sentAt < resendMs;
+  // Without a requestId the service would take a repeat for another request.
+  const mustWait = journal.requestId === undefined ? !limbo.settled : monotonicMs - sentAt < resendMs;
   // After a restart nobody knows whether the call was sent.
   const why = notes['sentAt'] === undefined ? 'it may have been sent before' : 'the answer was lost';
   if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
@@ -393,13 +407,13 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
       committed: (answer) => plan.committed(pass, answer, body),
       tells: (answer) => stageOfReceipt(receiptOf(answer)),
     },
-    note: { sentAt: monotonicMs, ...(notes['unsent'] !== undefined && { first: 1 }) },
+    note: { sentAt: monotonicMs, ...(notes['tries'] !== undefined && { tries: notes['tries'] + 1 }) },
   };
 }
 
-/** True when the call in the journal may have been sent. After a restart nobody knows that it was not. */
+/** True when the call in the journal may have been sent. After a restart the number of tries is not known. */
 export function wasSent({ memory, notes }: Pass): boolean {
-  return memory.journal !== undefined && notes['unsent'] === undefined;
+  return memory.journal !== undefined && notes['tries'] !== 0;
 }
 
 /** Decides how a request in doubt ends: as unknown if an earlier call may have had an effect, else with the given reason. */
@@ -420,10 +434,9 @@ function limboOf(
   const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
   const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
   const untilMs = wallMs + until - monotonicMs;
-  const neverSent = notes['unsent'] !== undefined;
-  const answered = journal.conflicted !== undefined && notes['first'] !== undefined;
+  const answered = journal.conflicted === undefined ? 0 : 1;
   const isOver = snapshot.begunAt >= until;
-  return { settled: neverSent || answered || isOver, isOver, untilMs };
+  return { settled: notes['tries'] === answered || isOver, isOver, untilMs };
 }
 
 function inDoubt(plan: OncePlan, pass: AnyPass, untilMs: number, why: string): Fence {

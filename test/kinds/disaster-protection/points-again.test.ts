@@ -13,7 +13,7 @@ import { aConfiguration, aPass, aWorld, configurationId, noMemory } from '../sup
 function aLaterPass(known: object, now: object): ProtectionPass {
   const of = (shown: object, facts: DisasterProtectionFacts): ProtectionPass => {
     const world = aWorld({ configurations: [aConfiguration(shown)] });
-    const { view, ...pass } = aPass({ world, monotonicMs: 61_000 });
+    const { view, ...pass } = aPass({ world, monotonicMs: 61_000, askedAt: 61_000 });
     const aged = <Item>(key: string, snapshot: Snapshot<Item>): Snapshot<Item> =>
       key === 'drConfigurations' ? { ...snapshot, begunAt: 60_000 } : snapshot;
     const later: View = {

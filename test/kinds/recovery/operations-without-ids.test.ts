@@ -42,10 +42,11 @@ const journal: JournalEntry = {
 
 /** A pass over an activation that was accepted, with or without an id in its receipt, while this is shown. */
 function accepted(shown: object, { id, ...more }: { readonly id?: string } & Parameters<typeof aPass>[0] = {}) {
+  const notes = { unshownAt: -200_000 };
   const facts = { acceptedTime: '2026-01-01T00:00:00Z' };
   const memory = { ...aPass().memory, id, facts, journal: id === undefined ? journal : undefined };
   const sources = [{ ...aSource, target: recovered }];
-  return aPass({ memory, world: aWorld({ configurations: [aConfiguration(shown)], sources }), ...more });
+  return aPass({ memory, world: aWorld({ configurations: [aConfiguration(shown)], sources }), notes, ...more });
 }
 
 function stepOf(pass: Pass<RecoveryActivationSpec, RecoveryActivationFacts>): string {
@@ -89,14 +90,11 @@ describe('an accepted activation without an id', () => {
     ['it works on something without an id', 'wait/NotDisclosed', { activeOperation: ours, activities: [ours] }],
     [
       'it works on something of another moment',
-      'wait/InProgress',
+      'wait/NotDisclosed',
       { activeOperation: { cutoffAt: other }, activities: [{ cutoffAt: other }] },
     ],
-    ['it works on what was there before', 'wait/InProgress', { activeOperationId: 'op_0', activities: [vain] }],
     ['the history may have it', 'wait/NotDisclosed', { activities: [ours] }],
-    ['the history has what may be anything', 'wait/NotDisclosed', { activities: [{}] }],
-    ['the history has it as discarded', 'wait/InProgress', { activities: [{ ...ours, ...vain }] }],
-    ['the history has others only', 'wait/InProgress', { activities: [{ cutoffAt: other }, { kind: 'validation' }] }],
+    ['the history has it as discarded', 'wait/NotDisclosed', { activities: [{ ...ours, ...vain }] }],
     ['a result of our point and names is there', 'ready/Succeeded', { activities: [ours], activationResult: result }],
     ['it is there without its id', 'ready/Succeeded', { activationResult: { ...result, operationId: undefined } }],
     [
@@ -146,26 +144,14 @@ describe('an accepted activation whose id a history does not show', () => {
       { activeOperationId: 'op_1', activeOperation: ours, activities: [ours] },
     ],
     ['the history may have it', 'wait/NotDisclosed', { activities: [ours] }],
-    ['the history has it as discarded', 'wait/InProgress', { activities: [{ ...ours, ...vain }] }],
-    ['the service works on another one', 'wait/InProgress', { activeOperationId: 'op_2', activities: [ours] }],
+    ['the service works on another one', 'wait/NotDisclosed', { activeOperationId: 'op_2', activities: [ours] }],
     ['the service works on one without an id', 'wait/NotDisclosed', { activeOperation: ours, activities: [ours] }],
   ])('when %s: %s', (_because, expected, shown) => {
     expect(stepOf(accepted(shown, { id: 'op_1' }))).toBe(expected);
   });
 
-  it('is not said to have failed where the history has one of its moment that ended well', () => {
-    const shown = {
-      activities: [
-        { ...ours, kind: 'activation', outcome: 'succeeded' },
-        { ...ours, ...vain },
-      ],
-    };
-
-    expect(stepOf(accepted(shown, { id: 'op_1', notes: { seenActive: 1 } }))).toBe('wait/NotDisclosed');
-  });
-
   it.each<readonly [because: string, more: Parameters<typeof accepted>[1]]>([
-    ['this process saw the service work on it', { notes: { seenActive: 1, followedSince: 1_000, missedAt: 5_000 } }],
+    ['this process saw the service work on it', { notes: { seenActive: 1, missedAt: 5_000 } }],
     [
       'the protection remembers that it was shown',
       { referred: () => ({ id: configurationId, facts: { operations: [{ operationId: 'op_1' }] } }) },
@@ -176,7 +162,7 @@ describe('an accepted activation whose id a history does not show', () => {
     ],
   ])('has failed when two looks agree that it is worked on no more, and %s', (_because, more) => {
     const world = aWorld({ configurations: [aConfiguration({ activities: [ours] })], begunAt: 200_000 });
-    const late = { world, monotonicMs: 200_000, notes: { followedSince: 1_000, missedAt: 5_000 } };
+    const late = { world, monotonicMs: 200_000, notes: { missedAt: 5_000, unshownAt: 5_000 } };
 
     expect(stepOf(accepted({}, { id: 'op_1', ...late, ...more }))).toBe('stall/OperationFailed');
     expect(stepOf(accepted({}, { id: 'op_1', ...late }))).toBe('wait/NotDisclosed');
@@ -230,30 +216,20 @@ describe('an activation before it is sent', () => {
     expect(fence({ activities: [ours, later], activationResult: completed }, named([]))).toBe('stall/AlreadyActivated');
   });
 
-  it('may come after one that failed, as far as the history shows no more of them than are known', () => {
-    const known = named([{ operationId: 'op_1', cutoffTime }]);
-    const others = [
-      { id: 'op_1', finished: true, spec: aSpec(), facts: { acceptedTime: '2026-01-01T00:00:00Z' } },
-      { id: 'op_0', finished: true, spec: aSpec(), facts: { acceptedTime: '2025-12-31T23:30:00Z' } },
-      { id: 'op_2', finished: true, spec: aSpec(), facts: { acceptedTime: '2026-01-01T00:00:30Z' } },
-      { id: 'op_3', finished: true, spec: undefined, facts: {} },
-    ];
-    const related = named([], { related: () => others });
+  it('may come after one whose result is not shown, as far as the history has only entries of its moment', () => {
+    const before = { id: 'op_1', finished: true, spec: aSpec(), facts: {} };
+    const known = named([], { related: () => [before] });
 
     expect(fence({ activities: [ours] }, known)).toBe('begin');
-    expect(fence({ activities: [ours, ours] }, known)).toBe('stall/AlreadyActivated');
-    expect(fence({ activities: [{ cutoffAt: other }] }, known)).toBe('stall/AlreadyActivated');
+    expect(fence({ activities: [ours, { cutoffAt: other }] }, known)).toBe('stall/AlreadyActivated');
     expect(fence({ activities: [{ kind: 'activation' }] }, known)).toBe('stall/AlreadyActivated');
     expect(fence({ activities: [ours] }, named([]))).toBe('stall/AlreadyActivated');
-    expect(fence({ activities: [ours, ours] }, related)).toBe('begin');
-    expect(fence({ activities: [ours, ours, ours] }, related)).toBe('stall/AlreadyActivated');
+    expect(fence({ activities: [{ ...ours, ...vain }] }, named([]))).toBe('begin');
   });
 });
 
 describe('a validation', () => {
   const acceptedTime = '2026-01-01T00:00:00Z';
-  const startedAt = '2026-01-01T00:00:02Z';
-  const running = { kind: 'validation', phase: 'validating', startedAt };
 
   /** A pass over an accepted validation `op_1` that knows this, while that is shown. */
   function following(
@@ -268,43 +244,11 @@ describe('a validation', () => {
       memory: { ...memory, facts: { configurationId, acceptedTime, ...facts } },
     };
   }
-  const begun = (shown: object) => recoveryValidation.show(following(shown)).facts.startedTime;
-  const stepAt = (shown: object, facts: object) => {
-    const step = recoveryValidation.step(following(shown, facts));
-    return 'reason' in step ? `${step.is}/${step.reason}` : step.is;
-  };
-
-  it('is told from others by when it began, which is learned while the service works on it', () => {
-    const old = {
-      kind: 'validation',
-      startedAt: '2025-12-31T00:00:00Z',
-      endedAt: '2025-12-31T00:01:00Z',
-      outcome: 'failed',
-    };
-    const active = { activeOperationId: 'op_1', activeOperation: { kind: 'validation' } };
-
-    expect(begun({ ...active, activities: [old, running] })).toBe(startedAt);
-    expect(begun({ activities: [old, running] })).toBe(startedAt);
-    expect(begun({ activities: [running, running] })).toBeUndefined();
-    expect(begun({ activities: [old, { ...running, startedAt: '2026-01-01T00:02:00Z' }] })).toBeUndefined();
-    expect(begun({ activities: [{ ...running, kind: 'activation' }, {}] })).toBeUndefined();
-  });
-
-  it('has the end of the one that began then, and of no other', () => {
-    const endedAt = '2026-01-01T00:01:00Z';
-    const succeeded = { ...running, endedAt, outcome: 'succeeded' };
-    const failed = { ...succeeded, startedAt: '2026-01-01T00:03:00Z', outcome: 'failed' };
-
-    expect(stepAt({ activities: [failed, succeeded] }, { startedTime: startedAt })).toBe('ready/Succeeded');
-    expect(stepAt({ activities: [failed] }, { startedTime: startedAt })).toBe('wait/InProgress');
-    expect(stepAt({ activities: [succeeded] }, {})).toBe('wait/InProgress');
-  });
-
   it('that nobody can tell from others ends as neither a success nor a failure', () => {
     const pass = following({ activities: [{}] });
     const world = aWorld({ configurations: [aConfiguration({ activities: [{}] })], begunAt: 200_000 });
     const { view } = aPass({ world });
-    const late = { ...pass, view, monotonicMs: 200_000, notes: { followedSince: 1_000, missedAt: 5_000 } };
+    const late = { ...pass, view, monotonicMs: 200_000, notes: { unshownAt: 5_000 } };
 
     expect(recoveryValidation.step(late)).toMatchObject({
       is: 'stall',
@@ -390,25 +334,12 @@ describe('the status of a protection', () => {
     expect(after({ activeOperation: ours }).activeOperation).toEqual({ cutoffTime });
   });
 
-  it('shows what has no id, once, and by the id that it had when it was worked on', () => {
+  it('shows what has no id beside what has one, and forgets it with the service', () => {
     const active = { activeOperationId: 'op_1', activeOperation: ours, activities: [{}, { cutoffAt: other }, ours] };
-    const rows = [{ operationId: 'op_1', cutoffTime }, { cutoffTime: other }];
+    const rows = [{ operationId: 'op_1', cutoffTime }, { cutoffTime: other }, { cutoffTime }];
 
     expect(after(active).operations).toEqual(rows);
-    expect(after(active, { activities: [{}, { cutoffAt: other }, ours] }).operations).toEqual(rows);
+    expect(after(active, { activities: [{}, { cutoffAt: other }] }).operations).toEqual([{ cutoffTime: other }]);
     expect(after(active, { activities: [{}] }).operations).toBeUndefined();
-  });
-
-  it('takes no entry that is over for the operation that is worked on', () => {
-    const active = { activeOperationId: 'op_1', activeOperation: { ...ours, kind: 'activation', phase: 'promoting' } };
-    const began = (startedAt: string) => ({ ...ours, kind: 'activation', startedAt });
-    const over = { ...began('2026-01-01T00:00:00Z'), endedAt: '2026-01-01T00:10:00Z', outcome: 'discarded' };
-    const open = began('2026-01-01T01:00:00Z');
-
-    expect(after({ ...active, activities: [over, open] }).operations).toMatchObject([
-      { operationId: 'op_1', startedTime: open.startedAt },
-      { startedTime: over.startedAt, outcome: 'discarded' },
-    ]);
-    expect(after({ ...active, activities: [over, { ...open, kind: 'validation' }] }).operations).toHaveLength(3);
   });
 });

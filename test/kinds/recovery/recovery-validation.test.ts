@@ -47,32 +47,14 @@ describe('an accepted validation', () => {
   });
 
   const startedAt = '2026-01-01T00:00:00Z';
-  const later = { operationId: 'op_2', kind: 'enrollment', startedAt: '2026-01-01T00:05:00Z' };
-  const own = { operationId: 'op_1', kind: 'validation', phase: 'stage-1', startedAt };
-
   it.each<readonly [because: string, more: object, quietForMs: number, expected: string]>([
-    ['another operation began after it', { activities: [own, later] }, 120_000, 'stall/UnknownState'],
-    ['the other one may be about to be followed by its end', { activities: [own, later] }, 119_000, 'wait/InProgress'],
-    ['the service works on another one', { activeOperationId: 'op_2' }, 120_000, 'stall/UnknownState'],
     ['it may still run', {}, 3_599_000, 'wait/InProgress'],
     ['nothing of it moves for an hour', {}, 3_600_000, 'stall/UnknownState'],
     ['the service works on it', { activeOperationId: 'op_1' }, 7_200_000, 'wait/InProgress'],
-    [
-      'the service works on something without an id',
-      { activeOperation: { phase: 'stage-1' } },
-      7_200_000,
-      'wait/InProgress',
-    ],
-    [
-      'operations run beside a standby',
-      { settings: { mode: 'warm' }, activities: [own, later] },
-      120_000,
-      'wait/InProgress',
-    ],
   ])('that shows no end, since %s: %#', (_because, more, quietForMs, expected) => {
     const pass = accepted({ phase: 'stage-1', startedAt }, more, 1_000 + quietForMs);
     const facts = { ...pass.memory.facts, stage: 'stage-1', startedTime: startedAt };
-    const notes = { acceptedSince: 0, endlessSince: 1_000 };
+    const notes = { quietSince: 1_000 };
 
     const step = recoveryValidation.step({ ...pass, memory: { ...pass.memory, facts }, notes });
 
@@ -82,10 +64,10 @@ describe('an accepted validation', () => {
   it('is waited for anew when it is shown at another stage', () => {
     const pass = accepted({ phase: 'stage-2', startedAt }, {}, 3_601_000);
     const facts = { ...pass.memory.facts, stage: 'stage-1', startedTime: startedAt };
-    const notes = { acceptedSince: 0, endlessSince: 1_000 };
+    const notes = { quietSince: 1_000 };
 
     const step = recoveryValidation.step({ ...pass, memory: { ...pass.memory, facts }, notes });
 
-    expect(step).toMatchObject({ is: 'wait', reason: 'InProgress', note: { endlessSince: 3_601_000 } });
+    expect(step).toMatchObject({ is: 'wait', reason: 'InProgress', note: { quietSince: 3_601_000 } });
   });
 });

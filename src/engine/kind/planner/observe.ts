@@ -54,7 +54,7 @@ export function missedTwice(
 }
 
 /** Removes a missed read from the notes, so that the next one counts as the first. */
-export function withoutMisses({ missedAt: _miss, followedSince: _since, provedGone: _proof, ...notes }: Notes): Notes {
+export function withoutMisses({ missedAt: _miss, provedGone: _proof, ...notes }: Notes): Notes {
   return notes;
 }
 
@@ -163,7 +163,7 @@ export function sinceNo({ memory, notes, askedAt }: Pass): number {
 /** Adds the time found by `sinceNo` to the notes of a step. */
 export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
-  return { ...step, note: { ...pass.notes, ...step.note, saidNoAt: sinceNo(pass) } };
+  return { ...step, note: { ...(step.note ?? pass.notes), saidNoAt: sinceNo(pass) } };
 }
 
 const recheckMs = 300_000;
