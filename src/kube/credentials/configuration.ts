@@ -6,11 +6,10 @@
 import { access, readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
-import { type Clock, inTime } from '../../base/time.ts';
-import { isRecord, type Secret } from '../../base/json.ts';
+import type { Clock } from '../../base/time.ts';
+import { isRecord, recordsIn, type Secret } from '../../base/json.ts';
 import { isIP } from 'node:net';
 
-const readDeadlineMs = 5_000;
 const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 /** Where to look for credentials. */
@@ -74,11 +73,11 @@ function fromPod(root: string): KubeConfiguration {
   return choose(config, [], 'the service account of the pod', undefined);
 }
 
-async function fromFiles(files: readonly string[], { clock, context }: CredentialsOptions): Promise<KubeConfiguration> {
+async function fromFiles(files: readonly string[], { context }: CredentialsOptions): Promise<KubeConfiguration> {
   const merged = new KubeConfig();
   const entries: Entry[] = [];
   for (const file of files) {
-    const { config, users } = await loadFile(file, clock);
+    const { config, users } = await loadFile(file);
     for (const cluster of config.clusters) if (merged.getCluster(cluster.name) === null) merged.addCluster(cluster);
     for (const user of config.users) if (merged.getUser(user.name) === null) merged.addUser(user);
     for (const one of config.contexts) if (merged.getContextObject(one.name) === null) merged.addContext(one);
@@ -97,15 +96,12 @@ interface Entry {
 }
 
 /** Loads one kubeconfig. Entries that cannot be used are left out, which is an error only if something refers to them. */
-async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
+async function loadFile(file: string): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
   // Import the parser only here, since an operator in a pod never needs it.
   const { parse } = await import('yaml');
-  const refused = (error?: unknown) => new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
-  const read = readFile(file, 'utf8').catch((error: unknown) => {
-    throw refused(error);
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
   });
-  const { value: text } = (await inTime(clock, readDeadlineMs, read)) ?? {};
-  if (text === undefined) throw refused();
   const config = new KubeConfig();
   let value: unknown;
   try {
@@ -118,11 +114,8 @@ async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfi
   if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} has no contexts, clusters and users`);
   const folder = dirname(file);
   config.makePathsAbsolute(folder);
-  const users = Array.isArray(value['users']) ? value['users'].filter((entry) => isRecord(entry)) : [];
-  return {
-    config,
-    users: users.map(({ name, user }) => ({ name, user: isRecord(user) ? user : {}, folder })),
-  };
+  const users = recordsIn(value, 'users').map(({ name, user }) => ({ name, user: isRecord(user) ? user : {}, folder }));
+  return { config, users };
 }
 
 /** Chooses a context, with its cluster and its user, and drops everything else of the files. */
@@ -154,9 +147,7 @@ function choose(
   // client-node accepts a server without TLS only with this field. There is no certificate to verify in any case.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
-  // Never send a credential over a network without TLS.
-  const shown = mayCarryToken(server) ? bare : { name: bare.name };
-  const user = entry === undefined || shown !== bare ? shown : completed(bare, entry, cluster);
+  const user = entry === undefined ? bare : completed(bare, entry, cluster);
   const of = `users["${user.name}"]`;
   if (user.exec && typeof user.exec.command !== 'string') throw wrong(`${of}.exec.command`, 'is missing');
   if (user.exec?.interactiveMode === 'Always') {
@@ -164,10 +155,7 @@ function choose(
   }
   if (user.authProvider?.config?.['cmd-path'] !== undefined) {
     // client-node would block the whole process until the program ends, and show what it writes to standard error.
-    throw wrong(
-      `${of}.auth-provider.config.cmd-path:`,
-      'this program is not run; use exec, where a program has a deadline',
-    );
+    throw wrong(`${of}.auth-provider.config.cmd-path:`, 'this program is not run; use exec, where it has a deadline');
   }
   config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
   const namespace = context.namespace?.trim();
