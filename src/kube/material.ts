@@ -44,14 +44,9 @@ interface MaterialOptions {
   readonly onRewind?: (by: string) => void;
 }
 
-interface Kept {
-  readonly value: Promise<KubeObject | undefined>;
-  until: number;
-}
-
 export class KubeMaterial implements Material {
   readonly #options: MaterialOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, Promise<KubeObject | undefined>>();
   /** The watches, for health checks; empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /** When watching is off: the version of each object that resources already know; undefined if the object did not exist. */
@@ -94,18 +89,16 @@ export class KubeMaterial implements Material {
     const { clock, watch } = this.#options;
     const key = keyOf(asked);
     const known = this.#kept.get(key);
-    if (known !== undefined && clock.monotonic() < known.until) return known.value;
+    if (known !== undefined) return known;
     const value = this.#get(asked);
-    const kept: Kept = { value, until: Number.POSITIVE_INFINITY };
-    this.#kept.set(key, kept);
+    this.#kept.set(key, value);
     const drop = (): void => {
-      if (this.#kept.get(key) === kept) this.#kept.delete(key);
+      if (this.#kept.get(key) === value) this.#kept.delete(key);
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
       // Keep the first version. If another resource reads a newer one, the earlier users must still hear of the change.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
-      kept.until = clock.monotonic() + keepMs;
       clock.after(keepMs, drop);
     }, drop);
     return value;
@@ -113,12 +106,6 @@ export class KubeMaterial implements Material {
 
   #get({ kind, namespace, name }: MaterialChange): Promise<KubeObject | undefined> {
     return this.#options.api.get(resources[kind], namespace, name);
-  }
-
-  /** Drops the kept value of an object, so that the next read asks the API server; reports the change unless `isNews` is false. */
-  #changed(change: MaterialChange, isNews: boolean): void {
-    this.#kept.delete(keyOf(change));
-    if (isNews) this.#options.onChanged(change);
   }
 
   /** Plans the next round in a minute, which reads the objects in use and forgets all others. */
@@ -145,7 +132,8 @@ export class KubeMaterial implements Material {
       );
       if (found === undefined || found.version === seen.version) continue;
       seen.version = found.version;
-      this.#changed(seen.asked, true);
+      this.#kept.delete(key);
+      this.#options.onChanged(seen.asked);
     }
   }
 
@@ -165,9 +153,11 @@ export class KubeMaterial implements Material {
       onRewind,
       onEvent: (event) => {
         const { metadata } = event.object;
-        const isNews = event.is === 'gone' || !event.initial;
         if (metadata.namespace === undefined) return;
-        this.#changed({ kind, namespace: metadata.namespace, name: metadata.name }, isNews);
+        const change = { kind, namespace: metadata.namespace, name: metadata.name };
+        // The next read asks the API server.
+        this.#kept.delete(keyOf(change));
+        if (event.is === 'gone' || !event.initial) this.#options.onChanged(change);
       },
     });
   }
