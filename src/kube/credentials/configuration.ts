@@ -3,7 +3,8 @@
  * with one name the first counts; `tokenFile`, `as-uid`, `as-groups` and the relative path of a plugin work; a plugin gets
  * `KUBERNETES_EXEC_INFO`. Errors name the file and the field, never its content.
  */
-import { access, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
 import type { Clock } from '../../base/time.ts';
@@ -58,10 +59,10 @@ async function foundConfiguration(options: CredentialsOptions): Promise<KubeConf
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
   if (listed.length > 0) return fromFiles(listed, options);
   const root = options.podRoot ?? '';
-  if (env['KUBERNETES_SERVICE_HOST'] !== undefined && (await isThere(root + serviceAccountToken))) return fromPod(root);
+  if (env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(root + serviceAccountToken)) return fromPod(root);
   const home = env['HOME'] ?? env['USERPROFILE'];
   const usual = home === undefined ? undefined : join(home, '.kube', 'config');
-  if (usual !== undefined && (await isThere(usual))) return fromFiles([usual], options);
+  if (usual !== undefined && existsSync(usual)) return fromFiles([usual], options);
   throw new CredentialsError(
     'there is no cluster: no kubeconfig is given, and this is not a pod; name one with --kubeconfig',
   );
@@ -98,7 +99,7 @@ interface Entry {
 /** Loads one kubeconfig. Entries that cannot be used are left out, which is an error only if something refers to them. */
 async function loadFile(file: string): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
   // Import the parser only here, since an operator in a pod never needs it.
-  const { parse } = await import('yaml');
+  const { parse, YAMLParseError } = await import('yaml');
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
   });
@@ -109,7 +110,8 @@ async function loadFile(file: string): Promise<{ config: KubeConfig; users: read
     if (isRecord(value)) config.loadFromString(text, { onInvalidEntry: 'filter' });
   } catch (error) {
     // Do not pass the error on: it quotes the file.
-    throw new CredentialsError(`kubeconfig ${file} is not YAML${lineOf(error)}`);
+    const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
+    throw new CredentialsError(`kubeconfig ${file} is not YAML${line === undefined ? '' : ` (line ${line})`}`);
   }
   if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} has no contexts, clusters and users`);
   const folder = dirname(file);
@@ -221,20 +223,6 @@ function impersonationOf(entry: Entry | undefined): KubeConfiguration['impersona
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return codeOf(error.cause) || ('code' in error ? ` (${String(error.code)})` : '');
-}
-
-/** The line of a YAML error, in brackets; empty if it is not known. */
-function lineOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return '';
-  const at = 'linePos' in error && Array.isArray(error.linePos) ? (error.linePos[0] as unknown) : undefined;
-  return isRecord(at) && typeof at['line'] === 'number' ? ` (line ${at['line']})` : '';
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** The TLS settings of connections to the API server. */
