@@ -69,7 +69,7 @@ export async function runningFolders(): Promise<readonly string[]> {
   return folders.filter(({ owner }) => owner === 'living').map(({ dir }) => dir);
 }
 
-/** Whether a sandbox runs in a folder. */
+/** True if a sandbox runs in a folder. */
 export function isRunningIn(dir: string): boolean {
   return ownerOf(lockIn(dir)) === 'living';
 }

@@ -13,7 +13,7 @@ import { KUBERNETES_VERSION } from './releases.ts';
 const modules = join(import.meta.dirname, 'build');
 const leastGo = { major: 1, minor: 26 };
 
-/** Why Go on this machine cannot build the control plane, or undefined when it can. */
+/** Says why Go on this machine cannot build the control plane; undefined when it can. */
 export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   try {
     const environment = environmentWith({ GOTOOLCHAIN: 'local' });
@@ -25,7 +25,7 @@ export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   }
 }
 
-/** Whether a version like `go1.26.8` is new enough. */
+/** True if a version such as `go1.26.8` is new enough. */
 export function isRecentGo(version: string): boolean {
   const [, major, minor] = /^(?:devel )?go(\d+)\.(\d+)/.exec(version)?.map(Number) ?? [];
   if (major === undefined || minor === undefined) return false;

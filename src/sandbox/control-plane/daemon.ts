@@ -56,21 +56,16 @@ export class Daemon {
     if (this.#child !== undefined) return;
     const { name, isUp, upWithinMs } = this.#program;
     const child = await this.#spawn();
-    let running = true;
-    const ended = this.#ended.finally(() => {
-      running = false;
-    });
+    let ending: Ending | undefined;
+    const ended = this.#ended.then((how) => (ending = how));
     const up = async () => ((await isUp()) ? true : undefined);
-    const came = await poll(up, {
-      everyMs: 50,
-      deadlineMs: upWithinMs,
-      over: () => !running || signal?.aborted === true,
-    });
-    if (came === true && running) {
-      void ended.then((ending) => {
+    const over = () => ending !== undefined || signal?.aborted === true;
+    const came = await poll(up, { everyMs: 50, deadlineMs: upWithinMs, over });
+    if (came === true && ending === undefined) {
+      void ended.then((how) => {
         if (this.#child !== child) return;
         this.#child = undefined;
-        this.#onEndedByItself(ending);
+        this.#onEndedByItself(how);
       });
       return;
     }
@@ -78,7 +73,7 @@ export class Daemon {
       await this.stop();
       throw signal.reason;
     }
-    const why = running ? `is not up after ${upWithinMs / 1000} s` : `ended (${described(await ended)})`;
+    const why = ending === undefined ? `is not up after ${upWithinMs / 1000} s` : `ended (${described(ending)})`;
     await this.kill();
     throw new CannotStart(`${name} ${why}${await this.#lastWords()}`);
   }

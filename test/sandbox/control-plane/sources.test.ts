@@ -5,11 +5,13 @@ import { binariesIn, programNames } from '../../../src/sandbox/binaries/binaries
 import { cacheAt } from '../../../src/sandbox/binaries/cache.ts';
 import { CannotStart } from '../../../src/sandbox/cannot-start.ts';
 import { whyNotGo, isRecentGo } from '../../../src/sandbox/binaries/go-build.ts';
-import { silent } from '../../../src/sandbox/binaries/progress.ts';
+import type { Progress } from '../../../src/sandbox/binaries/progress.ts';
 import { archiveFor, platformName } from '../../../src/sandbox/binaries/releases.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
 import type { Means } from '../../../src/sandbox/binaries/sources.ts';
 import { temporaryDir } from '../../support/temporary.ts';
+
+const silent: Progress = { say: () => {}, during: (_, work) => work(() => {}) };
 
 async function fill(dir: string, names: readonly string[] = Object.values(programNames)): Promise<void> {
   await mkdir(dir, { recursive: true });
