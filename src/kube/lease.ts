@@ -20,8 +20,9 @@
 import type { V1Lease } from '@kubernetes/client-node';
 import { z } from 'zod';
 import type { KubeWire } from './client/parse.ts';
-import { microTime, type Clock, type Entropy, inTime, type Moment, momentOf, pause } from '../base/time.ts';
-import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, type Resource } from '../engine/ports.ts';
+import { microTime, inTime, type Moment, momentOf, pause } from '../base/time.ts';
+import { KubeError, type KubeObject, type Leadership, type Resource } from '../engine/ports.ts';
+import type { KubeMeans } from './means.ts';
 import { compareVersions, isRecord } from '../base/json.ts';
 
 /** The times of a lease of this length, in the proportions that Kubernetes' own components use: 15, 10 and 2 seconds. */
@@ -40,11 +41,7 @@ export function leasePaceOf(leaseMs: number) {
 
 type LeasePace = Readonly<ReturnType<typeof leasePaceOf>>;
 
-export interface LeaseOptions {
-  readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
+export interface LeaseOptions extends KubeMeans {
   readonly namespace: string;
   readonly name: string;
   /** The name of this process for people. A random part is added, so that no two processes have the same name. */

@@ -8,8 +8,8 @@
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord, Secret } from '../base/json.ts';
-import type { Clock, Entropy } from '../base/time.ts';
-import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
+import type { KubeObject, Material, Resource, Troubles } from '../engine/ports.ts';
+import type { KubeMeans } from './means.ts';
 import { Reflector } from './reflector.ts';
 import { identityOf, type Unchecked } from './client/parse.ts';
 
@@ -28,11 +28,7 @@ interface MaterialChange {
 
 const resources = { Secret: secretResource, ConfigMap: configMapResource } as const;
 
-interface MaterialOptions {
-  readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
+interface MaterialOptions extends KubeMeans {
   readonly troubles?: Troubles;
   /** `on` needs permission to list and watch all Secrets of the namespaces; with `off` the Secrets in use are read every minute. */
   readonly watch: 'on' | 'off';
@@ -138,19 +134,12 @@ export class KubeMaterial implements Material {
   }
 
   #watch(kind: MaterialChange['kind']): Reflector {
-    const { api, clock, entropy, log, troubles, namespace, onRewind } = this.#options;
     return new Reflector({
-      api,
+      ...this.#options,
       resource: resources[kind],
-      clock,
-      entropy,
-      log,
-      troubles,
       metadataOnly: true,
       // A cluster may have tens of thousands of Secrets.
       keep: identityOf,
-      namespace,
-      onRewind,
       onEvent: (event) => {
         const { metadata } = event.object;
         if (metadata.namespace === undefined) return;

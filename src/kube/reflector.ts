@@ -25,11 +25,11 @@ import {
   KubeError,
   type KubeObject,
   type WatchEvent,
-  type Log,
   type Resource,
   type Troubles,
 } from '../engine/ports.ts';
-import { Backoff, type Clock, type Entropy, inTime, pause } from '../base/time.ts';
+import type { KubeMeans } from './means.ts';
+import { Backoff, type Clock, inTime, pause } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
 import { compareVersions } from '../base/json.ts';
 
@@ -45,8 +45,7 @@ const usualPace = {
 };
 
 /** The resource to watch, and the callbacks. */
-export interface ReflectorOptions {
-  readonly api: KubeApi;
+export interface ReflectorOptions extends KubeMeans {
   readonly resource: Resource;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string;
@@ -54,9 +53,6 @@ export interface ReflectorOptions {
   readonly metadataOnly?: boolean;
   /** Reduces an object to the part to keep in memory; without this function the whole object is kept. */
   readonly keep?: (object: KubeObject) => KubeObject;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
   /** Collects failures that concern Kubernetes as a whole; without it the reflector logs them itself. */
   readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
