@@ -75,16 +75,16 @@ function fromPod(root: string): KubeConfiguration {
 }
 
 async function fromFiles(files: readonly string[], { context }: CredentialsOptions): Promise<KubeConfiguration> {
+  const loaded = await Promise.all(files.map(loadFile));
   const merged = new KubeConfig();
-  const entries: Entry[] = [];
-  for (const file of files) {
-    const { config, users } = await loadFile(file);
-    for (const cluster of config.clusters) if (merged.getCluster(cluster.name) === null) merged.addCluster(cluster);
-    for (const user of config.users) if (merged.getUser(user.name) === null) merged.addUser(user);
-    for (const one of config.contexts) if (merged.getContextObject(one.name) === null) merged.addContext(one);
-    merged.currentContext ||= config.currentContext;
-    entries.push(...users);
-  }
+  // Of several entries with one name, client-node finds the first.
+  merged.loadFromOptions({
+    clusters: loaded.flatMap(({ config }) => config.clusters),
+    users: loaded.flatMap(({ config }) => config.users),
+    contexts: loaded.flatMap(({ config }) => config.contexts),
+    currentContext: loaded.map(({ config }) => config.currentContext).find(Boolean),
+  });
+  const entries = loaded.flatMap(({ users }) => users);
   return choose(merged, entries, `kubeconfig ${files.join(', ')}`, context);
 }
 
