@@ -76,6 +76,7 @@ export class LeaseElection implements Leadership {
   #newest: string | undefined;
   /** The lease as we last wrote it. */
   #own: KubeObject | undefined;
+  /** The moment before the write with which our term began or was last renewed; undefined while this process does not lead. */
   #term: Moment | undefined;
   /** The message of the last failure; undefined after a round without one. */
   #complaint: string | undefined;
