@@ -1,7 +1,7 @@
 import type { Clock, Entropy } from '../base/time.ts';
 import type { KubeApi, Log } from '../engine/ports.ts';
 
-/** The means with which every part of the Kubernetes side works. */
+/** The API, the clock, randomness and the log, with which every part of the Kubernetes side works. */
 export interface KubeMeans {
   readonly api: KubeApi;
   readonly clock: Clock;
