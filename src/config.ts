@@ -3,7 +3,7 @@
  * `--help` text and the one-line errors are made from these values.
  */
 import { arch, argv, env, platform } from 'node:process';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
@@ -392,8 +392,6 @@ export interface Surroundings {
   readonly assets: string | undefined;
   /** The folder of our cache: `$XDG_CACHE_HOME/apphosting`. */
   readonly cacheDir: string;
-  /** Where temporary files go. */
-  readonly temporaryDir: string;
 }
 
 /** Reads from the environment what is needed to find the programs of a control plane. */
@@ -405,7 +403,6 @@ export function surroundings(environment: Environment = env): Surroundings {
     arch,
     assets: environment['KUBEBUILDER_ASSETS'] || undefined,
     cacheDir: join(cacheHome, 'apphosting'),
-    temporaryDir: tmpdir(),
   };
 }
 

@@ -57,15 +57,15 @@ export function collect(
     };
     let started: Controller | undefined;
     const aborted = (): void => {
-      reject(reasonOf(signal));
-      started?.abort(reasonOf(signal));
+      reject(signal.reason as Error);
+      started?.abort(signal.reason as Error);
     };
     signal.addEventListener('abort', aborted, { once: true });
     dispatch({
       onRequestStart: (controller) => {
         started = controller;
         // The caller may have aborted the request while it waited for a connection.
-        const no = signal.aborted ? reasonOf(signal) : mayStart?.();
+        const no = signal.aborted ? (signal.reason as Error) : mayStart?.();
         if (no !== undefined) end(controller, no);
       },
       onResponseStart: (_controller, statusCode, received) => {
@@ -84,8 +84,4 @@ export function collect(
       onResponseError: (_controller, error) => reject(error),
     });
   });
-}
-
-function reasonOf(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new Error('stopped');
 }

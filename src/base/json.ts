@@ -130,7 +130,7 @@ export function compareVersions(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Whether this text can be compared with `compareVersions`. */
+/** True if this text can be compared with `compareVersions`. */
 export function isVersion(text: string): boolean {
   return /^[1-9][0-9]{0,38}$/.test(text);
 }

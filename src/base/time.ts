@@ -109,7 +109,7 @@ export function inTime<Value>(
     };
     const cut = (): void => {
       end();
-      reject(signal?.reason instanceof Error ? signal.reason : new Error('stopped'));
+      reject(signal?.reason as Error);
     };
     const cancel = clock.after(deadlineMs, () => {
       end();

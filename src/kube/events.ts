@@ -8,15 +8,9 @@
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
 import { identityOf, type KubeWire } from './client/parse.ts';
-import { microTime, type Clock, type Entropy, inTime, type Moment, momentOf, pause } from '../base/time.ts';
-import {
-  type EventRecorder,
-  type KubeApi,
-  KubeError,
-  type KubeObject,
-  type Log,
-  type Resource,
-} from '../engine/ports.ts';
+import { microTime, type Clock, inTime, type Moment, momentOf, pause } from '../base/time.ts';
+import { type EventRecorder, KubeError, type KubeObject, type Resource } from '../engine/ports.ts';
+import type { KubeMeans } from './means.ts';
 
 export const eventResource: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', namespaced: true };
 
@@ -33,11 +27,7 @@ const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];
 
-interface EventPublisherOptions {
-  readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
+interface EventPublisherOptions extends KubeMeans {
   /** The controller that reports the events, such as `apphosting.dev/operator`. */
   readonly controller: string;
   /** The process that reports the events, such as the pod's name. */

@@ -20,8 +20,9 @@
 import type { V1Lease } from '@kubernetes/client-node';
 import { z } from 'zod';
 import type { KubeWire } from './client/parse.ts';
-import { microTime, type Clock, type Entropy, inTime, type Moment, momentOf, pause } from '../base/time.ts';
-import { KubeError, type KubeObject, type Leadership, type KubeApi, type Log, type Resource } from '../engine/ports.ts';
+import { microTime, inTime, type Moment, momentOf, pause } from '../base/time.ts';
+import { KubeError, type KubeObject, type Leadership, type Resource } from '../engine/ports.ts';
+import type { KubeMeans } from './means.ts';
 import { compareVersions, isRecord } from '../base/json.ts';
 
 /** The times of a lease of this length, in the proportions that Kubernetes' own components use: 15, 10 and 2 seconds. */
@@ -40,11 +41,7 @@ export function leasePaceOf(leaseMs: number) {
 
 type LeasePace = Readonly<ReturnType<typeof leasePaceOf>>;
 
-export interface LeaseOptions {
-  readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
+export interface LeaseOptions extends KubeMeans {
   readonly namespace: string;
   readonly name: string;
   /** The name of this process for people. A random part is added, so that no two processes have the same name. */
@@ -56,8 +53,6 @@ export interface LeaseOptions {
   readonly onRewind?: () => void;
   readonly pace?: Partial<LeasePace>;
 }
-
-const longestLeaseMs = 300_000;
 
 /** The lease as it was last read, and the monotonic time since which it has not changed. */
 interface Observed {
@@ -81,16 +76,14 @@ export class LeaseElection implements Leadership {
   #newest: string | undefined;
   /** The lease as we last wrote it. */
   #own: KubeObject | undefined;
+  /** The moment before the write with which our term began or was last renewed; undefined while this process does not lead. */
   #term: Moment | undefined;
-  #leading = false;
   /** The message of the last failure; undefined after a round without one. */
   #complaint: string | undefined;
   /** True if our last write took the lease from a holder that had not released it. It is kept in case the answer is lost. */
   #takesOver = false;
-  #mayBeOurs = false;
   /** Monotonic time before which this process does not act, although it holds the lease. */
   #actFrom = 0;
-  #cancelWatchdog: (() => void) | undefined;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -116,10 +109,7 @@ export class LeaseElection implements Leadership {
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
-    this.#cancelWatchdog?.();
     this.#term = undefined;
-    this.#leading = false;
-    if (!this.#mayBeOurs) return;
     try {
       const held = this.#own ?? (await this.#read());
       const spec = held === undefined ? undefined : leaseSpecOf(held);
@@ -142,7 +132,7 @@ export class LeaseElection implements Leadership {
         // another one wrote first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
-        if (raced || this.#leading) waitMs /= 10;
+        if (raced || this.#term !== undefined) waitMs /= 10;
         if (!this.#stop.signal.aborted) this.#complain(messageOf(error));
       }
       this.#settle();
@@ -153,7 +143,7 @@ export class LeaseElection implements Leadership {
   /** Logs a failure once, instead of every few seconds while it lasts. */
   #complain(why: string | undefined): void {
     if (why !== undefined && why !== this.#complaint)
-      this.#options.log.info({ leading: this.#leading }, `the lease: ${why}`);
+      this.#options.log.info({ leading: this.#term !== undefined }, `the lease: ${why}`);
     this.#complaint = why;
   }
 
@@ -161,8 +151,11 @@ export class LeaseElection implements Leadership {
   async #round(): Promise<number> {
     const { clock } = this.#options;
     const begun = momentOf(clock);
-    const inTerm = this.#leading && this.mayAct() === undefined;
-    if (inTerm && this.#own !== undefined && (await this.#renew(this.#own))) return this.#win(begun, false);
+    const inTerm = this.mayAct() === undefined;
+    if (inTerm && this.#own !== undefined) {
+      this.#own = await this.#write(this.#own, this.#specAs(leaseSpecOf(this.#own)));
+      return this.#win(begun, false);
+    }
     const live = await this.#read(this.#stop.signal);
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#observe(live, spec);
@@ -176,7 +169,6 @@ export class LeaseElection implements Leadership {
     const claim = this.#claimOn(seen, spec);
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;
-    this.#mayBeOurs = true;
     // Since our last read another holder may have restored the missing lease, and may still act. This write ends that, so
     // wait until the term of such a holder is surely over.
     const vanished = spec === undefined && claim.takeOver;
@@ -189,18 +181,6 @@ export class LeaseElection implements Leadership {
     const { api, namespace, name } = this.#options;
     const read = api.get(leaseResource, namespace, name);
     return this.#patiently('reading the lease', read, signal);
-  }
-
-  /** Renews the lease; false when somebody else has written it. */
-  async #renew(own: KubeObject): Promise<boolean> {
-    try {
-      this.#own = await this.#write(own, this.#specAs(leaseSpecOf(own)));
-      return true;
-    } catch (error) {
-      this.#own = undefined;
-      if (error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'notFound')) return false;
-      throw error;
-    }
   }
 
   /** Notes the lease as it was just read, and since when it has not changed. */
@@ -239,7 +219,7 @@ export class LeaseElection implements Leadership {
     if (seen.spec === undefined || isReleased(seen.spec)) {
       return { inMs: this.#pace.missingMs - restedMs, takeOver: false };
     }
-    const durationMs = Math.max(this.#pace.leaseMs, Math.min(longestLeaseMs, seen.spec.leaseDurationSeconds * 1000));
+    const durationMs = Math.max(this.#pace.leaseMs, seen.spec.leaseDurationSeconds * 1000);
     return { inMs: durationMs - restedMs, takeOver: true };
   }
 
@@ -287,12 +267,9 @@ export class LeaseElection implements Leadership {
     if (this.#own !== undefined) this.#observe(this.#own, leaseSpecOf(this.#own));
     if (this.#stop.signal.aborted) return 0;
     if (clock.monotonic() < this.#actFrom) return this.#pace.retryMs;
+    const isNews = this.#term === undefined;
     this.#term = begun;
-    this.#cancelWatchdog?.();
-    const leftMs = begun.monotonic + this.#pace.renewMs - clock.monotonic();
-    this.#cancelWatchdog = clock.after(Math.max(0, leftMs), () => this.#settle());
-    if (!this.#leading && this.mayAct() === undefined) {
-      this.#leading = true;
+    if (isNews) {
       log.info({ identity: this.identity, takeOver }, 'this process leads');
       this.#isolate(() => this.#options.onAcquired({ takeOver }));
     }
@@ -306,10 +283,9 @@ export class LeaseElection implements Leadership {
   }
 
   #lose(why: string): void {
-    this.#term = undefined;
     this.#own = undefined;
-    if (!this.#leading) return;
-    this.#leading = false;
+    if (this.#term === undefined) return;
+    this.#term = undefined;
     this.#options.log.warn({ identity: this.identity }, `this process no longer leads: ${why}`);
     this.#isolate(() => this.#options.onLost(why));
   }

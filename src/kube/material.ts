@@ -8,8 +8,8 @@
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord, Secret } from '../base/json.ts';
-import type { Clock, Entropy } from '../base/time.ts';
-import type { KubeApi, KubeObject, Log, Material, Resource, Troubles } from '../engine/ports.ts';
+import type { KubeObject, Material, Resource, Troubles } from '../engine/ports.ts';
+import type { KubeMeans } from './means.ts';
 import { Reflector } from './reflector.ts';
 import { identityOf, type Unchecked } from './client/parse.ts';
 
@@ -28,11 +28,7 @@ interface MaterialChange {
 
 const resources = { Secret: secretResource, ConfigMap: configMapResource } as const;
 
-interface MaterialOptions {
-  readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
+interface MaterialOptions extends KubeMeans {
   readonly troubles?: Troubles;
   /** `on` needs permission to list and watch all Secrets of the namespaces; with `off` the Secrets in use are read every minute. */
   readonly watch: 'on' | 'off';
@@ -44,14 +40,9 @@ interface MaterialOptions {
   readonly onRewind?: (by: string) => void;
 }
 
-interface Kept {
-  readonly value: Promise<KubeObject | undefined>;
-  until: number;
-}
-
 export class KubeMaterial implements Material {
   readonly #options: MaterialOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, Promise<KubeObject | undefined>>();
   /** The watches, for health checks; empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /** When watching is off: the version of each object that resources already know; undefined if the object did not exist. */
@@ -94,18 +85,16 @@ export class KubeMaterial implements Material {
     const { clock, watch } = this.#options;
     const key = keyOf(asked);
     const known = this.#kept.get(key);
-    if (known !== undefined && clock.monotonic() < known.until) return known.value;
+    if (known !== undefined) return known;
     const value = this.#get(asked);
-    const kept: Kept = { value, until: Number.POSITIVE_INFINITY };
-    this.#kept.set(key, kept);
+    this.#kept.set(key, value);
     const drop = (): void => {
-      if (this.#kept.get(key) === kept) this.#kept.delete(key);
+      if (this.#kept.get(key) === value) this.#kept.delete(key);
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
       // Keep the first version. If another resource reads a newer one, the earlier users must still hear of the change.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
-      kept.until = clock.monotonic() + keepMs;
       clock.after(keepMs, drop);
     }, drop);
     return value;
@@ -113,12 +102,6 @@ export class KubeMaterial implements Material {
 
   #get({ kind, namespace, name }: MaterialChange): Promise<KubeObject | undefined> {
     return this.#options.api.get(resources[kind], namespace, name);
-  }
-
-  /** Drops the kept value of an object, so that the next read asks the API server; reports the change unless `isNews` is false. */
-  #changed(change: MaterialChange, isNews: boolean): void {
-    this.#kept.delete(keyOf(change));
-    if (isNews) this.#options.onChanged(change);
   }
 
   /** Plans the next round in a minute, which reads the objects in use and forgets all others. */
@@ -145,29 +128,25 @@ export class KubeMaterial implements Material {
       );
       if (found === undefined || found.version === seen.version) continue;
       seen.version = found.version;
-      this.#changed(seen.asked, true);
+      this.#kept.delete(key);
+      this.#options.onChanged(seen.asked);
     }
   }
 
   #watch(kind: MaterialChange['kind']): Reflector {
-    const { api, clock, entropy, log, troubles, namespace, onRewind } = this.#options;
     return new Reflector({
-      api,
+      ...this.#options,
       resource: resources[kind],
-      clock,
-      entropy,
-      log,
-      troubles,
       metadataOnly: true,
       // A cluster may have tens of thousands of Secrets.
       keep: identityOf,
-      namespace,
-      onRewind,
       onEvent: (event) => {
         const { metadata } = event.object;
-        const isNews = event.is === 'gone' || !event.initial;
         if (metadata.namespace === undefined) return;
-        this.#changed({ kind, namespace: metadata.namespace, name: metadata.name }, isNews);
+        const change = { kind, namespace: metadata.namespace, name: metadata.name };
+        // The next read asks the API server.
+        this.#kept.delete(keyOf(change));
+        if (event.is === 'gone' || !event.initial) this.#options.onChanged(change);
       },
     });
   }

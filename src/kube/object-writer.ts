@@ -5,28 +5,23 @@
  * another object with the same name. A write that would change nothing is not sent. `commitStatus` tries again until the answer of
  * the service stands in status, unless the object is gone or the status is no longer ours to write.
  */
-import { type Clock, type Entropy, Backoff, inTime, pause } from '../base/time.ts';
+import { Backoff, inTime, pause } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
 import {
-  type KubeApi,
   KubeError,
   type KubeObject,
-  type Log,
   type ObjectWriter,
   type PatchOperation,
   type Resource,
   type Written,
   finalizer,
 } from '../engine/ports.ts';
+import type { KubeMeans } from './means.ts';
 
 const commitPace = { firstMs: 200, longestMs: 10_000, forgetMs: 60_000 };
 const mostRefusals = 5;
 
-interface ObjectWriterOptions {
-  readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
+interface ObjectWriterOptions extends KubeMeans {
   readonly resourceOf: (object: KubeObject) => Resource;
 }
 

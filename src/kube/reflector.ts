@@ -14,7 +14,7 @@
  * - A rewind means that etcd was restored from an older snapshot: a list, or an object in it, is older than before. Then `onRewind`
  *   is called, unless another reflector noticed the rewind first, and every object of the new list is emitted again.
  *
- * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (`withWatchDeadline`).
+ * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (`#untilSilent`).
  *
  * A reflector cannot notice a restore when only whole objects are missing and the restored etcd has already passed the version seen
  * here. The lease shows such a restore, since it is written every two seconds.
@@ -25,12 +25,11 @@ import {
   KubeError,
   type KubeObject,
   type WatchEvent,
-  type Log,
-  type PageOptions,
   type Resource,
   type Troubles,
 } from '../engine/ports.ts';
-import { Backoff, type Clock, type Entropy, inTime, pause } from '../base/time.ts';
+import type { KubeMeans } from './means.ts';
+import { Backoff, type Clock, inTime, pause } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
 import { compareVersions } from '../base/json.ts';
 
@@ -46,8 +45,7 @@ const usualPace = {
 };
 
 /** The resource to watch, and the callbacks. */
-export interface ReflectorOptions {
-  readonly api: KubeApi;
+export interface ReflectorOptions extends KubeMeans {
   readonly resource: Resource;
   readonly namespace?: string | undefined;
   readonly labelSelector?: string;
@@ -55,9 +53,6 @@ export interface ReflectorOptions {
   readonly metadataOnly?: boolean;
   /** Reduces an object to the part to keep in memory; without this function the whole object is kept. */
   readonly keep?: (object: KubeObject) => KubeObject;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
-  readonly log: Log;
   /** Collects failures that concern Kubernetes as a whole; without it the reflector logs them itself. */
   readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
@@ -69,17 +64,13 @@ export interface ReflectorOptions {
 
 /** Lists and watches one resource until `stop()`, and reports each change to a listener. */
 export class Reflector {
-  /** Resolves after the first complete list. */
-  readonly synced: Promise<void>;
   readonly #options: ReflectorOptions;
-  /** The namespace, the labels, and whether only metadata is wanted: the same for every list and watch. */
-  readonly #selection: Pick<PageOptions, 'namespace' | 'labelSelector' | 'metadataOnly'>;
   readonly #pace: typeof usualPace;
   readonly #backoff: Backoff;
   #pageSize: number;
   readonly #cache = new ObjectCache();
   readonly #stop = new AbortController();
-  readonly #markSynced: () => void;
+  readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   #running: Promise<void> | undefined;
   /** The newest resourceVersion that a list or watch showed. */
@@ -98,14 +89,9 @@ export class Reflector {
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
-    const { namespace, labelSelector, metadataOnly } = options;
-    this.#selection = { namespace, labelSelector, metadataOnly };
     this.#pace = { ...usualPace, ...options.pace };
     this.#pageSize = this.#pace.pageSize;
     this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.synced = promise;
-    this.#markSynced = resolve;
   }
 
   /** The name of the resource, for health and metrics. */
@@ -116,6 +102,11 @@ export class Reflector {
 
   get #who(): string {
     return `the watch of ${this.name}`;
+  }
+
+  /** Resolves after the first complete list. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
   }
 
   get isSynced(): boolean {
@@ -218,7 +209,7 @@ export class Reflector {
     const initial = !this.#isSynced;
     for (const event of this.#cache.replace(objects, { initial, rewound })) this.#emit(event);
     this.#isSynced = true;
-    this.#markSynced();
+    this.#synced.resolve();
   }
 
   /** Lists all objects, page by page. If a page is too large, the list begins again with smaller pages, which later lists keep. */
@@ -266,7 +257,7 @@ export class Reflector {
 
   async #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
     const { api, resource, clock } = this.#options;
-    const asked = api.list(resource, { ...this.#selection, limit, continue: next });
+    const asked = api.list(resource, { ...selectionOf(this.#options), limit, continue: next });
     const { pageMs } = this.#pace;
     const page = await inTime(clock, pageMs, asked, this.#stop.signal);
     if (page === undefined) throw new KubeError('unavailable', `listing ${resource.plural}: no end after ${pageMs} ms`);
@@ -286,11 +277,9 @@ export class Reflector {
     // Node would keep a signal of both, and with it the reflector, for as long as nobody stops the watch.
     if (this.#stop.signal.aborted) controller.abort();
     const { signal } = controller;
-    const stream = api.watch(resource, { ...this.#selection, resourceVersion, timeoutSeconds, signal });
-    const what = `watching ${resource.plural}`;
-    const probe = () => this.#probe();
+    const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
     try {
-      for await (const event of withWatchDeadline(stream, { clock, what, idleMs: this.#pace.idleMs, probe, signal })) {
+      for await (const event of this.#untilSilent(stream, signal)) {
         this.#received();
         this.#apply(event);
       }
@@ -298,6 +287,41 @@ export class Reflector {
     } finally {
       this.#watching = undefined;
       controller.abort();
+    }
+  }
+
+  /**
+   * Passes on what a watch sends, and throws when nothing arrives within the idle deadline.
+   *
+   * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one with which the watch began.
+   * While no object of the resource changes, the API server learns a newer version only when somebody lists, since a plain etcd
+   * reports it every ten minutes only. So when a new watch has been silent for half of the deadline, the probe lists one object, and
+   * a bookmark follows. If a watch is silent for the whole deadline, it is broken, or something on the way holds its data back.
+   *
+   * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
+   */
+  async *#untilSilent(events: AsyncIterable<WatchEvent>, signal: AbortSignal): AsyncGenerator<WatchEvent, void, void> {
+    const { clock, resource } = this.#options;
+    const { idleMs } = this.#pace;
+    const stream = events[Symbol.asyncIterator]();
+    let receivedAt = clock.monotonic();
+    /** Waits for the next event; undefined when it does not arrive in time. */
+    const arriving = async (coming: ReturnType<typeof stream.next>, ms: number) =>
+      (await inTime(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, signal))?.value;
+    try {
+      for (let hasReceived = false; ; hasReceived = true) {
+        const coming = stream.next();
+        const early = hasReceived ? undefined : await arriving(coming, idleMs / 2);
+        if (!hasReceived && early === undefined) await this.#probe();
+        const next = early ?? (await arriving(coming, idleMs));
+        if (next === undefined) throw new SilenceError(`watching ${resource.plural}: silent for ${idleMs} ms`);
+        if (next.done === true) return;
+        yield next.value;
+        receivedAt = clock.monotonic();
+      }
+    } finally {
+      // Do not await this: a stream that hangs would block here too.
+      stream.return?.().catch(() => undefined);
     }
   }
 
@@ -356,7 +380,7 @@ export class Reflector {
   }
 }
 
-/** Why all objects are listed. */
+/** The reasons to list all objects. */
 export type ListReason = 'start' | 'gone' | 'garbled' | 'backwards' | 'silent' | 'rewind';
 
 /** Thrown to end a watch, so that every object is listed again. */
@@ -378,59 +402,17 @@ function listReasonOf(error: unknown): ListReason | undefined {
   return error instanceof KubeError && error.reason === 'gone' ? 'gone' : undefined;
 }
 
-/** Thrown when a watch has sent nothing within its deadline. */
+/** Thrown when a watch has sent nothing within its deadline. It counts as a part of an outage. */
 class SilenceError extends KubeError {
-  constructor(what: string, afterMs: number) {
-    super('unavailable', `${what}: silent for ${afterMs} ms`);
+  constructor(message: string) {
+    super('unavailable', message);
     this.name = 'SilenceError';
   }
 }
 
-/** How long a watch may be silent, and how to make the API server send a bookmark. */
-interface WatchDeadline {
-  readonly clock: Clock;
-  readonly what: string;
-  readonly idleMs: number;
-  /** Makes the API server learn the newest resourceVersion, so that it sends a bookmark. An error here ends the watch. */
-  readonly probe: () => Promise<void>;
-  /** Ends the watch; the watch then throws the signal's reason. */
-  readonly signal: AbortSignal;
-}
-
-/**
- * Passes on what a watch sends, and throws a `SilenceError` when nothing arrives within the deadline.
- *
- * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one with which the watch began.
- * While no object of the resource changes, the API server learns a newer version only when somebody lists, since a plain etcd
- * reports it every ten minutes only. So when a new watch has been silent for half of the deadline, the probe lists one object, and
- * a bookmark follows. If a watch is silent for the whole deadline, it is broken, or something on the way holds its data back.
- *
- * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
- */
-async function* withWatchDeadline<Item>(
-  items: AsyncIterable<Item>,
-  { clock, what, idleMs, probe, signal }: WatchDeadline,
-): AsyncGenerator<Item, void, void> {
-  const stream = items[Symbol.asyncIterator]();
-  let receivedAt = clock.monotonic();
-  /** Waits for the next event; undefined when it does not arrive in time. */
-  const arriving = async (coming: ReturnType<typeof stream.next>, ms: number) =>
-    (await inTime(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, signal))?.value;
-  try {
-    for (let hasReceived = false; ; hasReceived = true) {
-      const coming = stream.next();
-      const early = hasReceived ? undefined : await arriving(coming, idleMs / 2);
-      if (!hasReceived && early === undefined) await probe();
-      const next = early ?? (await arriving(coming, idleMs));
-      if (next === undefined) throw new SilenceError(what, idleMs);
-      if (next.done === true) return;
-      yield next.value;
-      receivedAt = clock.monotonic();
-    }
-  } finally {
-    // Do not await this: a stream that hangs would block here too.
-    stream.return?.().catch(() => undefined);
-  }
+/** The namespace, the labels, and whether only metadata is wanted: the same for every list and watch. */
+function selectionOf({ namespace, labelSelector, metadataOnly }: ReflectorOptions) {
+  return { namespace, labelSelector, metadataOnly };
 }
 
 /**
@@ -523,7 +505,7 @@ export function agesOf(reflectors: readonly Watched[], clock: Clock): ReadonlyMa
   return new Map(reflectors.map((reflector) => [reflector.name, ageOf(reflector, clock)]));
 }
 
-/** Why the process is not ready, one sentence for each reflector; empty when it is ready. */
+/** Says why the process is not ready, one sentence for each reflector; empty when it is ready. */
 export function complaintsOf(reflectors: readonly Watched[], clock: Clock): readonly string[] {
   return reflectors.flatMap((reflector) => {
     const problem = reflector.problem();

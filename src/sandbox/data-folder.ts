@@ -8,11 +8,6 @@ import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 /** The purpose of a temporary folder, which becomes part of its name. */
 type Purpose = 'sandbox' | 'tests';
 
-const prefixes: Readonly<Record<Purpose, string>> = {
-  sandbox: 'apphosting-sandbox-',
-  tests: 'apphosting-tests-',
-};
-
 /** The folder of one sandbox, which this process has locked. */
 export interface DataFolder {
   readonly dir: string;
@@ -41,7 +36,7 @@ export async function keptFolder(named: string): Promise<DataFolder> {
 
 /** Creates a temporary folder and locks it. */
 export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<DataFolder> {
-  const dir = await mkdtemp(join(tmpdir(), prefixes[purpose]));
+  const dir = await mkdtemp(join(tmpdir(), `apphosting-${purpose}-`));
   const unlock = await taken(dir);
   const release = async () => {
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -53,7 +48,7 @@ export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<Dat
 /** Removes the temporary folders of killed sandboxes and ends their processes. Returns the number of folders. */
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
-  for (const { dir, owner } of await temporaryFolders(Object.values(prefixes))) {
+  for (const { dir, owner } of await temporaryFolders(/^apphosting-(sandbox|tests)-/)) {
     // Without a lock the folder belongs to a sandbox that is just starting or ending.
     if (owner !== 'dead') continue;
     await endLeftovers(dir);
@@ -65,11 +60,11 @@ export async function clearAbandoned(): Promise<number> {
 
 /** The temporary folders of sandboxes that run now. */
 export async function runningFolders(): Promise<readonly string[]> {
-  const folders = await temporaryFolders([prefixes.sandbox]);
+  const folders = await temporaryFolders(/^apphosting-sandbox-/);
   return folders.filter(({ owner }) => owner === 'living').map(({ dir }) => dir);
 }
 
-/** Whether a sandbox runs in a folder. */
+/** True if a sandbox runs in a folder. */
 export function isRunningIn(dir: string): boolean {
   return ownerOf(lockIn(dir)) === 'living';
 }
@@ -110,8 +105,8 @@ async function taken(dir: string): Promise<() => void> {
   }
 }
 
-async function temporaryFolders(starts: readonly string[]) {
-  const names = (await readdir(tmpdir())).filter((name) => starts.some((start) => name.startsWith(start)));
+async function temporaryFolders(pattern: RegExp) {
+  const names = (await readdir(tmpdir())).filter((name) => pattern.test(name));
   return names.map((name) => join(tmpdir(), name)).map((dir) => ({ dir, owner: ownerOf(lockIn(dir)) }));
 }
 

@@ -42,21 +42,21 @@ export function simulator(
   const given = Object.entries(optional).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   );
-  const url = `http://127.0.0.1:${port}`;
+  const listen = `127.0.0.1:${port}`;
   return {
     name: 'the simulator',
     command: execPath,
     args: [
       ...commands.simulator,
       '--listen',
-      `127.0.0.1:${port}`,
+      listen,
       '--state',
       simulatorState(dir),
       ...given,
       ...reading.flatMap((one) => ['--reading', one]),
     ],
     logPath: join(dir, 'logs', 'simulator.log'),
-    isUp: async (written) => (await written()).split('\n').includes(`simulator listening on ${url}`),
+    isUp: () => answersOk(`http://${listen}/_sim/healthz`),
     upWithinMs: 20_000,
     graceMs: 3000,
   };

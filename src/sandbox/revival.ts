@@ -3,27 +3,28 @@
  * pause each time, and is given up if it does not stay up.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Backoff } from '../base/time.ts';
+import { realClock, realEntropy } from '../cli/machine.ts';
 import { described, type Ending } from './control-plane/daemon.ts';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 
-const windowMs = 120_000;
-const mostInWindow = 6;
-const firstPauseMs = 200;
+const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 120_000 };
+const mostFailures = 6;
 
 /** Restarts parts that end by themselves, until the signal is aborted. */
 export function revival(say: (text: string) => void, signal: AbortSignal, onRevived: () => Promise<void>) {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
-  const attempts = new Map<string, readonly number[]>();
+  const backoffs = new Map<string, Backoff>();
 
   async function revive(name: string, how: string, start: () => Promise<void>): Promise<void> {
     say(`${name} ended by itself (${how}): starting it again`);
+    const backoff = backoffs.get(name) ?? new Backoff(pace, realClock, realEntropy);
+    backoffs.set(name, backoff);
     for (;;) {
-      const now = performance.now();
-      const recent = [...(attempts.get(name) ?? []).filter((at) => now - at < windowMs), now];
-      attempts.set(name, recent);
-      if (recent.length > mostInWindow) throw new CannotStart(`${name} does not stay up (last: ${how})`);
-      await sleep(firstPauseMs * 2 ** (recent.length - 1), undefined, { signal });
+      const pauseMs = backoff.next();
+      if (backoff.failures > mostFailures) throw new CannotStart(`${name} does not stay up (last: ${how})`);
+      await sleep(pauseMs, undefined, { signal });
       try {
         await start();
         await onRevived();

@@ -16,7 +16,7 @@ import { stateOf } from './table.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** What a sandbox takes from the repository; tests give their own. */
+/** The parts of the repository that a sandbox uses; tests give their own. */
 export interface Repository {
   readonly crds: string;
   readonly samples: string;

@@ -167,9 +167,6 @@ function collectionPath(resource: Resource, namespace?: string): string {
 
 /** The URL path of one object. */
 function objectPath(resource: Resource, namespace: string | undefined, name: string, part?: 'status'): string {
-  if (resource.namespaced && namespace === undefined) {
-    throw new Error(`${resource.plural} "${name}" cannot be addressed without a namespace`);
-  }
   const tail = part === undefined ? '' : `/${part}`;
   return `${collectionPath(resource, namespace)}/${segment(name)}${tail}`;
 }

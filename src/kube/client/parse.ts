@@ -152,38 +152,22 @@ export function titleOf(resource: Resource, namespace: string | undefined, name:
 
 const newline = 0x0a;
 
-/** Splits a stream of bytes into lines; throws when a line is longer than `maxBytes` or not valid UTF-8. */
+/** Splits a stream of bytes into lines; throws when a line is longer than `maxBytes`, or when the stream ends within one. */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
   what: string,
 ): AsyncGenerator<string, void, void> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const decode = (bytes: Uint8Array): string => {
-    try {
-      return decoder.decode(bytes);
-    } catch {
-      throw new GarbledError(`${what}: a line is not UTF-8`);
-    }
-  };
-  let pending: Uint8Array[] = [];
-  let size = 0;
-  const keep = (part: Uint8Array): void => {
-    size += part.byteLength;
-    if (size > maxBytes) throw new GarbledError(`${what}: a line is longer than ${maxBytes} bytes`);
-    if (part.byteLength > 0) pending.push(part);
-  };
+  let pending = Buffer.alloc(0);
   for await (const chunk of chunks) {
+    pending = Buffer.concat([pending, chunk]);
     let from = 0;
-    for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
-      keep(chunk.subarray(from, at));
-      const line = decode(pending.length === 1 ? (pending[0] ?? chunk) : Buffer.concat(pending));
-      pending = [];
-      size = 0;
+    for (let at = pending.indexOf(newline); at >= 0; at = pending.indexOf(newline, from)) {
+      if (at > from) yield pending.toString('utf8', from, at);
       from = at + 1;
-      if (line !== '') yield line;
     }
-    keep(chunk.subarray(from));
+    pending = pending.subarray(from);
+    if (pending.length > maxBytes) throw new GarbledError(`${what}: a line is longer than ${maxBytes} bytes`);
   }
-  if (size > 0) throw new KubeError('unavailable', `${what}: the stream ended within a line`);
+  if (pending.length > 0) throw new KubeError('unavailable', `${what}: the stream ended within a line`);
 }

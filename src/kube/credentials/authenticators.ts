@@ -10,11 +10,10 @@ import type { CustomFetch } from 'openid-client';
 
 /** How long a plugin may run. */
 export const pluginMs = 60_000;
-const mostOutputBytes = 1024 * 1024;
 
 /**
- * Runs the exec plugins of a kubeconfig through client-node, and adds three things: a deadline that ends the program and its child
- * processes, a limit on its output, and a new credential before the old one expires.
+ * Runs the exec plugins of a kubeconfig through client-node, and adds two things: a deadline that ends the program and its child
+ * processes, and a new credential before the old one expires.
  */
 export class ExecPlugin extends ExecAuth {
   /** How the last run ended, in words that quote nothing of its output. */
@@ -31,7 +30,7 @@ export class ExecPlugin extends ExecAuth {
     try {
       await super.applyAuthentication(user, options);
     } catch {
-      delete this['tokenCache'][user.name];
+      this.forget(user);
       throw new PluginError(this.ending);
     }
   }
@@ -43,24 +42,18 @@ export class ExecPlugin extends ExecAuth {
     return Number.isNaN(expiry) ? undefined : expiry;
   }
 
-  /** Forgets a credential that expires before this moment, so that the program runs again. */
-  forgetBefore(user: User, momentMs: number): void {
-    if ((this.expiryOf(user) ?? Number.POSITIVE_INFINITY) <= momentMs) delete this['tokenCache'][user.name];
+  /** Forgets the user's credential, so that the program runs again. */
+  forget({ name }: User): void {
+    delete this['tokenCache'][name];
   }
 
   #run(clock: Clock, child: ChildProcess): ChildProcess {
     const nonsense = 'printed something that is not an ExecCredential';
     this.ending = nonsense;
-    let size = 0;
-    const end = (why: string): void => {
-      this.ending = why;
+    const cancel = clock.after(pluginMs, () => {
+      this.ending = `did not end within ${pluginMs / 1000} s`;
       // Kill the whole process group: the children of a killed shell would live on and keep our pipe open.
       if (child.pid !== undefined) kill(-child.pid);
-    };
-    const cancel = clock.after(pluginMs, () => end(`did not end within ${pluginMs / 1000} s`));
-    child.stdout?.on('data', (part: string | Buffer) => {
-      size += part.length;
-      if (size > mostOutputBytes) end(`printed more than ${mostOutputBytes} bytes`);
     });
     child.once(
       'error',
@@ -106,10 +99,9 @@ export class IdentityProvider extends OpenIDConnectAuth {
     return user.authProvider?.name === 'oidc' ? expiryMs(settingsOf(user)['id-token']) : undefined;
   }
 
-  /** Forgets a token that expires before this moment, so that the issuer is asked for a new one. */
-  forgetBefore(user: User, momentMs: number): void {
-    const isGood = (this.expiryOf(user) ?? 0) > momentMs;
-    this['currentTokenExpiration'] = isGood ? Number.POSITIVE_INFINITY : 1;
+  /** Makes the issuer be asked for a new token. */
+  forget(): void {
+    this['currentTokenExpiration'] = 1;
   }
 }
 

@@ -3,14 +3,14 @@
  * with one name the first counts; `tokenFile`, `as-uid`, `as-groups` and the relative path of a plugin work; a plugin gets
  * `KUBERNETES_EXEC_INFO`. Errors name the file and the field, never its content.
  */
-import { access, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { type Cluster, KubeConfig, type User } from '@kubernetes/client-node';
-import { type Clock, inTime } from '../../base/time.ts';
-import { isRecord, type Secret } from '../../base/json.ts';
+import type { Clock } from '../../base/time.ts';
+import { isRecord, recordsIn, type Secret } from '../../base/json.ts';
 import { isIP } from 'node:net';
 
-const readDeadlineMs = 5_000;
 const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
 /** Where to look for credentials. */
@@ -59,10 +59,10 @@ async function foundConfiguration(options: CredentialsOptions): Promise<KubeConf
   const listed = (env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
   if (listed.length > 0) return fromFiles(listed, options);
   const root = options.podRoot ?? '';
-  if (env['KUBERNETES_SERVICE_HOST'] !== undefined && (await isThere(root + serviceAccountToken))) return fromPod(root);
+  if (env['KUBERNETES_SERVICE_HOST'] !== undefined && existsSync(root + serviceAccountToken)) return fromPod(root);
   const home = env['HOME'] ?? env['USERPROFILE'];
   const usual = home === undefined ? undefined : join(home, '.kube', 'config');
-  if (usual !== undefined && (await isThere(usual))) return fromFiles([usual], options);
+  if (usual !== undefined && existsSync(usual)) return fromFiles([usual], options);
   throw new CredentialsError(
     'there is no cluster: no kubeconfig is given, and this is not a pod; name one with --kubeconfig',
   );
@@ -74,17 +74,17 @@ function fromPod(root: string): KubeConfiguration {
   return choose(config, [], 'the service account of the pod', undefined);
 }
 
-async function fromFiles(files: readonly string[], { clock, context }: CredentialsOptions): Promise<KubeConfiguration> {
+async function fromFiles(files: readonly string[], { context }: CredentialsOptions): Promise<KubeConfiguration> {
+  const loaded = await Promise.all(files.map(loadFile));
   const merged = new KubeConfig();
-  const entries: Entry[] = [];
-  for (const file of files) {
-    const { config, users } = await loadFile(file, clock);
-    for (const cluster of config.clusters) if (merged.getCluster(cluster.name) === null) merged.addCluster(cluster);
-    for (const user of config.users) if (merged.getUser(user.name) === null) merged.addUser(user);
-    for (const one of config.contexts) if (merged.getContextObject(one.name) === null) merged.addContext(one);
-    merged.currentContext ||= config.currentContext;
-    entries.push(...users);
-  }
+  // Of several entries with one name, client-node finds the first.
+  merged.loadFromOptions({
+    clusters: loaded.flatMap(({ config }) => config.clusters),
+    users: loaded.flatMap(({ config }) => config.users),
+    contexts: loaded.flatMap(({ config }) => config.contexts),
+    currentContext: loaded.map(({ config }) => config.currentContext).find(Boolean),
+  });
+  const entries = loaded.flatMap(({ users }) => users);
   return choose(merged, entries, `kubeconfig ${files.join(', ')}`, context);
 }
 
@@ -97,15 +97,12 @@ interface Entry {
 }
 
 /** Loads one kubeconfig. Entries that cannot be used are left out, which is an error only if something refers to them. */
-async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
+async function loadFile(file: string): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
   // Import the parser only here, since an operator in a pod never needs it.
-  const { parse } = await import('yaml');
-  const refused = (error?: unknown) => new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
-  const read = readFile(file, 'utf8').catch((error: unknown) => {
-    throw refused(error);
+  const { parse, YAMLParseError } = await import('yaml');
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
   });
-  const { value: text } = (await inTime(clock, readDeadlineMs, read)) ?? {};
-  if (text === undefined) throw refused();
   const config = new KubeConfig();
   let value: unknown;
   try {
@@ -113,16 +110,14 @@ async function loadFile(file: string, clock: Clock): Promise<{ config: KubeConfi
     if (isRecord(value)) config.loadFromString(text, { onInvalidEntry: 'filter' });
   } catch (error) {
     // Do not pass the error on: it quotes the file.
-    throw new CredentialsError(`kubeconfig ${file} is not YAML${lineOf(error)}`);
+    const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
+    throw new CredentialsError(`kubeconfig ${file} is not YAML${line === undefined ? '' : ` (line ${line})`}`);
   }
   if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} has no contexts, clusters and users`);
   const folder = dirname(file);
   config.makePathsAbsolute(folder);
-  const users = Array.isArray(value['users']) ? value['users'].filter((entry) => isRecord(entry)) : [];
-  return {
-    config,
-    users: users.map(({ name, user }) => ({ name, user: isRecord(user) ? user : {}, folder })),
-  };
+  const users = recordsIn(value, 'users').map(({ name, user }) => ({ name, user: isRecord(user) ? user : {}, folder }));
+  return { config, users };
 }
 
 /** Chooses a context, with its cluster and its user, and drops everything else of the files. */
@@ -154,9 +149,7 @@ function choose(
   // client-node accepts a server without TLS only with this field. There is no certificate to verify in any case.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
-  // Never send a credential over a network without TLS.
-  const shown = mayCarryToken(server) ? bare : { name: bare.name };
-  const user = entry === undefined || shown !== bare ? shown : completed(bare, entry, cluster);
+  const user = entry === undefined ? bare : completed(bare, entry, cluster);
   const of = `users["${user.name}"]`;
   if (user.exec && typeof user.exec.command !== 'string') throw wrong(`${of}.exec.command`, 'is missing');
   if (user.exec?.interactiveMode === 'Always') {
@@ -164,10 +157,7 @@ function choose(
   }
   if (user.authProvider?.config?.['cmd-path'] !== undefined) {
     // client-node would block the whole process until the program ends, and show what it writes to standard error.
-    throw wrong(
-      `${of}.auth-provider.config.cmd-path:`,
-      'this program is not run; use exec, where a program has a deadline',
-    );
+    throw wrong(`${of}.auth-provider.config.cmd-path:`, 'this program is not run; use exec, where it has a deadline');
   }
   config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
   const namespace = context.namespace?.trim();
@@ -233,20 +223,6 @@ function impersonationOf(entry: Entry | undefined): KubeConfiguration['impersona
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return codeOf(error.cause) || ('code' in error ? ` (${String(error.code)})` : '');
-}
-
-/** The line of a YAML error, in brackets; empty if it is not known. */
-function lineOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return '';
-  const at = 'linePos' in error && Array.isArray(error.linePos) ? (error.linePos[0] as unknown) : undefined;
-  return isRecord(at) && typeof at['line'] === 'number' ? ` (line ${at['line']})` : '';
-}
-
-async function isThere(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** The TLS settings of connections to the API server. */

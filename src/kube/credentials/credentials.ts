@@ -49,7 +49,7 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
     (refreshing ??= again(isRefused).finally(() => (refreshing = undefined)));
   const access = (): Promise<KubeAccess> => {
     const age = clock.monotonic() - shownAt;
-    const expiresSoon = (source.expiresAt() ?? Number.POSITIVE_INFINITY) - aheadMs <= clock.wall();
+    const expiresSoon = source.expiresAt() - aheadMs <= clock.wall();
     return age > keepMs || (expiresSoon && age > leastBetweenMs) ? refresh(false) : Promise.resolve(known);
   };
   const { server, proxy, namespace, title } = source;
@@ -74,7 +74,8 @@ interface Source extends KubeConfiguration {
   readonly isAsked: boolean;
   /** Returns the credential that client-node would send now; throws a `CredentialsError` if there is none. */
   show(): Promise<KubeAccess>;
-  expiresAt(): number | undefined;
+  /** When the credential expires; infinity if that is not known. */
+  expiresAt(): number;
 }
 
 /** Makes client-node use our own exec plugin and OIDC provider, which renew a credential before it expires. */
@@ -83,13 +84,16 @@ function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
   const plugin = new ExecPlugin(clock);
   const provider = new IdentityProvider();
   config['authenticators'].unshift(plugin, provider);
+  const expiresAt = () => plugin.expiryOf(user) ?? provider.expiryOf(user) ?? Number.POSITIVE_INFINITY;
   return {
     ...configuration,
-    isAsked: Boolean(user.exec) || (user.authProvider ?? { name: 'tokenFile' }).name !== 'tokenFile',
-    expiresAt: () => plugin.expiryOf(user) ?? provider.expiryOf(user),
+    isAsked: !['tokenFile', undefined].includes(askedOf(user)),
+    expiresAt,
     show: async () => {
-      plugin.forgetBefore(user, clock.wall() + aheadMs);
-      provider.forgetBefore(user, clock.wall() + aheadMs);
+      if (expiresAt() <= clock.wall() + aheadMs) {
+        plugin.forget(user);
+        provider.forget();
+      }
       return show(configuration, clock);
     },
   };
@@ -120,15 +124,12 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
       insecure: cluster.skipTLSVerify,
     },
   };
-  const wrong =
-    emptiness(access, configuration) ??
-    wrongCertificate(access.tls, configuration, clock.wall()) ??
-    wrongKey(access.tls, configuration);
+  const wrong = emptiness(access, configuration) ?? wrongCertificate(access.tls, configuration, clock.wall());
   if (wrong !== undefined) throw new CredentialsError(`${title}: ${wrong}`);
   return access;
 }
 
-/** Says which field gives no credential, and why. Of the error it shows only the path of a file and a code. */
+/** Says which field or file gives no credential, and why. Of the error it shows only the path of a file and a code. */
 function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string {
   const of = `users["${user.name}"]`;
   if (error instanceof PluginError) {
@@ -137,19 +138,7 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
     const hint = typeof installHint === 'string' ? ` (${installHint.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()})` : '';
     return `${of}.exec: the program ${command} ${error.message}${hint}`;
   }
-  if (error instanceof Error && 'path' in error) {
-    const fields = new Map([
-      [cluster.caFile, `clusters["${cluster.name}"].certificate-authority`],
-      [user.certFile, `${of}.client-certificate`],
-      [user.keyFile, `${of}.client-key`],
-      [user.authProvider?.config?.tokenFile, `${of}.tokenFile`],
-      [
-        user.authProvider?.config?.['idp-certificate-authority'],
-        `${of}.auth-provider.config.idp-certificate-authority`,
-      ],
-    ]);
-    return `${fields.get(String(error.path)) ?? of}: ${String(error.path)} cannot be read${codeOf(error)}`;
-  }
+  if (error instanceof Error && 'path' in error) return `${String(error.path)} cannot be read${codeOf(error)}`;
   const field = askedOf(user);
   if (field !== undefined) return `${of}.${field} gave no credential${codeOf(error)}`;
   return `clusters["${cluster.name}"] or ${of} has a value that is not text${codeOf(error)}`;
@@ -158,67 +147,40 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
 /** The field of a user that says where the credential comes from; undefined if the kubeconfig itself contains the credential. */
 function askedOf({ exec, authProvider }: User): string | undefined {
   if (exec) return 'exec';
-  return authProvider?.name === 'tokenFile' ? 'tokenFile' : authProvider && 'auth-provider';
+  if (!authProvider) return undefined;
+  return authProvider.name === 'tokenFile' ? 'tokenFile' : 'auth-provider';
 }
 
 /**
- * Says which field gave no credential, or one that no HTTP header can carry; otherwise undefined. The API server would treat
- * requests without a credential as `system:anonymous`.
+ * Says which field gave no credential, or a token that no HTTP header can carry. The API server would treat requests without a
+ * credential as `system:anonymous`.
  */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   const field = askedOf(user);
+  const of = `users["${user.name}"].${field ?? 'token'}`;
   if (authorization !== undefined) {
     const isSendable = /^[\t\x20-\x7e\x80-\xff]*$/u.test(authorization.reveal());
-    return isSendable
-      ? undefined
-      : `users["${user.name}"].${field ?? 'token'} has a character that a header cannot carry`;
+    return isSendable ? undefined : `${of} has a character that a header cannot carry`;
   }
-  if (tls.cert !== undefined) return undefined;
-  if (user.exec)
-    return `users["${user.name}"].exec: the program ${user.exec.command} printed neither a token nor a certificate`;
-  return field && `users["${user.name}"].${field} gave no token`;
+  if (tls.cert !== undefined || field === undefined) return undefined;
+  return user.exec
+    ? `${of}: the program ${user.exec.command} printed no token and no certificate`
+    : `${of} gave no token`;
 }
 
-/** Names a certificate that cannot be parsed or has expired. Of several authorities, one valid certificate is enough. */
-function wrongCertificate({ ca, cert }: Tls, { cluster, user }: KubeConfiguration, nowMs: number): string | undefined {
-  const ofUser = user.exec ? 'exec' : `client-certificate${user.certFile ? '' : '-data'}`;
-  const ofCluster = `certificate-authority${cluster.caFile ? '' : '-data'}`;
-  const shown = [
-    [`users["${user.name}"].${ofUser}`, cert === undefined ? [] : [cert]],
-    [`clusters["${cluster.name}"].${ofCluster}`, ca === undefined ? [] : certificatesIn(ca)],
-  ] as const;
-  for (const [field, texts] of shown) {
-    const ends = texts.map(endOf);
-    if (ends.includes(undefined)) return `${field} is not a certificate`;
-    const last = Math.max(...ends.map((end) => end ?? 0));
-    if (ends.length > 0 && last < nowMs) return `${field}: the certificate expired on ${new Date(last).toISOString()}`;
-  }
-  return undefined;
-}
-
-/** Names the user's key if it is missing or does not fit the user's certificate. */
-function wrongKey({ cert, key }: Tls, { user }: KubeConfiguration): string | undefined {
+/** Says why the user's certificate and its key cannot be used together; undefined if they can. */
+function wrongCertificate({ cert, key }: Tls, { user }: KubeConfiguration, nowMs: number): string | undefined {
   if (cert === undefined) return undefined;
-  const field = `users["${user.name}"].${user.exec ? 'exec: the key' : 'client-key'}`;
-  if (key === undefined) return `${field} is missing`;
-  const of = user.exec || user.keyFile ? field : `${field}-data`;
+  const of = `users["${user.name}"].${user.exec ? 'exec' : 'client-certificate'}`;
+  if (key === undefined) return `${of}: its key is missing`;
   try {
-    const isItsOwn = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()));
-    return isItsOwn ? undefined : `${of} is not the key of the certificate`;
-  } catch {
-    return `${of} is not a private key, or it is encrypted`;
-  }
-}
-
-function certificatesIn(text: string): readonly string[] {
-  return text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu) ?? [text];
-}
-
-function endOf(certificate: string): number | undefined {
-  try {
-    return new X509Certificate(certificate).validToDate.getTime();
-  } catch {
-    return undefined;
+    const certificate = new X509Certificate(cert);
+    const endsAt = certificate.validToDate;
+    if (endsAt.getTime() < nowMs) return `${of}: the certificate expired on ${endsAt.toISOString()}`;
+    const fits = certificate.checkPrivateKey(createPrivateKey(key.reveal()));
+    return fits ? undefined : `${of}: the key is not the key of the certificate`;
+  } catch (error) {
+    return `${of}: the certificate or its key cannot be read${codeOf(error)}`;
   }
 }
 

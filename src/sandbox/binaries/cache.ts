@@ -2,31 +2,18 @@
  * A cache with one folder of programs per key. An entry is made under a temporary name and then renamed, so a folder
  * that has the name of its key is complete.
  */
-import { lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { userInfo } from 'node:os';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Binaries, binariesIn } from './binaries.ts';
-import { codeOf } from '../cannot-start.ts';
-import { lock } from '../../simulator/store/lock.ts';
+import { CannotStart } from '../cannot-start.ts';
+import { InUse, lock } from '../../simulator/store/lock.ts';
 
 const draftPrefix = '.draft-';
 
 /** A folder that keeps the programs from one start to the next. */
 export type BinaryCache = ReturnType<typeof cacheAt>;
 
-/** Opens the cache at a folder, or a temporary one of this user when that folder cannot be written. */
-export async function openCache(dir: string, temporaryDir: string, say: (text: string) => void): Promise<BinaryCache> {
-  const wanted = join(dir, 'control-plane');
-  const obstacle = await whyNotWritable(wanted);
-  if (obstacle === undefined) return cacheAt(wanted);
-  const instead = await temporaryCache(temporaryDir);
-  say(`the cache ${wanted} cannot be written (${obstacle}): using ${instead}`);
-  const [given, own] = [cacheAt(wanted), cacheAt(instead)];
-  // A read-only cache folder can still be read.
-  return { ...own, find: async (key) => (await given.find(key)) ?? own.find(key) };
-}
-
-/** Opens the cache at a folder that this process can write. */
+/** Opens the cache at a folder. Entries can be found even where this process cannot write. */
 export function cacheAt(dir: string) {
   /** Finds the programs of an entry; undefined if the entry or one of its programs is missing. */
   async function find(key: string): Promise<Binaries | undefined> {
@@ -51,7 +38,18 @@ export function cacheAt(dir: string) {
   }
 
   /** Takes the lock that lets one process at a time make entries; returns the function that releases it. */
-  const takeTurn = () => lock(join(dir, '.preparing'));
+  async function takeTurn(): Promise<() => void> {
+    try {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      return lock(join(dir, '.preparing'));
+    } catch (error) {
+      if (error instanceof InUse) throw error;
+      throw new CannotStart(`the cache ${dir} cannot be written: set XDG_CACHE_HOME to a folder that can`, {
+        cause: error,
+      });
+    }
+  }
+
   return { dir, find, make, takeTurn };
 }
 
@@ -59,25 +57,4 @@ export function cacheAt(dir: string) {
 async function removeAbandoned(dir: string): Promise<void> {
   const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));
   await Promise.all(drafts.map((name) => rm(join(dir, name), { recursive: true, force: true })));
-}
-
-async function whyNotWritable(dir: string): Promise<string | undefined> {
-  try {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
-    const probe = await mkdtemp(join(dir, '.probe-'));
-    await rm(probe, { recursive: true });
-    return undefined;
-  } catch (error) {
-    return codeOf(error) ?? String(error);
-  }
-}
-
-/** Makes a temporary folder that only this user can write, so that nobody else can put programs into it. */
-async function temporaryCache(temporaryDir: string): Promise<string> {
-  const { uid } = userInfo();
-  const dir = join(temporaryDir, `apphosting-cache-${uid}`);
-  await mkdir(dir, { mode: 0o700 }).catch(() => undefined);
-  const found = await lstat(dir).catch(() => undefined);
-  const ours = found?.isDirectory() === true && found.uid === uid && (found.mode & 0o022) === 0;
-  return ours ? dir : mkdtemp(join(temporaryDir, 'apphosting-cache-'));
 }

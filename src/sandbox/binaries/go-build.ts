@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -12,9 +12,8 @@ import { KUBERNETES_VERSION } from './releases.ts';
 
 const modules = join(import.meta.dirname, 'build');
 const leastGo = { major: 1, minor: 26 };
-const silenceMs = 300_000;
 
-/** Why Go on this machine cannot build the control plane, or undefined when it can. */
+/** Says why Go on this machine cannot build the control plane; undefined when it can. */
 export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   try {
     const environment = environmentWith({ GOTOOLCHAIN: 'local' });
@@ -26,7 +25,7 @@ export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   }
 }
 
-/** Whether a version like `go1.26.8` is new enough. */
+/** True if a version such as `go1.26.8` is new enough. */
 export function isRecentGo(version: string): boolean {
   const [, major, minor] = /^(?:devel )?go(\d+)\.(\d+)/.exec(version)?.map(Number) ?? [];
   if (major === undefined || minor === undefined) return false;
@@ -43,13 +42,11 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
     `-X ${version}.gitMajor=${major}`,
     `-X ${version}.gitMinor=${minor}`,
   ];
-  const ownCache = (await isGoCacheWritable(go)) ? undefined : join(into, '.go-build');
   const environment = environmentWith({
     CGO_ENABLED: '0',
     GOTOOLCHAIN: 'local',
     GOWORK: 'off',
     GOFLAGS: '-mod=readonly -buildvcs=false',
-    ...(ownCache === undefined ? {} : { GOCACHE: ownCache }),
   });
   // Without debug information (dwarf), which `-s -w` leaves out of the programs anyway, a build takes a sixth less CPU.
   const args = ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false', '-ldflags', flags.join(' ')];
@@ -57,19 +54,6 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
   await runGo(go, args, environment, work);
   // Go names the program of etcd after the folder of its source, `server`.
   await rename(join(into, 'server'), join(into, programNames.etcd));
-  if (ownCache !== undefined) await rm(ownCache, { recursive: true, force: true });
-}
-
-/** True if Go can write its own build cache; often it cannot if our cache is read-only. */
-async function isGoCacheWritable(go: string): Promise<boolean> {
-  try {
-    const { stdout } = await promisify(execFile)(go, ['env', 'GOCACHE'], { timeout: 10_000 });
-    await mkdir(stdout.trim(), { recursive: true });
-    await access(stdout.trim(), constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 type Environment = Record<string, string | undefined>;
@@ -79,17 +63,14 @@ async function runGo(go: string, args: string[], env: Environment, { detail, sig
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // Start a process group, so that Go's compilers and linkers end together with it.
   const child = spawn(go, args, { cwd: modules, env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
-  const giveUp = (why: string) => {
+  const stop = () => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
-    reject(new CannotStart(why));
+    reject(new CannotStart('stopped'));
   };
-  const stop = () => giveUp('stopped');
   signal.addEventListener('abort', stop, { once: true });
-  const silence = setTimeout(() => giveUp(`go build showed no sign of life for ${silenceMs / 1000} s`), silenceMs);
   let compiled = 0;
   let last = '';
   createInterface({ input: child.stderr }).on('line', (text) => {
-    silence.refresh();
     last = text;
     if (text.startsWith('go: downloading ')) detail(text.slice('go: '.length));
     else detail(`${(compiled += 1)} packages compiled`);
@@ -102,7 +83,6 @@ async function runGo(go: string, args: string[], env: Environment, { detail, sig
   try {
     await promise;
   } finally {
-    clearTimeout(silence);
     signal.removeEventListener('abort', stop);
   }
 }

@@ -64,9 +64,6 @@ export function progressOn(screen: Screen, now: () => number = () => performance
   return { say, during };
 }
 
-/** Shows no progress. */
-export const silent: Progress = { say: () => {}, during: (_, work) => work(() => {}) };
-
 /** A length of time for people, right-aligned in a column: ` 12.3 s`, `2 min 05 s`. */
 export function seconds(ms: number): string {
   if (ms < 100_000) return `${(ms / 1000).toFixed(1)} s`.padStart(7);

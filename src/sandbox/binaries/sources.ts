@@ -1,9 +1,10 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Surroundings } from '../../config.ts';
 import { unpackArchive } from './archive.ts';
 import { type Binaries, binariesIn } from './binaries.ts';
 import { InUse } from '../../simulator/store/lock.ts';
-import { type BinaryCache, openCache } from './cache.ts';
+import { type BinaryCache, cacheAt } from './cache.ts';
 import { CannotStart, reasonOf } from '../cannot-start.ts';
 import { buildWithGo, whyNotGo } from './go-build.ts';
 import type { Progress, Work } from './progress.ts';
@@ -34,7 +35,7 @@ export async function findBinaries(
     built: `kubernetes-${KUBERNETES_VERSION}-etcd-${ETCD_VERSION}-${platform}`,
     unpacked: `envtest-${ARCHIVE_VERSION}-${platform}`,
   };
-  const cache = await openCache(where.cacheDir, where.temporaryDir, progress.say);
+  const cache = cacheAt(join(where.cacheDir, 'control-plane'));
   const cached = async () => (await cache.find(keys.built)) ?? cache.find(keys.unpacked);
   const kept = await cached();
   if (kept !== undefined) return kept;
@@ -89,7 +90,7 @@ async function fromAssets(dir: string | undefined, refusals: string[]): Promise<
 async function turnOf(cache: BinaryCache, progress: Progress, signal: AbortSignal): Promise<() => void> {
   for (let told = false; ; told = true) {
     try {
-      return cache.takeTurn();
+      return await cache.takeTurn();
     } catch (error) {
       if (!(error instanceof InUse)) throw error;
       if (!told) progress.say(`the control plane is being prepared (${error.message}): waiting`);

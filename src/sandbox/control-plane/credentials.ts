@@ -1,5 +1,5 @@
-import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../cannot-start.ts';
 
@@ -16,13 +16,10 @@ export type User = keyof typeof users;
 /** The files from which the API server knows its users and signs service account tokens. */
 export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 
-const day = 86_400_000;
-
 /** Reads the credentials in a folder; creates them at the first start. */
 export async function credentialsIn(dir: string) {
   const certDir = join(dir, 'certs');
   await mkdir(certDir, { recursive: true, mode: 0o700 });
-  await removeExpired(certDir);
   const serviceAccountKeyFile = join(dir, 'service-account.key');
   await existing(serviceAccountKeyFile, () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -77,11 +74,4 @@ async function existing(path: string, make: () => string): Promise<string> {
   const made = make();
   await writeFile(path, made, { mode: 0o600 });
   return made;
-}
-
-async function removeExpired(certDir: string): Promise<void> {
-  const pem = await certificateIn(certDir);
-  if (pem !== undefined && new X509Certificate(pem).validToDate.getTime() > Date.now() + day) return;
-  await rm(certDir, { recursive: true, force: true });
-  await mkdir(certDir, { mode: 0o700 });
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { open, readFile, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CannotStart, reasonOf } from '../cannot-start.ts';
 import { poll } from '../poll.ts';
@@ -17,8 +17,7 @@ export interface Program {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The file to which the output of the program is appended. */
   readonly logPath: string;
-  /** Says whether the program is up; `written` reads its output since the start. */
-  readonly isUp: (written: () => Promise<string>) => Promise<boolean>;
+  readonly isUp: () => Promise<boolean>;
   readonly upWithinMs: number;
   /** How long the program may take to end before it is killed. */
   readonly graceMs: number;
@@ -57,21 +56,16 @@ export class Daemon {
     if (this.#child !== undefined) return;
     const { name, isUp, upWithinMs } = this.#program;
     const child = await this.#spawn();
-    let running = true;
-    const ended = this.#ended.finally(() => {
-      running = false;
-    });
-    const up = async () => ((await isUp(() => this.#written())) ? true : undefined);
-    const came = await poll(up, {
-      everyMs: 50,
-      deadlineMs: upWithinMs,
-      over: () => !running || signal?.aborted === true,
-    });
-    if (came === true && running) {
-      void ended.then((ending) => {
+    let ending: Ending | undefined;
+    const ended = this.#ended.then((how) => (ending = how));
+    const up = async () => ((await isUp()) ? true : undefined);
+    const over = () => ending !== undefined || signal?.aborted === true;
+    const came = await poll(up, { everyMs: 50, deadlineMs: upWithinMs, over });
+    if (came === true && ending === undefined) {
+      void ended.then((how) => {
         if (this.#child !== child) return;
         this.#child = undefined;
-        this.#onEndedByItself(ending);
+        this.#onEndedByItself(how);
       });
       return;
     }
@@ -79,7 +73,7 @@ export class Daemon {
       await this.stop();
       throw signal.reason;
     }
-    const why = running ? `is not up after ${upWithinMs / 1000} s` : `ended (${described(await ended)})`;
+    const why = ending === undefined ? `is not up after ${upWithinMs / 1000} s` : `ended (${described(ending)})`;
     await this.kill();
     throw new CannotStart(`${name} ${why}${await this.#lastWords()}`);
   }
@@ -125,19 +119,6 @@ export class Daemon {
       throw new CannotStart(`${name} does not start: ${reasonOf(error)}`);
     }
     return child;
-  }
-
-  async #written(): Promise<string> {
-    const log = await open(this.#program.logPath);
-    try {
-      const { size } = await log.stat();
-      const { buffer, bytesRead } = await log.read(Buffer.alloc(Math.min(size - this.#logFrom, 65_536)), {
-        position: this.#logFrom,
-      });
-      return buffer.toString('utf8', 0, bytesRead);
-    } finally {
-      await log.close();
-    }
   }
 
   async #lastWords(): Promise<string> {

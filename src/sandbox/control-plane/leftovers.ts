@@ -18,7 +18,7 @@ export function runFolder(dir: string): string {
   return join(dir, 'run');
 }
 
-/** Whether a process was started for a data folder. */
+/** True if a process was started for a data folder. */
 export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<string> = everyProgram): boolean {
   const mark = `${runFolder(dir)}/`;
   const [command = '', ...rest] = args;

@@ -16,7 +16,7 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
-/** Whether a port on 127.0.0.1 is free at this moment. */
+/** True if a port on 127.0.0.1 is free at this moment. */
 export async function isFree(port: number): Promise<boolean> {
   try {
     await (await hold(port))[Symbol.asyncDispose]();

@@ -18,7 +18,7 @@ export async function processTable(): Promise<readonly Running[]> {
   return rows.filter(({ args }) => args.length > 0);
 }
 
-/** Whether a process is running; a zombie is not. */
+/** True if a process is running; a zombie is not. */
 export async function isRunning(pid: number): Promise<boolean> {
   const asked = platform === 'linux' ? readFile(`/proc/${pid}/stat`, 'utf8') : ps('-o', 'state=', '-p', String(pid));
   // The state follows the name of the process in parentheses; the name itself may contain parentheses.

@@ -115,7 +115,7 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
   };
 }
 
-/** Whether a GET is answered with 200; `ca` is the CA of the server's certificate. */
+/** True if a GET is answered with 200; `ca` is the CA of the server's certificate. */
 export async function answersOk(url: string, ca?: string): Promise<boolean> {
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } });
   const { origin, pathname: path } = new URL(url);

@@ -16,9 +16,6 @@ import type { Collection } from '../store/collection.ts';
 import type { ChangedRow } from '../store/recent.ts';
 import type { World } from '../store/store.ts';
 
-const mostWatched = 100;
-const longestWatch = 8000;
-
 /**
  * Reads the world for the page. `epoch` and `after` say what the page already has. `watch` names the configurations that the page shows:
  * they are always sent, because their readiness changes as time passes.
@@ -26,7 +23,7 @@ const longestWatch = 8000;
 export function viewOf({ store, mode, requests }: Clockwork, world: World, query: BodyFields): object {
   const after = optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }));
   const epoch = optional(query, 'epoch', text());
-  const watch = optional(query, 'watch', text({ min: 0, max: longestWatch }))?.split(',', mostWatched) ?? [];
+  const watch = optional(query, 'watch', text({ min: 0 }))?.split(',') ?? [];
   const { recent } = store;
   const changed = after === undefined || epoch !== recent.epoch ? undefined : recent.after(after);
   return {
@@ -86,8 +83,6 @@ function shown<T extends object>(collection: Collection<T>, show: (row: T, world
   return { name: collection.name, rows };
 }
 
-const mostPods = 100;
-
 /** Makes a function that keeps only the named fields of a row. */
 function only(names: string): (row: object) => ShownFields {
   const kept = names.split(' ');
@@ -123,7 +118,7 @@ const shownCollections = [
     state: liveState,
     knownState: lastKnownState,
   })),
-  shown(metrics, ({ appEnvId, metric, value, pods }) => ({ appEnvId, metric, value, pods: pods.slice(0, mostPods) })),
+  shown(metrics, only('appEnvId metric value pods')),
   shown(configurations, shownConfiguration),
   shown(faults, ({ match: { bodyContains, ...match }, effect }) => ({
     ...match,

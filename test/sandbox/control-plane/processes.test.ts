@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -15,12 +16,13 @@ const waiting = 'setInterval(() => {}, 1000)';
 const stubborn = `process.on('SIGTERM', () => {}); process.stdout.write('up\\n'); ${waiting}`;
 
 function program(dir: string, script: string): Program {
+  const logPath = join(dir, 'program.log');
   return {
     name: 'the program',
     command: process.execPath,
     args: ['-e', script],
-    logPath: join(dir, 'program.log'),
-    isUp: async (written) => (await written()).includes('up'),
+    logPath,
+    isUp: async () => (await readFile(logPath, 'utf8')).includes('up'),
     upWithinMs: 60_000,
     graceMs: 200,
   };

@@ -2,14 +2,16 @@ import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { binariesIn, programNames } from '../../../src/sandbox/binaries/binaries.ts';
-import { cacheAt, openCache } from '../../../src/sandbox/binaries/cache.ts';
+import { cacheAt } from '../../../src/sandbox/binaries/cache.ts';
 import { CannotStart } from '../../../src/sandbox/cannot-start.ts';
 import { whyNotGo, isRecentGo } from '../../../src/sandbox/binaries/go-build.ts';
-import { silent } from '../../../src/sandbox/binaries/progress.ts';
+import type { Progress } from '../../../src/sandbox/binaries/progress.ts';
 import { archiveFor, platformName } from '../../../src/sandbox/binaries/releases.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
 import type { Means } from '../../../src/sandbox/binaries/sources.ts';
 import { temporaryDir } from '../../support/temporary.ts';
+
+const silent: Progress = { say: () => {}, during: (_, work) => work(() => {}) };
 
 async function fill(dir: string, names: readonly string[] = Object.values(programNames)): Promise<void> {
   await mkdir(dir, { recursive: true });
@@ -25,7 +27,7 @@ const offline: Means = {
 
 async function where(assets?: string) {
   const dir = await temporaryDir();
-  return { platform: 'linux', arch: 'x64', assets, cacheDir: join(dir, 'cache'), temporaryDir: join(dir, 'tmp') };
+  return { platform: 'linux', arch: 'x64', assets, cacheDir: join(dir, 'cache') };
 }
 
 describe('the programs of a control plane', () => {
@@ -127,27 +129,21 @@ describe('the cache', () => {
     expect(await readdir(dir)).toEqual([]);
   });
 
-  it('says so, and uses a temporary folder, where the cache cannot be written', async () => {
-    const dir = await temporaryDir();
-    await writeFile(join(dir, 'file'), '');
-    await mkdir(join(dir, 'tmp'));
-    const said: string[] = [];
+  it('says so where it cannot be written', async () => {
+    const place = await where();
+    await writeFile(place.cacheDir, '');
 
-    const cache = await openCache(join(dir, 'file', 'cache'), join(dir, 'tmp'), (text) => said.push(text));
-    const made = await cache.make('key', fill);
-
-    expect(said).toEqual([expect.stringMatching(/cannot be written \(E[A-Z]+\): using .*tmp\/apphosting-cache-/)]);
-    expect(await cache.find('key')).toEqual(made);
+    await expect(findBinaries(place, silent, undefined, offline)).rejects.toThrow(
+      `the cache ${place.cacheDir}/control-plane cannot be written: set XDG_CACHE_HOME to a folder that can`,
+    );
   });
 
-  it('does not use a temporary folder that others can write', async () => {
-    const dir = await temporaryDir();
-    await writeFile(join(dir, 'file'), '');
-    const open = () => openCache(join(dir, 'file'), dir, () => {});
-    const first = await open();
-    await chmod(first.dir, 0o777);
+  it('is read where it cannot be written', async () => {
+    const place = await where();
+    const made = await findBinaries(place, silent, undefined, { ...offline, unpackArchive: (_, into) => fill(into) });
+    await chmod(join(place.cacheDir, 'control-plane'), 0o500);
 
-    expect((await open()).dir).not.toBe(first.dir);
+    expect(await findBinaries(place, silent, undefined, offline)).toEqual(made);
   });
 });
 

@@ -131,6 +131,7 @@ export class Flux {
     const served = new Sources(api);
     await served.start();
     const [metrics = 0, health = 0] = await freePorts(2);
+    const logPath = join(dir, 'kustomize-controller.log');
     const controller = new Daemon({
       name: 'kustomize-controller',
       command: join(programs, 'kustomize-controller'),
@@ -143,8 +144,8 @@ export class Flux {
         '--requeue-dependency=2s',
       ],
       env: environmentWith({ KUBECONFIG: plane.kubeconfigPath, RUNTIME_NAMESPACE: home, TMPDIR: dir }),
-      logPath: join(dir, 'kustomize-controller.log'),
-      isUp: async (written) => (await written()).includes('Starting workers'),
+      logPath,
+      isUp: async () => (await readFile(logPath, 'utf8')).includes('Starting workers'),
       upWithinMs: 180_000,
       graceMs: 10_000,
     });

@@ -103,10 +103,10 @@ interface Asked {
   readonly lastRequest: number;
 }
 
-/** What filling in a form needs: the world, the account of the token, and the values that the user chose. */
+/** The input for filling in a form: the world, the account of the token, and the values that the user chose. */
 export type FormPlace = ReturnType<typeof placeOf>;
 
-/** Collects what filling in a form needs. */
+/** Collects the input for filling in a form. */
 export function placeOf(world: World, { token, given, lastRequest }: Asked) {
   const [own] = token === undefined ? [] : world.of(memberships).where('token', token);
   /** The text that the user chose for a field; undefined without one. */

@@ -2,20 +2,19 @@
 import { byId, chip, el, mono, on, rowNode, tag } from './base/elements.js';
 import { accountActions, appActions, environmentActions, tokenActions } from './actions.js';
 import { openRequest } from './request/try.js';
-import { drawOn, groups, rowsOf, tables } from './base/state.js';
+import { drawOn, groups, redraw, rowsOf, tables } from './base/state.js';
 import { windowedList } from './base/windowed.js';
 import { chipFor, count, listed, readinessOf, statusOf } from './base/words.js';
 
 const showRows = windowedList('tree', 34);
-let typing;
 
 export function prepareWorld() {
-  on('find', 'input', () => {
-    clearTimeout(typing);
-    typing = setTimeout(drawWorld, 120);
-  });
+  on('find', 'input', () => redraw('find'));
   on('new-account', 'click', () => openRequest('POST /_sim/accounts'));
-  drawOn(['world', 'accounts', 'tokens', 'memberships', 'apps', 'environments', 'alerts', 'configurations'], drawWorld);
+  drawOn(
+    ['find', 'world', 'accounts', 'tokens', 'memberships', 'apps', 'environments', 'alerts', 'configurations'],
+    drawWorld,
+  );
 }
 
 function drawWorld() {

@@ -9,7 +9,7 @@ export async function ask(method, path, body) {
   const text = await answer.text();
   const value = text === '' ? {} : JSON.parse(text);
   if (answer.ok) return value;
-  throw Object.assign(new Error(value.error ?? `it answered ${answer.status}`), { first: value.first });
+  throw new Error(value.error ?? `it answered ${answer.status}`);
 }
 
 /**
@@ -54,17 +54,12 @@ async function syncOnce() {
   redraw(...touched, ...readings, ...(next.now === before.now ? [] : ['time']), ...(isOther ? ['world'] : []));
 }
 
-/** Reads the newest lines of a log, as many as the page shows. */
+/** Reads the new lines of a log, but no more than the page shows. */
 async function readLog(name, last, isOther) {
   const log = logs[name];
-  if (isOther) Object.assign(log, { items: [], last: Math.max(0, last - log.longest) });
+  if (isOther) Object.assign(log, { items: [], last: 0 });
   if (last <= log.last) return;
-  const linesAfter = (seq) => ask('GET', `/${name}?after=${seq}`);
-  const { items } = await linesAfter(log.last).catch((error) => {
-    // The simulator has dropped these lines: begin with the oldest one that it still has.
-    if (error.first === undefined) throw error;
-    return linesAfter(error.first - 1);
-  });
+  const { items } = await ask('GET', `/${name}?after=${Math.max(log.last, last - log.longest)}`);
   log.last = items.at(-1)?.seq ?? last;
   log.items = [...log.items, ...items].slice(-log.longest);
   redraw(name);

@@ -273,15 +273,8 @@ function drawCurl() {
 }
 
 async function copy() {
-  drawCurl();
-  try {
-    await navigator.clipboard.writeText(byId('t-curl').textContent);
-    say('Copied');
-  } catch {
-    byId('t-curl').closest('details').open = true;
-    getSelection().selectAllChildren(byId('t-curl'));
-    say('Press Ctrl+C to copy it');
-  }
+  await navigator.clipboard.writeText(byId('t-curl').textContent);
+  say('Copied');
 }
 
 async function sendIt() {
