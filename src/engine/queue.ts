@@ -80,6 +80,13 @@ interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly onTaken?: (waitedMs: number) => void;
 }
 
+/** A key that waits until a given time. */
+interface Delayed {
+  readonly at: number;
+  readonly urgency: QueueUrgency;
+  readonly cancel: () => void;
+}
+
 /** The keys that wait for a worker, and those that wait for a later time. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -90,9 +97,9 @@ export class WorkQueue {
   >();
   readonly #running = new Map<string, QueueUrgency | undefined>();
   readonly #failures = new Map<string, number>();
-  readonly #delayed = new DelayHeap();
+  /** The keys that wait for a later time, each with its timer. */
+  readonly #delayed = new Map<string, Delayed>();
   #takers: ((key: string | undefined) => void)[] = [];
-  #cancelTimer: (() => void) | undefined;
   #closed = false;
 
   constructor(options: WorkQueueOptions) {
@@ -160,13 +167,14 @@ export class WorkQueue {
   /** Forgets the failures and the later time of a key whose object is gone. */
   drop(key: string): void {
     this.forget(key);
-    this.#delayed.remove(key);
+    this.#delayed.get(key)?.cancel();
+    this.#delayed.delete(key);
   }
 
   /** Gives out no more keys; those being worked on may finish. */
   close(): void {
     this.#closed = true;
-    this.#cancelTimer?.();
+    for (const { cancel } of this.#delayed.values()) cancel();
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
@@ -205,121 +213,24 @@ export class WorkQueue {
     return undefined;
   }
 
-  #delay(key: string, urgency: QueueUrgency, delayMs: number): void {
-    this.#delayed.add(key, this.#options.clock.monotonic() + delayMs, urgency);
-    this.#arm();
-  }
-
-  #arm(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    const at = this.#delayed.nextAt;
-    if (at === undefined || this.#closed) return;
-    this.#cancelTimer = this.#options.clock.after(Math.max(0, at - this.#options.clock.monotonic()), () =>
-      this.#fire(),
-    );
-  }
-
-  #fire(): void {
-    const now = this.#options.clock.monotonic();
-    for (let due = this.#delayed.takeDue(now); due !== undefined; due = this.#delayed.takeDue(now))
-      this.enqueue(due.key, due.urgency);
-    this.#arm();
+  /** Enqueues the key later; when it waits already, the earlier time and the greater urgency count. */
+  #delay(key: string, wished: QueueUrgency, delayMs: number): void {
+    const { clock } = this.#options;
+    const known = this.#delayed.get(key);
+    const at = Math.min(known?.at ?? Number.POSITIVE_INFINITY, clock.monotonic() + delayMs);
+    const urgency = known !== undefined && known.urgency < wished ? known.urgency : wished;
+    known?.cancel();
+    const cancel = clock.after(at - clock.monotonic(), () => {
+      this.#delayed.delete(key);
+      this.enqueue(key, urgency);
+    });
+    this.#delayed.set(key, { at, urgency, cancel });
   }
 }
 
 /** Begun objects wait in the lane of new ones; otherwise one namespace could hold up the new objects of all others. */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
-}
-
-/** A key that waits until a given time. */
-interface Delayed {
-  readonly key: string;
-  at: number;
-  urgency: QueueUrgency;
-}
-
-/** Keys ordered by time, each at most once. When a key is added again, the earlier time and the greater urgency count. */
-class DelayHeap {
-  readonly #entries: Delayed[] = [];
-  readonly #position = new Map<string, number>();
-
-  get size(): number {
-    return this.#entries.length;
-  }
-
-  /** The earliest time, if there is one. */
-  get nextAt(): number | undefined {
-    return this.#entries[0]?.at;
-  }
-
-  add(key: string, at: number, urgency: QueueUrgency): void {
-    const index = this.#position.get(key) ?? this.#entries.length;
-    const known = this.#entries[index];
-    if (known === undefined) {
-      this.#entries.push({ key, at, urgency });
-      this.#position.set(key, index);
-    } else {
-      known.at = Math.min(known.at, at);
-      if (urgency < known.urgency) known.urgency = urgency;
-    }
-    this.#rise(index);
-  }
-
-  /** Takes the key with the earliest time, if that time has come. */
-  takeDue(now: number): Delayed | undefined {
-    const first = this.#entries[0];
-    if (first === undefined || first.at > now) return undefined;
-    this.remove(first.key);
-    return first;
-  }
-
-  remove(key: string): void {
-    const index = this.#position.get(key);
-    if (index === undefined) return;
-    const last = this.#entries.length - 1;
-    this.#swap(index, last);
-    this.#entries.pop();
-    this.#position.delete(key);
-    if (index < last) {
-      this.#rise(index);
-      this.#sink(index);
-    }
-  }
-
-  #swap(i: number, j: number): void {
-    const a = this.#entries[i];
-    const b = this.#entries[j];
-    if (a === undefined || b === undefined || i === j) return;
-    this.#entries[i] = b;
-    this.#entries[j] = a;
-    this.#position.set(b.key, i);
-    this.#position.set(a.key, j);
-  }
-
-  #at(index: number): number {
-    return this.#entries[index]?.at ?? Number.POSITIVE_INFINITY;
-  }
-
-  #rise(start: number): void {
-    for (let index = start; index > 0;) {
-      const parent = (index - 1) >> 1;
-      if (this.#at(parent) <= this.#at(index)) return;
-      this.#swap(index, parent);
-      index = parent;
-    }
-  }
-
-  #sink(start: number): void {
-    for (let index = start; ;) {
-      const left = 2 * index + 1;
-      const least = [left, left + 1].reduce((a, b) => (this.#at(b) < this.#at(a) ? b : a), index);
-      if (least === index) return;
-      this.#swap(index, least);
-      index = least;
-    }
-  }
 }
 
 // ---- workers ---------------------------------------------------------------------------------------------------
