@@ -266,8 +266,7 @@ export class OutgoingCall {
       inProcess.notes = call.note?.(now) ?? {};
       if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
       // Write an id at once, or it would be lost; write hidden settings at once, or they would be sent again.
-      context.hasUnwritten = meaning.identified || call.meanwhile !== undefined;
-      if (context.hasUnwritten) inProcess.unwritten = meaning.remember;
+      if (meaning.identified || call.meanwhile !== undefined) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }
     if (meaning.is === 'doubt') {
@@ -289,10 +288,7 @@ export class OutgoingCall {
     if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
-    if (isIdentified) {
-      inProcess.unwritten = verdict.remember;
-      context.hasUnwritten = true;
-    }
+    if (isIdentified) inProcess.unwritten = verdict.remember;
     // The next request carries the id that came back, so its digest is not known yet; it must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {

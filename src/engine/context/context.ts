@@ -44,8 +44,6 @@ export class ReconcileContext {
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
   status: StoredStatus;
-  /** True when an answer of the service told what status does not have yet: an id, or that hidden settings arrived. */
-  hasUnwritten = false;
   /** The service at the start of the reconcile. It redacts messages even after the account was closed. */
   readonly #firstService: Service | undefined;
 
@@ -55,9 +53,12 @@ export class ReconcileContext {
     this.inProcess = parts.inProcessStates.of(stored.object.metadata.uid);
     this.#firstService = this.session?.service;
     this.status = unwiped(stored.status, this.inProcess);
-    if (this.inProcess.unwritten === undefined) return;
     this.remember(this.inProcess.unwritten);
-    this.hasUnwritten = true;
+  }
+
+  /** True when an answer of the service told what status does not have yet: an id, or that hidden settings arrived. */
+  get hasUnwritten(): boolean {
+    return this.inProcess.unwritten !== undefined;
   }
 
   get object(): KubeObject {
@@ -130,23 +131,24 @@ export class ReconcileContext {
     const render = (object: KubeObject) =>
       this.#render(object, this.status, listsOf(showing ?? object.status), wouldDo);
     const status = render(this.object);
+    const { unwritten } = this.inProcess;
     if (sameJson(status, this.object.status, kind.moving)) {
-      this.hasUnwritten = false;
+      this.inProcess.unwritten = undefined;
       return true;
     }
     const { generation } = this.object.metadata;
     const { writer, metrics } = this.parts;
-    const written = this.hasUnwritten
-      ? await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render))
-      : await writer.writeStatus(this.object, status);
-    if (this.hasUnwritten) this.inProcess.unwritten = undefined;
+    const written =
+      unwritten === undefined
+        ? await writer.writeStatus(this.object, status)
+        : await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render));
+    this.inProcess.unwritten = undefined;
     // The object was deleted before its id could be written: an event is the only record of it.
-    if (this.hasUnwritten && written.is === 'gone') this.#publishLost();
+    if (unwritten !== undefined && written.is === 'gone') this.#publishLost();
     if (written.is !== 'written') return false;
     const { object } = written;
     this.#store({ ...this.stored, object, status: parseStatus(kind, object.status) });
     this.inProcess.journal = this.memory.journal;
-    this.hasUnwritten = false;
     metrics.count('apphosting_status_writes_total', { kind: kind.kind });
     return object.metadata.generation === generation;
   }
