@@ -324,6 +324,7 @@ export class Engine {
     else if (inProcess.forced?.token !== token) {
       inProcess.forced = { token, since: this.#parts.clock.monotonic() };
       inProcess.notes = tryingAgain(inProcess.notes);
+      inProcess.endContest();
     }
   }
 }

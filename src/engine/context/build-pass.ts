@@ -81,7 +81,7 @@ export function buildPass<Seen extends View>(
     callMs: settings.callMs,
     marker: inProcess.mark(key, account),
     print: (value) => key.print(value),
-    contested: inProcess.contested(stored.object.metadata.generation ?? 0, now.monotonic),
+    contested: inProcess.contested(stored.object.metadata.generation ?? 0),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };

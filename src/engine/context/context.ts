@@ -13,6 +13,7 @@ import type { Reason } from '../kind/contract/reasons.ts';
 import type { InProcess, RecordingView } from '../objects/in-process.ts';
 import {
   isHeldByUs,
+  readyIn,
   reconcileToken,
   type Stored,
   parseStatus,
@@ -217,7 +218,7 @@ export class ReconcileContext {
       previous,
       wallMs: parts.clock.wall(),
     });
-    if (pass !== undefined) this.#noteContest(verdict, pass);
+    if (verdict.is === 'ready' && readyIn(previous)?.reason === 'Contested') inProcess.endContest();
     const token = reconcileToken(this.object);
     const isHandled = token !== undefined && inProcess.forced?.token === token;
     const facts = showing?.facts ?? memory.facts;
@@ -272,13 +273,6 @@ export class ReconcileContext {
       ...(message !== undefined && { message: this.redacted(message) }),
       ...(conditions !== undefined && { conditions: this.redacted(conditions) }),
     };
-  }
-
-  /** Takes note of contested fields: stops correcting them, and starts again once they equal the spec. */
-  #noteContest(verdict: Verdict, pass: Pass): void {
-    const { inProcess } = this;
-    if (verdict.is === 'stall' && verdict.reason === 'Contested') inProcess.concede(pass.contested, pass.monotonicMs);
-    else if (verdict.is === 'ready') inProcess.noteEqual(pass.subject.generation);
   }
 
   #againInMs(verdict: Verdict): number | undefined {

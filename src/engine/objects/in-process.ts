@@ -22,16 +22,12 @@ interface FailedCall {
   readonly wasObstructed?: boolean;
 }
 
-/** Fields that somebody else keeps changing back, for one generation of the spec. */
-interface Contest {
+/** A correction of a field that somebody else had changed. */
+interface Correction {
   readonly generation: number;
-  /** When each field was corrected because somebody had changed it. */
-  readonly corrections: ReadonlyMap<string, readonly number[]>;
-  /** Fields that are no longer corrected, and since when. */
-  readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
+  readonly field: string;
+  readonly at: number;
 }
-
-const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
 
 const contestWindowMs = 600_000;
 const contestLimit = 5;
@@ -56,8 +52,6 @@ export class InProcess {
   newSince: number | undefined;
   /** True when the last reconcile read the service; false while the object waits for something else. */
   looks = false;
-  /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
-  silentSince: number | undefined;
   /** The newest call that failed or was refused. It is not repeated each time the object is woken. */
   failedCall: FailedCall | undefined;
   /** How many calls in a row failed. */
@@ -72,8 +66,8 @@ export class InProcess {
   #marker: { readonly where: string; readonly text: string } | undefined;
   /** The circumstances of the failed call besides its request, as text; any change of them ends the backoff. See `noteCircumstances`. */
   #circumstances: string | undefined;
-  /** Fields that we and somebody else keep changing in turn. */
-  #contest: Contest = { generation: -1, ...peace };
+  /** The newest corrections: those of the ten minutes before the last one. */
+  #corrections: readonly Correction[] = [];
 
   constructor(uid: string, newSince: number) {
     this.#uid = uid;
@@ -122,44 +116,24 @@ export class InProcess {
   // ---- contested fields ----
 
   /** Notes a correction of fields that somebody else had changed. */
-  corrected(generation: number, fields: readonly string[], now: number): void {
-    if (this.#contest.generation !== generation) this.#endContest(generation);
-    const corrections = new Map(this.#contest.corrections);
-    for (const field of fields) {
-      const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
-      corrections.set(field, [...recent, now]);
-    }
-    this.#contest = { ...this.#contest, corrections };
+  corrected(generation: number, fields: readonly string[], at: number): void {
+    const recent = this.#corrections.filter((one) => one.generation === generation && at - one.at < contestWindowMs);
+    this.#corrections = [...recent, ...fields.map((field) => ({ generation, field, at }))];
   }
 
   /**
    * The fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
-   * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the field equalling the spec
-   * (`noteEqual`) ends it.
+   * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the service equalling the spec does.
    */
-  contested(generation: number, now: number): ReadonlySet<string> {
-    const { left } = this.#contest;
-    const isAsked = left !== undefined && this.forced !== undefined && this.forced.since >= left.since;
-    if (this.#contest.generation !== generation || isAsked) this.#endContest(generation);
-    if (this.#contest.left !== undefined) return this.#contest.left.fields;
-    const often = [...this.#contest.corrections].filter(
-      ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
-    );
+  contested(generation: number): ReadonlySet<string> {
+    const ofSpec = this.#corrections.filter((one) => one.generation === generation);
+    const often = [...Map.groupBy(ofSpec, ({ field }) => field)].filter(([, { length }]) => length >= contestLimit);
     return new Set(often.map(([field]) => field));
   }
 
-  /** Stops correcting these fields. */
-  concede(fields: ReadonlySet<string>, now: number): void {
-    this.#contest = { ...this.#contest, left: this.#contest.left ?? { fields, since: now } };
-  }
-
-  /** Starts correcting contested fields again, because the service equals the spec. */
-  noteEqual(generation: number): void {
-    if (this.#contest.left !== undefined) this.#endContest(generation);
-  }
-
-  #endContest(generation: number): void {
-    this.#contest = { generation, ...peace };
+  /** Starts correcting contested fields again. */
+  endContest(): void {
+    this.#corrections = [];
   }
 
   // ---- backoff of calls ----
