@@ -124,10 +124,9 @@ export class Reconciler {
    * How much longer a new object stays silent about what it lacks, because most of it comes with the same `kubectl apply`.
    */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
-    if (verdict.is !== 'wait' || status.conditions.length > 0) return 0;
-    const now = this.#parts.clock.monotonic();
-    inProcess.silentSince ??= now;
-    return inProcess.silentSince + patienceMs - now;
+    const { newSince } = inProcess;
+    if (verdict.is !== 'wait' || status.conditions.length > 0 || newSince === undefined) return 0;
+    return newSince + patienceMs - this.#parts.clock.monotonic();
   }
 
   /** Goes on with a deletion without a usable account, as far as that is possible without reading the service. */
