@@ -66,7 +66,6 @@ export function buildPass<Seen extends View>(
       if (other?.goesFirst === true) parts.awaitClaim(tie.claim(stored.kind.kind, id), stored.key);
       return other;
     },
-    referrers: (kind) => referrersOf(parts, stored, kind),
     shown: (text) => context.redacted(text),
     dependents: () => dependentsOf(parts, stored),
     ...(stored.kind.life === 'account' && { usage: () => usageOf(parts, stored, accounts.session(stored.key)) }),
@@ -349,15 +348,6 @@ function samePlace(one: Place, other: Place): boolean {
 /** The keys of all resources whose spec refers to this object. */
 export function usersOf({ objects }: AccountParts, { object }: Stored): readonly string[] {
   return objects.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
-}
-
-/** Resources of a kind whose spec refers to this object. */
-function referrersOf(parts: AccountParts, stored: Stored, kind: string): ReturnType<Pass['referrers']> {
-  return usersOf(parts, stored).flatMap((key) => {
-    const other = parts.objects.get(key);
-    if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
-    return [{ name: other.object.metadata.name, spec: other.spec.value }];
-  });
 }
 
 /**

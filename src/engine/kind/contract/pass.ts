@@ -144,8 +144,6 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly configMap: (name: string, key: string) => string | undefined;
   /** Another resource that claims this id of the service, in words, and whether it is older and so wins the id. */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
-  /** Resources of a kind whose spec refers to this object. */
-  readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
   /** Resources that use this account, the first few in words; only for accounts. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** Present for an account only: the resources that use it. */
