@@ -10,9 +10,9 @@ import { Accounts, allowanceOf } from './account/accounts.ts';
 import {
   ObjectIndex,
   isClaim,
+  keyOfTie,
   tie,
   type Stored,
-  DroppedReferences,
   keyOfObject,
   partsOfKey,
   reconcileToken,
@@ -50,7 +50,6 @@ export class Engine {
   /** Objects that wait until another object gives up an id, by the tie of that claim. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
-  readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
@@ -196,7 +195,7 @@ export class Engine {
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
     this.#recount(before, stored);
-    this.#wakeBlocked(this.#dropped.noted(before, stored));
+    this.#wakeBlocked((before?.ties ?? []).filter((name) => !stored.ties.includes(name)));
     for (const name of stored.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, stored))
       this.#wake(tie.object(stored.kind.kind, object.metadata.namespace, object.metadata.name));
@@ -215,7 +214,7 @@ export class Engine {
     if (stored === undefined) return;
     this.#reconciler.bury(stored);
     for (const name of stored.ties) if (isClaim(name)) this.#wake(name);
-    this.#wakeBlocked(this.#dropped.forget(stored));
+    this.#wakeBlocked(stored.ties);
     if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
       this.#wake(tie.account(key));
@@ -230,9 +229,9 @@ export class Engine {
   }
 
   /** Enqueues objects whose deletion may have waited for a reference that has gone. */
-  #wakeBlocked(keys: ReadonlySet<string>): void {
-    for (const key of keys) {
-      if (this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
+  #wakeBlocked(ties: readonly string[]): void {
+    for (const key of ties.map(keyOfTie)) {
+      if (key !== undefined && this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
         this.#queue.enqueue(key, urgencies.deletion);
     }
   }

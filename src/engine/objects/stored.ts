@@ -1,9 +1,10 @@
 /**
- * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create; the
- * references that a spec has dropped and the service still uses; and the status as it is written back.
+ * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create; and
+ * the status as it is written back.
  *
  * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write; the ties are
- * those of that form; a key is in the index exactly while its object exists.
+ * those of that form, and the references of older forms until that form is applied; a key is in the index exactly while its
+ * object exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
@@ -82,6 +83,11 @@ export const tie = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
+/** The key of the resource that a tie stands for; undefined for a tie that stands for something else. */
+export function keyOfTie(name: string): string | undefined {
+  return name.startsWith('object:') ? name.slice('object:'.length) : undefined;
+}
+
 /** True if a tie stands for an id of the service, which only one object can own. */
 export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
@@ -115,7 +121,11 @@ export class ObjectIndex {
     const key = keyOfObject(object);
     const before = this.#stored.get(key);
     const whole = parseStored(kind, object, before, status);
-    const stored = { ...whole, ties: tiesOf(whole, this.#operatorNamespace) };
+    const ties = tiesOf(whole, this.#operatorNamespace);
+    // Until a changed spec is applied, the service still uses what the spec referred to before.
+    const isApplied = whole.status.memory.applied?.generation === object.metadata.generation;
+    const dropped = isApplied ? [] : (before?.ties ?? []).filter((name) => keyOfTie(name) !== undefined);
+    const stored = { ...whole, ties: [...new Set([...ties, ...dropped])] };
     this.#stored.set(key, stored);
     this.#untie(key, before?.ties ?? []);
     for (const name of stored.ties) {
@@ -209,7 +219,7 @@ function tiesOf(stored: ParsedObject, operatorNamespace: string): readonly strin
   const { id, journal, facts } = status.memory;
   const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
   const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
-  const names = new Set<string>([
+  return [
     ...(kind.life === 'account' ? [] : [tie.account(stored.account)]),
     ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
     ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
@@ -217,8 +227,7 @@ function tiesOf(stored: ParsedObject, operatorNamespace: string): readonly strin
     ...own.map((one) => tie.claim(kind.kind, one)),
     ...wiped.map((one) => tie.wipe(one)),
     ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
-  ]);
-  return [...names];
+  ];
 }
 
 /** True when the first of two objects is older: it wins an id that both claim. */
@@ -226,35 +235,6 @@ export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
   return left.uid < right.uid;
-}
-
-// ---- dropped references ----------------------------------------------------------------------------------------
-
-const none: ReadonlySet<string> = new Set();
-
-/** References that were removed from a spec and that the service still uses, because the new spec is not applied yet. */
-export class DroppedReferences {
-  readonly #byObject = new Map<string, ReadonlySet<string>>();
-
-  /** Takes the newest form of an object. Returns what it no longer refers to, once the service has the new spec. */
-  noted(before: Stored | undefined, now: Stored): ReadonlySet<string> {
-    if (before === undefined || (before.needs === now.needs && !this.#byObject.has(now.key))) return none;
-    const wanted = new Set(referredBy(now));
-    const known = [...(this.#byObject.get(now.key) ?? []), ...referredBy(before)];
-    const dropped = new Set(known.filter((key) => !wanted.has(key)));
-    const { applied } = now.status.memory;
-    const isApplied = applied?.generation === now.object.metadata.generation;
-    if (dropped.size > 0 && !isApplied) this.#byObject.set(now.key, dropped);
-    else this.#byObject.delete(now.key);
-    return isApplied ? dropped : none;
-  }
-
-  /** Takes note that an object is gone; returns the keys of everything that it referred to. */
-  forget(stored: Stored): ReadonlySet<string> {
-    const dropped = this.#byObject.get(stored.key) ?? [];
-    this.#byObject.delete(stored.key);
-    return new Set([...dropped, ...referredBy(stored)]);
-  }
 }
 
 /** The keys of the resources that a spec refers to. */
