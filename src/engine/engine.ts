@@ -20,7 +20,7 @@ import {
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions, InProcessStates } from './objects/in-process.ts';
-import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
+import type { CacheEvent, KubeObject, ListListener } from './ports.ts';
 import { isBeingMade } from './context/build-pass.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
@@ -41,11 +41,6 @@ export class Engine {
   readonly #written = new Map<string, string>();
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
-  /** For each service: the objects that wait for the next list of a read, and the reads that failed last. */
-  readonly #reads = new WeakMap<
-    Service,
-    { readonly askers: Map<string, Set<string>>; readonly failing: Set<string> }
-  >();
   readonly #workers: Workers;
   /** Objects that wait until another object gives up an id, by the tie of that claim. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
@@ -74,7 +69,6 @@ export class Engine {
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),
       wrote: (stored) => this.#wrote(stored),
-      asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       awaitClaim: (claim, objectKey) => this.#awaitClaim(claim, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
@@ -261,37 +255,14 @@ export class Engine {
     return session !== undefined && calls >= 2 * allowanceOf(session.spec).concurrency + 2;
   }
 
-  #readsOf(service: Service): { readonly askers: Map<string, Set<string>>; readonly failing: Set<string> } {
-    const reads = this.#reads.get(service) ?? { askers: new Map(), failing: new Set() };
-    this.#reads.set(service, reads);
-    return reads;
-  }
-
-  #ask(service: Service, readKey: string, objectKey: string): void {
-    const { askers } = this.#readsOf(service);
-    askers.set(readKey, (askers.get(readKey) ?? new Set()).add(objectKey));
-  }
-
-  #listed({ service, key, changed, problem }: Parameters<ListListener>[0]): void {
-    const { askers, failing } = this.#readsOf(service);
-    const asking = askers.get(key) ?? [];
-    askers.delete(key);
-    if (problem === undefined) this.#gate.listed(service, key);
-    // True when a read that worked fails now, or the other way round.
-    const turned = (problem !== undefined) !== failing.has(key);
-    if (problem === undefined) failing.delete(key);
-    else failing.add(key);
-    const concerned = this.#parts.subscriptions.concerned(service, key, changed, turned);
-    if (turned && problem === undefined) this.#recovered(concerned);
-    for (const object of new Set([...asking, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
-  }
-
-  /** Ends the backoff of objects whose service can be read again. */
-  #recovered(keys: Iterable<string>): void {
-    const { objects, inProcessStates, clock } = this.#parts;
-    for (const key of keys) {
-      const uid = objects.get(key)?.object.metadata.uid;
-      if (uid !== undefined) inProcessStates.of(uid).recovered(clock.monotonic());
+  #listed(event: Parameters<ListListener>[0]): void {
+    if (event.problem === undefined) this.#gate.listed(event.service, event.key);
+    const { objects, hasRecovered } = this.#parts.subscriptions.listed(event);
+    for (const key of objects) {
+      const uid = this.#parts.objects.get(key)?.object.metadata.uid;
+      if (hasRecovered && uid !== undefined)
+        this.#parts.inProcessStates.of(uid).recovered(this.#parts.clock.monotonic());
+      this.#queue.enqueue(key, this.#urgencyOf(key));
     }
   }
 

@@ -257,7 +257,7 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     const step = context.stored.kind.step(pass);
     parts.subscriptions.replace(context.stored.key, service, view.looked);
     // A list begun before our write looks like a reverted write, so run again after the next list.
-    for (const read of view.polledBefore(inProcess.wrote?.at)) parts.asked(service, read, context.stored.key);
+    for (const read of view.polledBefore(inProcess.wrote?.at)) parts.subscriptions.ask(context.stored.key, service, read);
     if ('note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
     const ended = await act(context, pass, step);

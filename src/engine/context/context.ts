@@ -92,7 +92,7 @@ export class ReconcileContext {
     { read, since }: { readonly read: Read; readonly since: number },
     urgency: 'edit' | 'wait',
   ): void {
-    this.parts.asked(service, read.key, this.stored.key);
+    this.parts.subscriptions.ask(this.stored.key, service, read.key);
     service.want(read, Math.max(since, this.inProcess.forced?.since ?? Number.NEGATIVE_INFINITY), urgency);
   }
 

@@ -6,7 +6,15 @@ import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
 import type { Referred, View } from '../kind/contract/pass.ts';
 import { annotations, group } from '../kind/contract/define.ts';
-import { type KubeObject, groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
+import {
+  type KubeObject,
+  groupId,
+  type ListListener,
+  type Read,
+  type ReadProblem,
+  type Service,
+  type Snapshot,
+} from '../ports.ts';
 
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
@@ -259,6 +267,8 @@ interface Followed {
   readonly read: Read;
   readonly unfollow: () => void;
   readonly uses: Map<string, Use>;
+  /** True when its newest list failed. */
+  isFailing: boolean;
 }
 
 /** A view that records which reads and items are used. */
@@ -338,13 +348,15 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
   known?.unfollow();
-  return { read, unfollow, uses: known?.uses ?? new Map() };
+  return { read, unfollow, uses: known?.uses ?? new Map(), isFailing: known?.isFailing ?? false };
 }
 
 /** Keeps which objects each read of a service concerns. A read is polled while some object uses it. */
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
+  /** The objects that wait for the next list of a read, by service and key of the read. */
+  readonly #asking = new WeakMap<Service, Map<string, Set<string>>>();
 
   /** Subscribes an object to what its newest reconcile looked at, and to nothing else. */
   replace(object: string, service: Service, looked: Looked): void {
@@ -362,14 +374,30 @@ export class Subscriptions {
     for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
   }
 
-  /** The objects that a finished list concerns. When a read begins to fail, or to work again, all its users are concerned. */
-  concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): readonly string[] {
+  /** Notes that an object waits for the next list of a read, whatever that shows. */
+  ask(object: string, service: Service, key: string): void {
+    const asking = this.#asking.get(service) ?? new Map<string, Set<string>>();
+    this.#asking.set(service, asking.set(key, (asking.get(key) ?? new Set()).add(object)));
+  }
+
+  /**
+   * The objects that a finished list concerns: all users of a read that begins to fail or works again (`hasRecovered`), those
+   * that use what has changed, and those that wait for it.
+   */
+  listed({ service, key, changed, problem }: Parameters<ListListener>[0]): {
+    readonly objects: ReadonlySet<string>;
+    readonly hasRecovered: boolean;
+  } {
+    const asking = this.#asking.get(service);
+    const objects = new Set(asking?.get(key));
+    asking?.delete(key);
     const followed = this.#byService.get(service)?.get(key);
-    if (followed === undefined || (!turned && changed.size === 0)) return [];
-    const concerned = [...followed.uses].filter(
-      ([, { ids, all }]) => turned || all || ids.some((id) => changed.has(id)),
-    );
-    return concerned.map(([object]) => object);
+    if (followed === undefined) return { objects, hasRecovered: false };
+    const hasTurned = followed.isFailing !== (problem !== undefined);
+    followed.isFailing = problem !== undefined;
+    for (const [object, { ids, all }] of followed.uses)
+      if (hasTurned || (changed.size > 0 && (all || ids.some((id) => changed.has(id))))) objects.add(object);
+    return { objects, hasRecovered: hasTurned && problem === undefined };
   }
 
   /** The objects that use a read, with the ids that each of them uses. */
