@@ -24,6 +24,7 @@ import {
   type Notes,
   type OwnCondition,
   type Refusal,
+  type Step,
   type Verdict,
 } from './kind/contract/step.ts';
 import type { Reason } from './kind/contract/reasons.ts';
@@ -59,16 +60,19 @@ export class OutgoingCall {
   readonly #context: ReconcileContext;
   readonly #pass: Pass;
   readonly #call: Call;
+  /** The notes for the next step, which count only if the call is sent; undefined when they stay as they are. */
+  readonly #note: Notes | undefined;
   /** The fingerprint of what is sent. */
   readonly #digest: string;
   /** Monotonic time at which the call counts as ended, with or without an answer. */
   readonly #deadline: number;
   #isLate = false;
 
-  constructor(context: ReconcileContext, pass: Pass, call: Call) {
+  constructor(context: ReconcileContext, pass: Pass, { call, note }: Extract<Step, { is: 'call' }>) {
     this.#context = context;
     this.#pass = pass;
     this.#call = call;
+    this.#note = note;
     this.#digest = requestDigest(pass.print, call.request);
     this.#deadline = pass.monotonicMs + pass.callMs;
   }
@@ -82,7 +86,6 @@ export class OutgoingCall {
     if (isFree) inProcess.failedCall = undefined;
     const held = isFree ? undefined : refusedBefore;
     const isTooEarly = inProcess.isSeenTooEarly(this.#digest, monotonicMs);
-    if (this.#call.resumes === true && (held !== undefined || isTooEarly)) inProcess.notes = this.#pass.notes;
     if (held !== undefined)
       return { is: 'said', verdict: this.#withObstacle(held.verdict, held.at), againInMs: held.until - monotonicMs };
     if (isTooEarly) {
@@ -113,10 +116,6 @@ export class OutgoingCall {
 
   /** Requeues a call that would wait long for the request budget; otherwise announces the call and sends it. */
   async #withinBudget(): Promise<Performed> {
-    const { inProcess } = this.#context;
-    const { notes } = inProcess;
-    // Restore the notes from before this step: if nothing is sent, the next step must not see a trace of the call.
-    if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
     const service = this.#context.serviceFor(this.#pass, this.#call);
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
     if ('reason' in service) {
@@ -130,7 +129,7 @@ export class OutgoingCall {
     const { parts, stored } = this.#context;
     const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
     try {
-      return await this.#journalAndSend(service, notes);
+      return await this.#journalAndSend(service);
     } finally {
       for (const end of ends) end();
     }
@@ -148,7 +147,7 @@ export class OutgoingCall {
     };
   }
 
-  async #journalAndSend(service: Service, notes: Notes): Promise<Performed> {
+  async #journalAndSend(service: Service): Promise<Performed> {
     const context = this.#context;
     const before = this.#rememberedBefore();
     if (!(await this.#journal())) return { is: 'overtaken' };
@@ -156,7 +155,7 @@ export class OutgoingCall {
     if (unproven !== undefined) return this.#backOff(unproven, this.#digest);
     if (this.#call.confirm === 'live' && !isSame(await context.parts.writer.readLive(context.object), context.object))
       return { is: 'quiet', againInMs: 1_000 };
-    context.inProcess.notes = notes;
+    if (this.#note !== undefined) context.inProcess.notes = this.#note;
     const outcome = await this.#send(service);
     return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
   }
@@ -285,7 +284,7 @@ export class OutgoingCall {
   #notDone(verdict: Verdict, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
     const context = this.#context;
     const { inProcess } = context;
-    if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
+    if (this.#note !== undefined) inProcess.notes = this.#pass.notes;
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;

@@ -258,7 +258,8 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     parts.subscriptions.replace(context.stored.key, service, view.looked);
     // A list begun before our write looks like a reverted write, so run again after the next list.
     for (const read of view.polledBefore(inProcess.wrote?.at)) parts.subscriptions.ask(context.stored.key, service, read);
-    if ('note' in step && step.note !== undefined) inProcess.notes = step.note;
+    // The notes of a call count once it is sent.
+    if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
     const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
@@ -343,7 +344,7 @@ async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<
   }
   const ended = await hold(context, pass);
   if (ended !== undefined) return ended;
-  return afterCall(context, pass, await new OutgoingCall(context, pass, step.call).perform());
+  return afterCall(context, pass, await new OutgoingCall(context, pass, step).perform());
 }
 
 async function afterCall(context: ReconcileContext, pass: LivePass, performed: Performed): Next {
