@@ -15,6 +15,7 @@ import {
   usersOf,
   type Resources,
 } from './context/build-pass.ts';
+import type { Reason } from './kind/contract/reasons.ts';
 import type { Verdict, Step } from './kind/contract/step.ts';
 import { reconcileToken, type Stored, storedInWords, readyIn } from './objects/stored.ts';
 import { annotations } from './kind/contract/define.ts';
@@ -180,25 +181,14 @@ export class Reconciler {
       const pass = buildPass(context, view, { ...resources, account });
       // Treat the object as not deleted: a deletion that is held up has not begun.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
-      switch (step.is) {
-        case 'again':
-          context.remember(step.remember);
-          break;
-        case 'read':
-          context.ask(service, step, 'edit');
-          return lostRecheckMs;
-        case 'call':
-          forgetLost(context, step);
-          return undefined;
-        case 'wait':
-        case 'stall':
-        case 'ready':
-          context.remember(step.remember);
-          return step.is === 'wait' ? step.retryInMs : undefined;
-        case 'begin':
-        case 'release':
-          return undefined;
+      if (step.is === 'call') forgetLost(context, step);
+      if (step.is === 'call' || step.is === 'begin' || step.is === 'release') return undefined;
+      if (step.is === 'read') {
+        context.ask(service, step, 'edit');
+        return lostRecheckMs;
       }
+      context.remember(step.remember);
+      if (step.is !== 'again') return step.is === 'wait' ? step.retryInMs : undefined;
     }
     return undefined;
   }
@@ -261,6 +251,7 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     // The notes of a call count once it is sent.
     if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
+    if ('remember' in step) context.remember(step.remember);
     const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
   }
@@ -286,19 +277,15 @@ function prepare(context: ReconcileContext, resources: Resources): void {
 async function act(context: ReconcileContext, pass: LivePass, step: Step): Next {
   switch (step.is) {
     case 'again':
-      context.remember(step.remember);
       return goOn(context, pass, step.stays);
     case 'release':
       return context.release(step.stays);
     case 'read':
-      context.remember(step.remember);
       return awaitRead(context, pass, step);
     case 'begin':
-      context.remember(step.remember);
       if (isObserving(context.stored.kind, pass)) return onlyObserved(context, pass, step.words);
       return afterCall(context, pass, await begin(context, pass, step.journal, step.words));
     case 'call':
-      context.remember(step.remember);
       return makeCall(context, pass, step);
     case 'ready':
       // Check the finalizer: somebody may have removed it, or the object was only observed before.
@@ -333,7 +320,6 @@ async function concludeStep(context: ReconcileContext, pass: LivePass, verdict: 
   inProcess.askedAt = undefined;
   inProcess.newSince = undefined;
   if (verdict.is === 'ready') inProcess.wentWell();
-  context.remember(verdict.remember);
   return context.conclude(verdict, pass);
 }
 
@@ -385,21 +371,20 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
   // Do not mention a wait in our own queue in status.
   const queueMs = (1_000 * usualQueue) / pass.view.service.health().requestsPerSecond;
-  const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
+  const isSoon = waited < quietReadMs + Math.min(queueMs, longestQueueMs);
   const pause = doubt === undefined ? longPause(pass) : undefined;
-  const isSoon = waited < quietMs && pause === undefined;
-  if (isSoon || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
-  const waiting = `waiting for ${step.read.first.endpoint}`;
-  if (pause !== undefined) {
-    const message = `${waiting}: the service asked to slow down, and ${pause}`;
-    return context.conclude({ is: 'wait', reason: 'Throttled', message, retryInMs: quietReadMs });
+  if ((isSoon && pause === undefined) || (isKnown && doubt === undefined))
+    return { is: 'quiet', againInMs: quietReadMs };
+  const say = (reason: Reason, message: string) =>
+    context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
+  if (doubt !== undefined) {
+    const until = context.arrivesUntil(doubt);
+    const message = `a call whose answer is not known may still arrive until ${until}; waiting for a read of the service that shows its effect`;
+    return say('InDoubt', message);
   }
-  const message =
-    doubt === undefined
-      ? waiting
-      : `a call whose answer is not known may still arrive until ${context.arrivesUntil(doubt)}; waiting for a read of the service that shows its effect`;
-  const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
-  return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
+  const waiting = `waiting for ${step.read.first.endpoint}`;
+  if (pause === undefined) return say('ReadingService', waiting);
+  return say('Throttled', `${waiting}: the service asked to slow down, and ${pause}`);
 }
 
 /** Binds the object to another endpoint that the account's owner accepted. A one-time request stays bound where it was made. */
