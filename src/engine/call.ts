@@ -281,7 +281,7 @@ export class OutgoingCall {
     return this.#notDone(meaning.verdict, meaning.retry, now);
   }
 
-  #notDone(verdict: Verdict, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
+  #notDone(verdict: Verdict, retry: 'backoff' | 'asSaid', now: number): Performed {
     const context = this.#context;
     const { inProcess } = context;
     if (this.#note !== undefined) inProcess.notes = this.#pass.notes;
@@ -294,8 +294,7 @@ export class OutgoingCall {
       inProcess.refused({ digest, at: now, verdict });
       return { is: 'said', verdict: this.#withObstacle(verdict, now), againInMs: undefined };
     }
-    const kept = this.#backOff(verdict, digest);
-    return retry === 'looking' ? { is: 'said', verdict, againInMs: undefined } : kept;
+    return this.#backOff(verdict, digest);
   }
 
   /** Adds to a rejection the object that explains it, if a list shows one. If every list is older, asks for a newer one. */
@@ -408,11 +407,8 @@ type Interpretation =
   | {
       readonly is: 'said';
       readonly verdict: Verdict;
-      /**
-       * When the same request may be sent again: `backoff`, after a growing pause; `looking`, also after a growing pause, but
-       * the object is read again when the verdict says; `asSaid`, when the verdict says, or after ten minutes.
-       */
-      readonly retry: 'backoff' | 'looking' | 'asSaid';
+      /** When the same request may be sent again: after a growing pause, or when the verdict says (ten minutes otherwise). */
+      readonly retry: 'backoff' | 'asSaid';
     };
 
 /**
@@ -458,7 +454,7 @@ function judged(call: Call, outcome: Outcome, memory: Memory, answeredAt: Moment
     return saidNo(call, outcome, memory, own);
   if (own !== undefined) {
     const ended = outcome.is === 'inDoubt' ? {} : notDone;
-    const retry = outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid';
+    const retry = outcome.is === 'inDoubt' && own.is === 'wait' ? 'backoff' : 'asSaid';
     return { is: 'said', verdict: { ...own, remember: { ...ended, ...own.remember } }, retry };
   }
   const isOnce = isResumed || call.journal !== undefined;
