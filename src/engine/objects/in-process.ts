@@ -1,6 +1,6 @@
 /** What this process remembers of an object between reconciles: what it sent, which calls have to wait, which lists it used. */
 import type { Json } from '../../base/json.ts';
-import type { Clock, Moment } from '../../base/time.ts';
+import { type Clock, type Entropy, type Moment, retryPauseMs } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
@@ -156,22 +156,19 @@ export class InProcess {
   //
   // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
-  /** Starts the backoff after a failed call. */
-  failed(failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
-    // Drop what the verdict remembers: it was written to status the first time.
-    const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
-    this.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
-    this.failures += 1;
-  }
-
-  /** Starts the backoff after a refused call: as long as the verdict says, else ten minutes. */
-  refused(failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
-    const { remember = {}, ...verdict } = failedCall.verdict;
-    const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
-    // Keep only the end of the journal entry; the rest of what the verdict remembers was written the first time.
+  /**
+   * Starts the backoff of a call: after a no as long as the verdict says, else ten minutes; after a failure a pause that grows
+   * with each one in a row, and at least as long as the verdict says. Returns the pause.
+   */
+  backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
+    const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
+    const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
+    // Keep only the end of the journal entry; the rest of what the verdict says was remembered the first time.
+    const { remember = {}, note: _noted, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    this.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo: true, until: failedCall.at + pauseMs };
+    this.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo, until: failedCall.at + pauseMs };
     this.failures += 1;
+    return pauseMs;
   }
 
   /** Ends the backoff after a call that went well, or when no call is wanted any more. */
