@@ -11,7 +11,7 @@ import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
 import { finalizer, type KubeObject, type ObjectMeta } from '../ports.ts';
 import { CommonStatus, InternalStatus } from '../kind/schema/status.ts';
-import type { Condition, JournalEntry, Memory, Showing } from '../kind/contract/step.ts';
+import type { Condition, Memory, Showing } from '../kind/contract/step.ts';
 import { z } from 'zod';
 
 /** An object as it is stored in Kubernetes, with its spec and its status parsed. */
@@ -283,8 +283,8 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
       id,
       ownership,
       binding,
-      journal: journal.data && (definedIn(journal.data) as JournalEntry),
-      applied: applied as Memory['applied'],
+      journal: journal.data,
+      applied,
       facts: facts.success ? facts.data : {},
     },
     conditions: conditions.map((one) => ({ ...one, observedGeneration: one.observedGeneration ?? -1 })),
