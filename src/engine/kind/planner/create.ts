@@ -20,12 +20,8 @@ import {
   type JournalEntry,
 } from '../contract/step.ts';
 
-/**
- * The shortest and the longest pause of an object that waits while another resource creates one of the same name. The pause is
- * an eighth of the time waited so far.
- */
-const firstTurnMs = 2_000;
-const longestTurnMs = 30_000;
+/** How soon an object looks again whether another resource still creates one of the same name. */
+const turnMs = 5_000;
 
 /** The first step for a resource that has no id yet: find its object, adopt it, or create it. */
 export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
@@ -144,9 +140,7 @@ function createdElsewhere(pass: Pass, collection: string, name: string): Step | 
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
   const message = `${other} is creating "${name}"; this one takes its turn after it`;
-  const { waitsSince = pass.monotonicMs } = pass.notes;
-  const retryInMs = Math.min(longestTurnMs, Math.max(firstTurnMs, (pass.monotonicMs - waitsSince) / 8));
-  return { is: 'wait', reason: 'CreateInProgress', message, retryInMs, note: { ...pass.notes, waitsSince } };
+  return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: turnMs };
 }
 
 function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly string[]): Step {
