@@ -258,7 +258,7 @@ function orphansOf(around: AccountParts, session: Session, kind: AnyKind): reado
   const { marks } = kind;
   if (marks === undefined) return [];
   const { objects, subscriptions, key, settings } = around;
-  const holders = holdersOf(around, session, kind);
+  const awaited = awaitedMarks(around, session, kind);
   const suspects = new Map<string, number>();
   const found: Orphan[] = [];
   for (const read of subscriptions.readsOf(session.service)) {
@@ -266,9 +266,7 @@ function orphansOf(around: AccountParts, session: Session, kind: AnyKind): reado
     for (const [id, item] of snapshot?.items ?? []) {
       const { mark, name } = marks.read(item);
       if (snapshot === undefined || mark === undefined || !key.isOwn(mark)) continue;
-      const isKnown = objects.tiedBy(tie.claim(kind.kind, id)).length > 0;
-      const isAwaited = holders.has(mark) && holders.get(mark) === undefined;
-      if (isKnown || isAwaited) continue;
+      if (awaited.has(mark) || objects.tiedBy(tie.claim(kind.kind, id)).length > 0) continue;
       const since = session.suspects.get(id) ?? snapshot.begunAt;
       suspects.set(id, since);
       if (snapshot.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, externalId: id, name });
@@ -279,19 +277,12 @@ function orphansOf(around: AccountParts, session: Session, kind: AnyKind): reado
   return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
-/** Maps the mark of each resource to the id that the resource is bound to; undefined while it has no id. */
-function holdersOf(
+/** The marks of the resources of a kind that have no object in the service yet. */
+function awaitedMarks(
   { objects, inProcessStates, key }: AccountParts,
   { service }: Session,
   kind: AnyKind,
-): ReadonlyMap<string, string | undefined> {
-  const holders = new Map<string, string | undefined>();
-  for (const { kind: other, object, status } of objects.values()) {
-    if (other !== kind) continue;
-    const { id, binding } = status.memory;
-    const isElsewhere =
-      binding !== undefined && (binding.endpoint !== service.endpoint || binding.accountId !== service.accountId);
-    if (!isElsewhere) holders.set(inProcessStates.of(object.metadata.uid).mark(key, service), id);
-  }
-  return holders;
+): ReadonlySet<string> {
+  const unbound = [...objects.values()].filter((one) => one.kind === kind && one.status.memory.id === undefined);
+  return new Set(unbound.map(({ object }) => inProcessStates.of(object.metadata.uid).mark(key, service)));
 }
