@@ -174,7 +174,7 @@ export class OutgoingCall {
   /** Lets the second credential prove by a read that it sees the account; undefined when it does, or needs no proof. */
   async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
-    const isSecond = credential === 'dangerous' && this.#context.session?.dangerous !== undefined;
+    const isSecond = credential === 'dangerous' && this.#context.opened?.dangerous !== undefined;
     if (proof === undefined || !isSecond) return undefined;
     const { parts } = this.#context;
     const outcome = await parts.away(() => service.send(proof, { urgency, mayDispatch: () => undefined }));
@@ -214,10 +214,10 @@ export class OutgoingCall {
 
   /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
   #isStillWanted(): boolean {
-    const { session, inProcess, parts, stored } = this.#context;
-    if (session === undefined) return false;
-    const view = new RecordingView(session.service, inProcess.forced?.since);
-    const now = buildPass(this.#context, view, { account: parts.accounts.view(session), ...noResources });
+    const { opened, inProcess, parts, stored } = this.#context;
+    if (opened === undefined) return false;
+    const view = new RecordingView(opened.service, inProcess.forced?.since);
+    const now = buildPass(this.#context, view, { account: parts.accounts.view(opened), ...noResources });
     const { notes, askedAt, journalSeen, secret, configMap, referred, print } = this.#pass;
     const step = stored.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
     return step.is === 'call' && requestDigest(print, step.call.request) === this.#digest;

@@ -10,8 +10,8 @@ import { Accounts, allowanceOf } from './account/accounts.ts';
 import {
   ObjectIndex,
   isClaim,
-  keyOfTie,
-  tie,
+  referredKey,
+  indexKey,
   type Stored,
   keyOfObject,
   partsOfKey,
@@ -42,7 +42,7 @@ export class Engine {
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
   readonly #workers: Workers;
-  /** Objects that wait until another object gives up an id, by the tie of that claim. */
+  /** Objects that wait until another object gives up an id, by the index key of that claim. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
@@ -105,12 +105,12 @@ export class Engine {
 
   /** Enqueues every object that uses a Secret or ConfigMap that changed. */
   materialChanged(kind: 'secret' | 'configMap', namespace: string, name: string): void {
-    this.#wake(tie[kind](namespace, name));
+    this.#wake(indexKey[kind](namespace, name));
   }
 
   /** True when some spec names this Secret or ConfigMap. */
   usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
-    return this.#parts.objects.tiedBy(tie[kind](namespace, name)).length > 0;
+    return this.#parts.objects.indexedBy(indexKey[kind](namespace, name)).length > 0;
   }
 
   /** Enqueues the objects in a new or relabelled namespace that use cluster-wide accounts, which may now allow it or no longer. */
@@ -189,10 +189,10 @@ export class Engine {
         change === 'status' && !initial ? foreignStatusMs : 0,
       );
     this.#recount(before, stored);
-    this.#wakeBlocked((before?.ties ?? []).filter((name) => !stored.ties.includes(name)));
-    for (const name of stored.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
+    this.#wakeBlocked((before?.indexKeys ?? []).filter((name) => !stored.indexKeys.includes(name)));
+    for (const name of stored.indexKeys) if (isClaim(name) && before?.indexKeys.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, stored))
-      this.#wake(tie.object(stored.kind.kind, object.metadata.namespace, object.metadata.name));
+      this.#wake(indexKey.object(stored.kind.kind, object.metadata.namespace, object.metadata.name));
   }
 
   #forget(key: string, object: KubeObject): void {
@@ -204,14 +204,14 @@ export class Engine {
     this.#written.delete(object.metadata.uid);
     this.#queue.drop(key);
     this.#workers.went(key);
-    this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
+    this.#wake(indexKey.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (stored === undefined) return;
     this.#reconciler.bury(stored);
-    for (const name of stored.ties) if (isClaim(name)) this.#wake(name);
-    this.#wakeBlocked(stored.ties);
+    for (const name of stored.indexKeys) if (isClaim(name)) this.#wake(name);
+    this.#wakeBlocked(stored.indexKeys);
     if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
-      this.#wake(tie.account(key));
+      this.#wake(indexKey.account(key));
     } else this.#recount(stored, undefined);
   }
 
@@ -223,8 +223,8 @@ export class Engine {
   }
 
   /** Enqueues objects whose deletion may have waited for a reference that has gone. */
-  #wakeBlocked(ties: readonly string[]): void {
-    for (const key of ties.map(keyOfTie)) {
+  #wakeBlocked(indexKeys: readonly string[]): void {
+    for (const key of indexKeys.map(referredKey)) {
       if (key !== undefined && this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
         this.#queue.enqueue(key, urgencies.deletion);
     }
@@ -251,8 +251,8 @@ export class Engine {
   #isHeld(account: string): boolean {
     const calls = this.#calls.get(account) ?? 0;
     if (calls === 0) return false;
-    const session = this.#parts.accounts.session(account);
-    return session !== undefined && calls >= 2 * allowanceOf(session.spec).concurrency + 2;
+    const opened = this.#parts.accounts.opened(account);
+    return opened !== undefined && calls >= 2 * allowanceOf(opened.spec).concurrency + 2;
   }
 
   #listed(event: Parameters<ListListener>[0]): void {
@@ -279,7 +279,7 @@ export class Engine {
   }
 
   #wake(name: string): void {
-    for (const key of this.#parts.objects.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
+    for (const key of this.#parts.objects.indexedBy(name)) this.#queue.enqueue(key, urgencies.change);
     const waiting = this.#awaitingClaims.get(name) ?? [];
     this.#awaitingClaims.delete(name);
     this.again([...waiting]);

@@ -174,8 +174,8 @@ export class Reconciler {
     const { stored, inProcess } = context;
     const resources = context.isLost ? await gather(stored, this.#parts, 'look') : undefined;
     if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
-    const { service } = resources.session;
-    const account = this.#parts.accounts.view(resources.session);
+    const { service } = resources.opened;
+    const account = this.#parts.accounts.view(resources.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
       const view = withoutProblems(new RecordingView(service, inProcess.forced?.since));
       const pass = buildPass(context, view, { ...resources, account });
@@ -240,10 +240,10 @@ type Next = Promise<Ended | undefined>;
 async function takeSteps(context: ReconcileContext, resources: Resources): Promise<Ended> {
   prepare(context, resources);
   const { inProcess, parts } = context;
-  const { service } = resources.session;
+  const { service } = resources.opened;
   for (let count = 0; count < mostSteps; count += 1) {
     const view = new RecordingView(service, inProcess.forced?.since);
-    const pass = buildPass(context, view, { ...resources, account: parts.accounts.view(resources.session) });
+    const pass = buildPass(context, view, { ...resources, account: parts.accounts.view(resources.opened) });
     const step = context.stored.kind.step(pass);
     parts.subscriptions.replace(context.stored.key, service, view.looked);
     // A list begun before our write looks like a reverted write, so run again after the next list.
@@ -263,7 +263,7 @@ function prepare(context: ReconcileContext, resources: Resources): void {
   rebind(context, resources);
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const holders = isLeaving ? usersOf(parts, stored) : [];
-  inProcess.noteCircumstances(object, resources.session, resources.referred, holders);
+  inProcess.noteCircumstances(object, resources.opened, resources.referred, holders);
   // Do not use reads from before the object was held up: they are too old.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
@@ -388,9 +388,9 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
 }
 
 /** Binds the object to another endpoint that the account's owner accepted. A one-time request stays bound where it was made. */
-function rebind(context: ReconcileContext, { session }: Resources): void {
+function rebind(context: ReconcileContext, { opened }: Resources): void {
   const { binding } = context.memory;
-  const { endpoint, accountId } = session.service;
+  const { endpoint, accountId } = opened.service;
   if (context.stored.kind.life !== 'long' || binding === undefined || binding.endpoint === endpoint) return;
   context.remember({ binding: { endpoint, accountId } });
 }

@@ -24,7 +24,7 @@ interface Admission {
 }
 
 /** An account with an open connection to the service. */
-export interface Session {
+export interface OpenAccount {
   readonly service: Service;
   /** The service opened with `spec.dangerousCredentialsRef`, or why that credential cannot be used; undefined without one. */
   readonly dangerous: Service | Closed | undefined;
@@ -56,7 +56,7 @@ export class Accounts {
   readonly #options: EngineOptions;
   readonly #onList: ListListener;
   readonly #onThrottled: ThrottleListener;
-  readonly #sessions = new Map<string, Session>();
+  readonly #opened = new Map<string, OpenAccount>();
   /** The settings that each account was opened with last, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
   /** Services that were closed and may still have calls under way. */
@@ -70,18 +70,18 @@ export class Accounts {
     this.#onThrottled = onThrottled;
   }
 
-  session(key: string): Session | undefined {
-    return this.#sessions.get(key);
+  opened(key: string): OpenAccount | undefined {
+    return this.#opened.get(key);
   }
 
   /** The key of the account that a service belongs to. */
   accountWith(service: Service): string | undefined {
-    for (const [key, session] of this.#sessions) if (servicesOf(session).includes(service)) return key;
+    for (const [key, opened] of this.#opened) if (servicesOf(opened).includes(service)) return key;
     return undefined;
   }
 
-  sessions(): Iterable<readonly [string, Session]> {
-    return this.#sessions;
+  allOpened(): Iterable<readonly [string, OpenAccount]> {
+    return this.#opened;
   }
 
   /** Why an account is not open; undefined if opening it was not tried. */
@@ -90,14 +90,14 @@ export class Accounts {
   }
 
   /** Opens the service of an account, or returns why that is not possible. */
-  async open(stored: Stored): Promise<Session | Closed> {
+  async open(stored: Stored): Promise<OpenAccount | Closed> {
     const opened = await this.#open(stored);
     if ('reason' in opened) this.#closed.set(stored.key, opened);
     else this.#closed.delete(stored.key);
     return opened;
   }
 
-  async #open(stored: Stored): Promise<Session | Closed> {
+  async #open(stored: Stored): Promise<OpenAccount | Closed> {
     const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#options);
     const farewell = 'reason' in current ? this.#farewell(stored, current) : undefined;
     if ('reason' in current && farewell === undefined) {
@@ -109,7 +109,7 @@ export class Accounts {
     if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
     const special = await dangerousSettingsOf(stored, settings, this.#options);
     const print = this.#options.key.print([printable(settings), special === undefined ? null : printable(special)]);
-    const known = this.#sessions.get(stored.key);
+    const known = this.#opened.get(stored.key);
     const spec = specOf(stored);
     if (known !== undefined && known.print === print) {
       return Object.assign(known, { spec, farewellUntil: farewell?.until });
@@ -121,7 +121,7 @@ export class Accounts {
       return service;
     }
     const dangerous = this.#openDangerous(special);
-    const session: Session = {
+    const opened: OpenAccount = {
       service,
       dangerous,
       print,
@@ -134,20 +134,20 @@ export class Accounts {
       isSuspicious: false,
       acceptedMissing: acceptedMissingOf(stored),
     };
-    this.#sessions.set(stored.key, session);
+    this.#opened.set(stored.key, opened);
     // Do not wait: calls under way with the old service end by themselves.
     if (known !== undefined) void this.#end(known);
-    return session;
+    return opened;
   }
 
   async close(key: string): Promise<void> {
-    const session = this.#sessions.get(key);
-    this.#sessions.delete(key);
-    if (session !== undefined) await this.#end(session);
+    const opened = this.#opened.get(key);
+    this.#opened.delete(key);
+    if (opened !== undefined) await this.#end(opened);
   }
 
-  #end(session: Session): Promise<void> {
-    const ending = Promise.allSettled(servicesOf(session).map((one) => one.close())).then(() => {
+  #end(opened: OpenAccount): Promise<void> {
+    const ending = Promise.allSettled(servicesOf(opened).map((one) => one.close())).then(() => {
       this.#ending.delete(ending);
     });
     this.#ending.add(ending);
@@ -162,31 +162,31 @@ export class Accounts {
   }
 
   async closeAll(): Promise<void> {
-    await Promise.all([...[...this.#sessions.keys()].map((key) => this.close(key)), ...this.#ending]);
+    await Promise.all([...[...this.#opened.keys()].map((key) => this.close(key)), ...this.#ending]);
   }
 
   /** The account as a kind sees it. */
-  view(session: Session): AccountView {
-    const { spec, service } = session;
+  view(opened: OpenAccount): AccountView {
+    const { spec, service } = opened;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
       managementPolicy: this.#options.settings.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
-      adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
+      adoption: spec.lifecycle?.adoption ?? (opened.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: spec.pollSeconds === undefined ? this.#options.settings.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       budget: { ...allowanceOf(spec), forecastPerHour },
-      ...this.slowdown(session),
-      frozen: session.frozen,
-      acceptedMissing: session.acceptedMissing,
+      ...this.slowdown(opened),
+      frozen: opened.frozen,
+      acceptedMissing: opened.acceptedMissing,
     };
   }
 
   /** How much longer requests with one of the account's credentials must pause or slow down. */
-  slowdown(session: Session): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
+  slowdown(opened: OpenAccount): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
     const now = this.#options.clock.monotonic();
-    const healths = servicesOf(session).map((service) => service.health());
+    const healths = servicesOf(opened).map((service) => service.health());
     const throttledMs = Math.max(...healths.map(({ throttledUntil = now }) => throttledUntil - now));
     const slowedMs = Math.max(...healths.map(({ slowedUntil = now }) => slowedUntil - now));
     return { ...(throttledMs > 0 && { throttledMs }), ...(slowedMs > 0 && { slowedMs }) };
@@ -245,7 +245,7 @@ export class Accounts {
 }
 
 /** The services that are open, one for each credential. */
-function servicesOf({ service, dangerous }: Session): readonly Service[] {
+function servicesOf({ service, dangerous }: OpenAccount): readonly Service[] {
   return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
 }
 

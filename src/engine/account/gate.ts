@@ -8,7 +8,7 @@
 import type { EngineOptions } from '../options.ts';
 import type { InProcessStates, Subscriptions } from '../objects/in-process.ts';
 import {
-  tie,
+  indexKey,
   type ObjectIndex,
   type Stored,
   acceptMissingToken,
@@ -17,7 +17,7 @@ import {
   storedInWords,
   type Standing,
 } from '../objects/stored.ts';
-import type { Accounts, Session } from './accounts.ts';
+import type { Accounts, OpenAccount } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import { annotations, type AnyKind } from '../kind/contract/define.ts';
@@ -52,7 +52,7 @@ export interface AccountParts extends EngineOptions {
 /** What the gate needs: the parts above, the queue, and a way to wake objects. */
 interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
-  /** Enqueues every object that a tie leads to. */
+  /** Enqueues every object that an index key leads to. */
   readonly wake: (name: string) => void;
 }
 
@@ -95,16 +95,16 @@ export class AccountGate {
     const { accounts, subscriptions, queue, wake } = this.#parts;
     const users = subscriptions.usersOf(service, key);
     const account = accounts.accountWith(service);
-    const session = account === undefined ? undefined : accounts.session(account);
-    if (users === undefined || account === undefined || session === undefined || users.read.absentOn404) return;
+    const opened = account === undefined ? undefined : accounts.opened(account);
+    if (users === undefined || account === undefined || opened === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
     const frozen = this.#visibility.listed(service, key, owned, items.size === 0);
-    if (frozen === session.frozen) return;
-    session.frozen = frozen;
+    if (frozen === opened.frozen) return;
+    opened.frozen = frozen;
     queue.enqueue(account, urgencies.change);
-    wake(tie.account(account));
+    wake(indexKey.account(account));
   }
 
   #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
@@ -112,7 +112,7 @@ export class AccountGate {
     if (stored === undefined || stored.status.memory.id !== id) return [];
     // An object that is being deleted may be missing because of our own call.
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
-    if (this.#parts.objects.tiedBy(tie.wipe(id)).length > 0) return [];
+    if (this.#parts.objects.indexedBy(indexKey.wipe(id)).length > 0) return [];
     const { wrote, notes, looks } = this.#parts.inProcessStates.of(stored.object.metadata.uid);
     // Leave out objects that wait for something else: they are not read, so they could never be proved gone.
     if (!looks) return [];
@@ -123,38 +123,38 @@ export class AccountGate {
   /** Acts on the annotation that accepts missing objects as gone, once for each of its values. */
   noteAccepted(stored: Stored): void {
     const token = acceptMissingToken(stored.object);
-    const session = this.#parts.accounts.session(stored.key);
-    if (token === undefined || session === undefined || session.acceptedMissing === token) return;
-    session.acceptedMissing = token;
+    const opened = this.#parts.accounts.opened(stored.key);
+    if (token === undefined || opened === undefined || opened.acceptedMissing === token) return;
+    opened.acceptedMissing = token;
     // Write the value to status, or the next process would act on it once more.
     this.#parts.queue.enqueue(stored.key, urgencies.change);
-    if (session.frozen === undefined) return;
-    this.#visibility.accept(session.service);
-    session.frozen = undefined;
-    this.#parts.wake(tie.account(stored.key));
+    if (opened.frozen === undefined) return;
+    this.#visibility.accept(opened.service);
+    opened.frozen = undefined;
+    this.#parts.wake(indexKey.account(stored.key));
   }
 
   /** Takes the result of an account's reconcile, which decides whether the objects that use the account may go on. */
   concluded(stored: Stored, verdict: Verdict): void {
     const { accounts, queue, settings, wake } = this.#parts;
-    const session = accounts.session(stored.key);
+    const opened = accounts.opened(stored.key);
     // An account that is being deleted still serves its users, or their deletion could not finish.
-    const isKnown = session?.admission?.admitted === true || stored.status.memory.binding !== undefined;
+    const isKnown = opened?.admission?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
-    const before = session?.admission;
-    const { slowedMs } = session === undefined ? {} : accounts.slowdown(session);
+    const before = opened?.admission;
+    const { slowedMs } = opened === undefined ? {} : accounts.slowdown(opened);
     if (slowedMs !== undefined) queue.enqueue(stored.key, urgencies.change, slowedMs + 1);
-    if (session?.isSuspicious === true) {
-      const afterMs = settings.horizonMs + 2 * session.service.health().pollIntervalMs;
+    if (opened?.isSuspicious === true) {
+      const afterMs = settings.horizonMs + 2 * opened.service.health().pollIntervalMs;
       queue.enqueue(stored.key, urgencies.resync, afterMs);
     }
-    if (session !== undefined) {
-      const { lifecycle, allowedNamespaces } = session.spec;
+    if (opened !== undefined) {
+      const { lifecycle, allowedNamespaces } = opened.spec;
       const rules = JSON.stringify([lifecycle, allowedNamespaces]);
-      session.admission = { admitted, message: verdict.message ?? '', rules };
+      opened.admission = { admitted, message: verdict.message ?? '', rules };
     }
-    const isSame = before?.admitted === admitted && before.rules === session?.admission?.rules;
-    if (!isSame || session === undefined) wake(tie.account(stored.key));
+    const isSame = before?.admitted === admitted && before.rules === opened?.admission?.rules;
+    if (!isSame || opened === undefined) wake(indexKey.account(stored.key));
   }
 }
 
@@ -233,9 +233,9 @@ class Visibility {
 const mostNamed = 3;
 
 /** Counts what an account is used for. With a label selector no orphans are reported: another operator may have their resources. */
-export function usageOf(around: AccountParts, account: Stored, session: Session | undefined): Usage {
+export function usageOf(around: AccountParts, account: Stored, opened: OpenAccount | undefined): Usage {
   const { objects, kinds, settings } = around;
-  const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
+  const users = objects.indexedBy(indexKey.account(account.key)).flatMap((key) => objects.get(key) ?? []);
   const counts = [...Map.groupBy(users, ({ kind }) => kind.kind)].map(([kind, ofKind]) => ({
     kind,
     total: ofKind.length,
@@ -244,7 +244,7 @@ export function usageOf(around: AccountParts, account: Stored, session: Session 
   const forbidden = users
     .filter((user) => standingOf(user) === 'Forbidden')
     .map((user) => `${storedInWords(user)}: ${readyIn(user.status.conditions)?.message}`);
-  const searched = settings.seesAll ? session : undefined;
+  const searched = settings.seesAll ? opened : undefined;
   return {
     counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
     throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
@@ -254,33 +254,33 @@ export function usageOf(around: AccountParts, account: Stored, session: Session 
   };
 }
 
-function orphansOf(around: AccountParts, session: Session, kind: AnyKind): readonly Orphan[] {
+function orphansOf(around: AccountParts, opened: OpenAccount, kind: AnyKind): readonly Orphan[] {
   const { marks } = kind;
   if (marks === undefined) return [];
   const { objects, subscriptions, key, settings } = around;
-  const awaited = awaitedMarks(around, session, kind);
+  const awaited = awaitedMarks(around, opened, kind);
   const suspects = new Map<string, number>();
   const found: Orphan[] = [];
-  for (const read of subscriptions.readsOf(session.service)) {
-    const snapshot = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
+  for (const read of subscriptions.readsOf(opened.service)) {
+    const snapshot = read.key.startsWith(`${marks.collection}/`) ? opened.service.snapshot(read) : undefined;
     for (const [id, item] of snapshot?.items ?? []) {
       const { mark, name } = marks.read(item);
       if (snapshot === undefined || mark === undefined || !key.isOwn(mark)) continue;
-      if (awaited.has(mark) || objects.tiedBy(tie.claim(kind.kind, id)).length > 0) continue;
-      const since = session.suspects.get(id) ?? snapshot.begunAt;
+      if (awaited.has(mark) || objects.indexedBy(indexKey.claim(kind.kind, id)).length > 0) continue;
+      const since = opened.suspects.get(id) ?? snapshot.begunAt;
       suspects.set(id, since);
       if (snapshot.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, externalId: id, name });
     }
   }
-  session.suspects = suspects;
-  session.isSuspicious = suspects.size > found.length;
+  opened.suspects = suspects;
+  opened.isSuspicious = suspects.size > found.length;
   return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
 /** The marks of the resources of a kind that have no object in the service yet. */
 function awaitedMarks(
   { objects, inProcessStates, key }: AccountParts,
-  { service }: Session,
+  { service }: OpenAccount,
   kind: AnyKind,
 ): ReadonlySet<string> {
   const unbound = [...objects.values()].filter((one) => one.kind === kind && one.status.memory.id === undefined);

@@ -6,7 +6,7 @@
  */
 import { sameJson } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
-import type { Session, Closed } from '../account/accounts.ts';
+import type { OpenAccount, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, Showing, Verdict } from '../kind/contract/step.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
@@ -52,7 +52,7 @@ export class ReconcileContext {
     this.parts = parts;
     this.stored = stored;
     this.inProcess = parts.inProcessStates.of(stored.object.metadata.uid);
-    this.#firstService = this.session?.service;
+    this.#firstService = this.opened?.service;
     this.status = unwiped(stored.status, this.inProcess);
     this.remember(this.inProcess.unwritten);
   }
@@ -71,8 +71,8 @@ export class ReconcileContext {
   }
 
   /** The account's open service; undefined while the account is closed. */
-  get session(): Session | undefined {
-    return this.parts.accounts.session(this.stored.account);
+  get opened(): OpenAccount | undefined {
+    return this.parts.accounts.opened(this.stored.account);
   }
 
   /** Adds to the memory that the next status write stores. */
@@ -83,7 +83,7 @@ export class ReconcileContext {
 
   /** Removes the credential from a text, or from all texts in a value. */
   redacted<Value>(value: Value): Value {
-    return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
+    return (this.opened?.service ?? this.#firstService)?.shown(value) ?? value;
   }
 
   /** Asks the service for a read. When the read ends, the object is reconciled again, whatever the read shows. */
@@ -101,14 +101,14 @@ export class ReconcileContext {
    * the call was decided on.
    */
   serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
-    const { session } = this;
+    const { opened } = this;
     // A reopened service is not used before a read has proved that its token sees the account.
-    if (session?.admission?.admitted !== true) return undefined;
-    const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(session);
+    if (opened?.admission?.admitted !== true) return undefined;
+    const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(opened);
     const isSame =
       endpoint === account.endpoint && accountId === account.accountId && managementPolicy === account.managementPolicy;
     if (!isSame) return undefined;
-    return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
+    return call.credential === 'dangerous' ? (opened.dangerous ?? opened.service) : opened.service;
   }
 
   /** True while other objects must wait until it is known what a lost call of this object did. */
@@ -205,7 +205,7 @@ export class ReconcileContext {
     const plan = wouldDo && this.redacted(wouldDo);
     const showing =
       pass && kind.show({ ...pass, memory, wrote: inProcess.writtenTo(memory.id), notes: inProcess.notes });
-    const service = this.session?.service;
+    const service = this.opened?.service;
     if (pass !== undefined && service !== undefined) parts.subscriptions.replace(stored.key, service, pass.view.looked);
     const seen = showing?.unseen === true ? undefined : showing;
     const previous = this.status.conditions;

@@ -201,7 +201,7 @@ export class InProcess {
    */
   noteCircumstances(
     { metadata }: KubeObject,
-    session: { readonly print: string },
+    opened: { readonly print: string },
     referred: ReadonlyMap<string, Referred>,
     holders: readonly string[],
   ): void {
@@ -211,7 +211,7 @@ export class InProcess {
     );
     const references = [...referred].map(([name, { id, applied }]) => [name, id, applied]);
     const { generation, deletionTimestamp } = metadata;
-    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, session.print, references, holders]);
+    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, opened.print, references, holders]);
     if (this.#circumstances !== circumstances) this.wentWell();
     this.#circumstances = circumstances;
   }

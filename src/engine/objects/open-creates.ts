@@ -6,7 +6,7 @@
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
 import type { Clock } from '../../base/time.ts';
-import { inWords, partsOfKey, readyIn, storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
+import { inWords, partsOfKey, readyIn, storedInWords, indexKey, type ObjectIndex, type Stored } from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
 
@@ -55,7 +55,7 @@ export class OpenCreates {
 
   /** Names another object with an open creation of this name, in this process or in a journal; undefined when there is none. */
   other(stored: Stored, place: Place, collection: string, name: string): string | undefined {
-    const wanted = tie.create(collection, name);
+    const wanted = indexKey.create(collection, name);
     for (const { uid, key, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
       if (uid === stored.object.metadata.uid) continue;
       if (until === Number.POSITIVE_INFINITY) return usualHolder;
@@ -63,7 +63,7 @@ export class OpenCreates {
       const { kind, ...meta } = partsOfKey(key);
       if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)}, which is gone,`;
     }
-    for (const key of this.#objects.tiedBy(wanted)) {
+    for (const key of this.#objects.indexedBy(wanted)) {
       const holder = this.#objects.get(key);
       const journal = holder?.status.memory.journal;
       if (holder === undefined || journal === undefined || key === stored.key) continue;
@@ -76,7 +76,7 @@ export class OpenCreates {
     if (create === undefined) return;
     const { uid } = stored.object.metadata;
     this.#drop(uid);
-    const target = targetOf({ endpoint, accountId }, tie.create(create.collection, create.name));
+    const target = targetOf({ endpoint, accountId }, indexKey.create(create.collection, create.name));
     const creation = { uid, key: stored.key, target, until };
     this.#creations.set(uid, creation);
     this.#byTarget.set(target, (this.#byTarget.get(target) ?? new Set()).add(creation));

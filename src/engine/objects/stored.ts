@@ -2,7 +2,7 @@
  * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create; and
  * the status as it is written back.
  *
- * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write; the ties are
+ * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write; the index keys are
  * those of that form, and the references of older forms until that form is applied; a key is in the index exactly while its
  * object exists.
  */
@@ -32,9 +32,9 @@ export interface ParsedObject {
   readonly account: string;
 }
 
-/** A parsed object in the index, with the ties that lead to it. */
+/** A parsed object in the index, with the index keys that lead to it. */
 export interface Stored extends ParsedObject {
-  readonly ties: readonly string[];
+  readonly indexKeys: readonly string[];
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------
@@ -72,8 +72,8 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
 
 // ---- the index -------------------------------------------------------------------------------------------------
 
-/** The names of ties. A tie stands for an account, a Secret or an id, and leads to the objects that its change concerns. */
-export const tie = {
+/** The keys of the index. Each stands for an account, a Secret or an id, and leads to the objects that its change concerns. */
+export const indexKey = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
   secret: (namespace: string, name: string) => `secret:${namespace}/${name}`,
@@ -83,23 +83,23 @@ export const tie = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
-/** The key of the resource that a tie stands for; undefined for a tie that stands for something else. */
-export function keyOfTie(name: string): string | undefined {
+/** The key of the resource that an index key stands for; undefined for one that stands for something else. */
+export function referredKey(name: string): string | undefined {
   return name.startsWith('object:') ? name.slice('object:'.length) : undefined;
 }
 
-/** True if a tie stands for an id of the service, which only one object can own. */
+/** True if an index key stands for an id of the service, which only one object can own. */
 export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** All objects of our kinds by key, and the keys that each tie leads to. */
+/** All objects of our kinds by key, and the keys that each index key leads to. */
 export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
   readonly #stored = new Map<string, Stored>();
-  /** Most ties lead to one object. A set for each of these would take a tenth of all memory, so they hold the bare key. */
-  readonly #tied = new Map<string, string | Set<string>>();
+  /** Most index keys lead to one object. A set for each of these would take a tenth of all memory, so they hold the bare key. */
+  readonly #index = new Map<string, string | Set<string>>();
 
   constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
     this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
@@ -121,17 +121,17 @@ export class ObjectIndex {
     const key = keyOfObject(object);
     const before = this.#stored.get(key);
     const whole = parseStored(kind, object, before, status);
-    const ties = tiesOf(whole, this.#operatorNamespace);
+    const indexKeys = indexKeysOf(whole, this.#operatorNamespace);
     // Until a changed spec is applied, the service still uses what the spec referred to before.
     const isApplied = whole.status.memory.applied?.generation === object.metadata.generation;
-    const dropped = isApplied ? [] : (before?.ties ?? []).filter((name) => keyOfTie(name) !== undefined);
-    const stored = { ...whole, ties: [...new Set([...ties, ...dropped])] };
+    const dropped = isApplied ? [] : (before?.indexKeys ?? []).filter((name) => referredKey(name) !== undefined);
+    const stored = { ...whole, indexKeys: [...new Set([...indexKeys, ...dropped])] };
     this.#stored.set(key, stored);
-    this.#untie(key, before?.ties ?? []);
-    for (const name of stored.ties) {
-      const keys = this.#tied.get(name);
-      if (keys === undefined) this.#tied.set(name, key);
-      else if (typeof keys === 'string') this.#tied.set(name, new Set([keys, key]));
+    this.#unindex(key, before?.indexKeys ?? []);
+    for (const name of stored.indexKeys) {
+      const keys = this.#index.get(name);
+      if (keys === undefined) this.#index.set(name, key);
+      else if (typeof keys === 'string') this.#index.set(name, new Set([keys, key]));
       else keys.add(key);
     }
     return stored;
@@ -145,22 +145,22 @@ export class ObjectIndex {
   }
 
   remove(key: string): void {
-    this.#untie(key, this.#stored.get(key)?.ties ?? []);
+    this.#unindex(key, this.#stored.get(key)?.indexKeys ?? []);
     this.#stored.delete(key);
   }
 
-  /** The keys of the objects that a tie leads to. */
-  tiedBy(name: string): readonly string[] {
-    const keys = this.#tied.get(name) ?? [];
+  /** The keys of the objects that an index key leads to. */
+  indexedBy(name: string): readonly string[] {
+    const keys = this.#index.get(name) ?? [];
     return typeof keys === 'string' ? [keys] : [...keys];
   }
 
-  #untie(key: string, names: readonly string[]): void {
+  #unindex(key: string, names: readonly string[]): void {
     for (const name of names) {
-      const keys = this.#tied.get(name);
+      const keys = this.#index.get(name);
       if (typeof keys === 'string') {
-        if (keys === key) this.#tied.delete(name);
-      } else if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
+        if (keys === key) this.#index.delete(name);
+      } else if (keys?.delete(key) === true && keys.size === 0) this.#index.delete(name);
     }
   }
 }
@@ -213,20 +213,20 @@ function accountOf(kind: AnyKind, key: string, namespace: string | undefined, sp
   return keyOf('HostingAccount', namespace, name);
 }
 
-function tiesOf(stored: ParsedObject, operatorNamespace: string): readonly string[] {
+function indexKeysOf(stored: ParsedObject, operatorNamespace: string): readonly string[] {
   const { kind, object, spec, needs, claims, status } = stored;
   const namespace = object.metadata.namespace ?? operatorNamespace;
   const { id, journal, facts } = status.memory;
   const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
   const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
   return [
-    ...(kind.life === 'account' ? [] : [tie.account(stored.account)]),
-    ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
-    ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
-    ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
-    ...own.map((one) => tie.claim(kind.kind, one)),
-    ...wiped.map((one) => tie.wipe(one)),
-    ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
+    ...(kind.life === 'account' ? [] : [indexKey.account(stored.account)]),
+    ...(needs.secrets ?? []).map((need) => indexKey.secret(namespace, need.name)),
+    ...(needs.configMaps ?? []).map((need) => indexKey.configMap(namespace, need.name)),
+    ...(needs.references ?? []).map((need) => indexKey.object(need.kind, object.metadata.namespace, need.name)),
+    ...own.map((one) => indexKey.claim(kind.kind, one)),
+    ...wiped.map((one) => indexKey.wipe(one)),
+    ...(journal?.create === undefined ? [] : [indexKey.create(journal.create.collection, journal.create.name)]),
   ];
 }
 
