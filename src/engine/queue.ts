@@ -116,11 +116,6 @@ export class WorkQueue {
     return this.#lanes.some((lane, urgency) => urgency < urgencies.resync && lane.has(account));
   }
 
-  /** How many keys wait for a later time. */
-  get delayed(): number {
-    return this.#delayed.size;
-  }
-
   enqueue(key: string, urgency: QueueUrgency, delayMs = 0): void {
     if (this.#closed) return;
     if (delayMs > 0) {

@@ -38,8 +38,8 @@ export interface OpenAccount {
   readonly farewellUntil: number | undefined;
   /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
-  /** Why nothing may be created or deleted: objects that we own are suddenly missing from the lists. Undefined otherwise. */
-  frozen: string | undefined;
+  /** Objects that we own and that are suddenly missing from a list, by the key of its read: see `whyFrozen`. */
+  readonly missing: Map<string, readonly string[]>;
   /**
    * The ids of objects in the service that carry our mark and belong to no resource, with the time (monotonic) at which each
    * was first listed.
@@ -129,7 +129,7 @@ export class Accounts {
       scope: stored.kind.scope,
       farewellUntil: farewell?.until,
       admission: undefined,
-      frozen: undefined,
+      missing: new Map(),
       suspects: new Map(),
       isSuspicious: false,
       acceptedMissing: acceptedMissingOf(stored),
@@ -178,7 +178,7 @@ export class Accounts {
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       budget: { ...allowanceOf(spec), forecastPerHour },
       ...this.slowdown(opened),
-      frozen: opened.frozen,
+      frozen: whyFrozen(opened),
       acceptedMissing: opened.acceptedMissing,
     };
   }
@@ -242,6 +242,14 @@ export class Accounts {
     this.#last.set(stored.key, { ...last, goneAt });
     return stored.object.metadata.deletionTimestamp === undefined ? undefined : { settings: last.settings, until };
   }
+}
+
+/** Why nothing may be created or deleted in the account; undefined while no list lacks what we own. */
+export function whyFrozen({ missing }: OpenAccount): string | undefined {
+  if (missing.size === 0) return undefined;
+  const count = [...missing.values()].flat().length;
+  const names = [...missing.keys()].toSorted().slice(0, 3).join(', ');
+  return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
 }
 
 /** The services that are open, one for each credential. */

@@ -17,10 +17,10 @@ import {
   storedInWords,
   type Standing,
 } from '../objects/stored.ts';
-import type { Accounts, OpenAccount } from './accounts.ts';
+import { type Accounts, type OpenAccount, whyFrozen } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import { annotations, type AnyKind } from '../kind/contract/define.ts';
+import type { AnyKind } from '../kind/contract/define.ts';
 import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
@@ -56,10 +56,23 @@ interface GateParts extends AccountParts {
   readonly wake: (name: string) => void;
 }
 
-/** Decides whether the users of an account may go on, and enqueues the account and its users when that changes. */
+/** How many owned objects a list may lack, and which share of those that it should show. */
+const fewest = 3;
+const share = 0.05;
+
+/**
+ * Decides whether the users of an account may go on, and enqueues the account and its users when that changes.
+ *
+ * It also freezes an account whose lists suddenly lack what we own: after a narrowed token, a switched account or a fault of
+ * the service. While it is frozen nothing is created or deleted in it. That ends when every missing object shows again or is
+ * proved gone, or when the account's owner accepts the loss.
+ *
+ * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
+ */
 export class AccountGate {
   readonly #parts: GateParts;
-  readonly #visibility = new Visibility();
+  /** Missing objects that the owner of an account has accepted as gone, until they show again. */
+  readonly #accepted = new Set<string>();
 
   constructor(parts: GateParts) {
     this.#parts = parts;
@@ -100,24 +113,37 @@ export class AccountGate {
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
-    const frozen = this.#visibility.listed(service, key, owned, items.size === 0);
-    if (frozen === opened.frozen) return;
-    opened.frozen = frozen;
+    const missing = owned.filter(({ isMissing }) => isMissing).map(({ object }) => object);
+    // One is too many for an empty list, and for a list that has frozen the account already.
+    const isOneTooMany = items.size === 0 || opened.missing.has(key);
+    const before = whyFrozen(opened);
+    if (missing.length > (isOneTooMany ? 0 : Math.max(fewest, owned.length * share))) opened.missing.set(key, missing);
+    else opened.missing.delete(key);
+    if (whyFrozen(opened) === before) return;
     queue.enqueue(account, urgencies.change);
     wake(indexKey.account(account));
   }
 
-  #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
-    const stored = this.#parts.objects.get(object);
+  /** An object that the list should show, and whether it is missing; none for an object of which the list proves nothing. */
+  #owned(
+    object: string,
+    id: string,
+    items: ReadonlyMap<string, unknown>,
+  ): readonly { readonly object: string; readonly isMissing: boolean }[] {
+    const { objects, inProcessStates, clock, settings } = this.#parts;
+    const stored = objects.get(object);
     if (stored === undefined || stored.status.memory.id !== id) return [];
     // An object that is being deleted may be missing because of our own call.
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
-    if (this.#parts.objects.indexedBy(indexKey.wipe(id)).length > 0) return [];
-    const { wrote, notes, looks } = this.#parts.inProcessStates.of(stored.object.metadata.uid);
-    // Leave out objects that wait for something else: they are not read, so they could never be proved gone.
+    if (objects.indexedBy(indexKey.wipe(id)).length > 0) return [];
+    const { wrote, notes, looks } = inProcessStates.of(stored.object.metadata.uid);
+    // An object that waits for something else is not read, so it could never be proved gone.
     if (!looks) return [];
-    const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
-    return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
+    // A list may not show yet what was written a short time ago.
+    if (wrote !== undefined && clock.monotonic() - wrote.at < settings.horizonMs) return [];
+    if (items.has(id)) this.#accepted.delete(object);
+    const isExplained = items.has(id) || notes['provedGone'] !== undefined || this.#accepted.has(object);
+    return [{ object, isMissing: !isExplained }];
   }
 
   /** Acts on the annotation that accepts missing objects as gone, once for each of its values. */
@@ -128,9 +154,9 @@ export class AccountGate {
     opened.acceptedMissing = token;
     // Write the value to status, or the next process would act on it once more.
     this.#parts.queue.enqueue(stored.key, urgencies.change);
-    if (opened.frozen === undefined) return;
-    this.#visibility.accept(opened.service);
-    opened.frozen = undefined;
+    if (opened.missing.size === 0) return;
+    for (const key of [...opened.missing.values()].flat()) this.#accepted.add(key);
+    opened.missing.clear();
     this.#parts.wake(indexKey.account(stored.key));
   }
 
@@ -155,70 +181,6 @@ export class AccountGate {
     }
     const isSame = before?.admitted === admitted && before.rules === opened?.admission?.rules;
     if (!isSame || opened === undefined) wake(indexKey.account(stored.key));
-  }
-}
-
-// ---- visibility ------------------------------------------------------------------------------------------------
-
-/** An object that a list should show, and whether a direct read has proved it gone. */
-interface Owned {
-  readonly object: string;
-  readonly shown: boolean;
-  readonly provedGone: boolean;
-  /** Written so recently that a list may not show it yet. */
-  readonly young: boolean;
-}
-
-const fewest = 3;
-const share = 0.05;
-
-/**
- * A circuit breaker for lists that suddenly lack what we own: after a narrowed token, a switched account or a fault of the
- * service.
- *
- * Guarantees: while it is open nothing is created or deleted in the account; it closes when every missing object shows
- * again or is proved gone, or when the account's owner accepts the loss.
- *
- * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
- */
-class Visibility {
-  readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
-  readonly #accepted = new Set<string>();
-
-  /** Takes what a full list shows of the objects that we own. Returns why the account is now frozen, if it is. */
-  listed(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
-    const settled = owned.filter(({ young }) => !young);
-    const missing = settled.filter(
-      ({ object, shown, provedGone }) => !shown && !provedGone && !this.#accepted.has(object),
-    );
-    for (const { object, shown } of owned) if (shown) this.#accepted.delete(object);
-    const lists = this.#missing.get(service) ?? new Map<string, ReadonlySet<string>>();
-    this.#missing.set(service, lists);
-    const wasOpen = lists.has(readKey);
-    const tooMany = missing.length > Math.max(fewest, settled.length * share) || (isEmpty && missing.length > 0);
-    if (tooMany || (wasOpen && missing.length > 0)) lists.set(readKey, new Set(missing.map(({ object }) => object)));
-    else lists.delete(readKey);
-    return this.frozen(service);
-  }
-
-  /** Why nothing may be created or deleted in the account; undefined when all is well. */
-  frozen(service: Service): string | undefined {
-    const lists = [...(this.#missing.get(service) ?? [])];
-    if (lists.length === 0) return undefined;
-    const count = lists.reduce((sum, [, objects]) => sum + objects.size, 0);
-    const names = lists
-      .map(([key]) => key)
-      .toSorted()
-      .slice(0, 3)
-      .join(', ');
-    return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
-  }
-
-  /** Counts everything that is missing as gone, because the owner of the account has accepted it. */
-  accept(service: Service): void {
-    for (const objects of this.#missing.get(service)?.values() ?? [])
-      for (const object of objects) this.#accepted.add(object);
-    this.#missing.delete(service);
   }
 }
 
