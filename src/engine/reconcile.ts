@@ -177,7 +177,9 @@ export class Reconciler {
     const { service } = resources.opened;
     const account = this.#parts.accounts.view(resources.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
-      const view = withoutProblems(new RecordingView(service, inProcess.forced?.since));
+      const view = new RecordingView(service, inProcess.forced?.since);
+      // Hide why reads failed, so that the kind keeps asking for them.
+      view.problem = () => undefined;
       const pass = buildPass(context, view, { ...resources, account });
       // Treat the object as not deleted: a deletion that is held up has not begun.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
@@ -201,16 +203,6 @@ const blind: View = {
   group: () => undefined,
   problem: () => undefined,
 };
-
-/** Hides read problems, so that the kind keeps asking for the read. */
-function withoutProblems(view: View): View {
-  return {
-    all: (read) => view.all(read),
-    one: (read, id) => view.one(read, id),
-    group: (read, group) => view.group(read, group),
-    problem: () => undefined,
-  };
-}
 
 /** Removes the journal entry of a lost create that made nothing, since the kind would create again. Others wait for that. */
 function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
