@@ -279,7 +279,7 @@ export class Engine {
   }
 
   #wake(name: string): void {
-    for (const key of this.#parts.objects.indexedBy(name)) this.#queue.enqueue(key, urgencies.change);
+    for (const { key } of this.#parts.objects.indexedBy(name)) this.#queue.enqueue(key, urgencies.change);
     const waiting = this.#awaitingClaims.get(name) ?? [];
     this.#awaitingClaims.delete(name);
     this.again([...waiting]);

@@ -197,7 +197,7 @@ const mostNamed = 3;
 /** Counts what an account is used for. With a label selector no orphans are reported: another operator may have their resources. */
 export function usageOf(around: AccountParts, account: Stored, opened: OpenAccount | undefined): Usage {
   const { objects, kinds, settings } = around;
-  const users = objects.indexedBy(indexKey.account(account.key)).flatMap((key) => objects.get(key) ?? []);
+  const users = objects.indexedBy(indexKey.account(account.key));
   const counts = [...Map.groupBy(users, ({ kind }) => kind.kind)].map(([kind, ofKind]) => ({
     kind,
     total: ofKind.length,

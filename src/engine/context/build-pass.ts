@@ -297,8 +297,7 @@ function claiming({ objects, accounts }: AccountParts, stored: Stored, kind: str
   const mine = accounts.opened(stored.account)?.service;
   return objects
     .indexedBy(indexKey.claim(kind, id))
-    .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
-    .filter((other) => sameAccount(other, mine, accounts));
+    .filter((other) => other.key !== stored.key && sameAccount(other, mine, accounts));
 }
 
 /** Resources of a kind that use the same account of the service, even through another account resource. */
@@ -306,7 +305,7 @@ function inAccount({ objects, accounts }: AccountParts, stored: Stored, kind: st
   const mine = accounts.opened(stored.account)?.service;
   const others = [...accounts.allOpened()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
   const keys = new Set([stored.account, ...others.map(([key]) => key)]);
-  const users = [...keys].flatMap((key) => objects.indexedBy(indexKey.account(key))).flatMap((key) => objects.get(key) ?? []);
+  const users = [...keys].flatMap((key) => objects.indexedBy(indexKey.account(key)));
   return users.filter((other) => other.kind.kind === kind).map((other) => relation(other));
 }
 
@@ -347,7 +346,8 @@ function samePlace(one: Place, other: Place): boolean {
 
 /** The keys of all resources whose spec refers to this object. */
 export function usersOf({ objects }: AccountParts, { object }: Stored): readonly string[] {
-  return objects.indexedBy(indexKey.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
+  const users = objects.indexedBy(indexKey.object(object.kind, object.metadata.namespace, object.metadata.name));
+  return users.map(({ key }) => key).toSorted();
 }
 
 /**
@@ -355,7 +355,7 @@ export function usersOf({ objects }: AccountParts, { object }: Stored): readonly
  * while it has our finalizer.
  */
 export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
-  const named = objects.indexedBy(indexKey.account(stored.key)).flatMap((key) => objects.get(key) ?? []);
+  const named = objects.indexedBy(indexKey.account(stored.key));
   const users = named.filter(
     ({ object }) => isHeldByUs(object) || accounts.allows(stored, object.metadata.namespace ?? ''),
   );

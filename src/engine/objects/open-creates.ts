@@ -63,13 +63,11 @@ export class OpenCreates {
       const { kind, ...meta } = partsOfKey(key);
       if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)}, which is gone,`;
     }
-    for (const key of this.#objects.indexedBy(wanted)) {
-      const holder = this.#objects.get(key);
-      const journal = holder?.status.memory.journal;
-      if (holder === undefined || journal === undefined || key === stored.key) continue;
-      if (targetOf(journal, wanted) === targetOf(place, wanted)) return heldBy(holder);
-    }
-    return undefined;
+    const holder = this.#objects.indexedBy(wanted).find(({ key, status: { memory: { journal } } }) => {
+      const isOther = key !== stored.key && journal !== undefined;
+      return isOther && targetOf(journal, wanted) === targetOf(place, wanted);
+    });
+    return holder && heldBy(holder);
   }
 
   #note(stored: Stored, { endpoint, accountId, create }: JournalEntry, until: number): void {

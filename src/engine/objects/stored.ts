@@ -149,10 +149,10 @@ export class ObjectIndex {
     this.#stored.delete(key);
   }
 
-  /** The keys of the objects that an index key leads to. */
-  indexedBy(name: string): readonly string[] {
+  /** The objects that an index key leads to. */
+  indexedBy(name: string): readonly Stored[] {
     const keys = this.#index.get(name) ?? [];
-    return typeof keys === 'string' ? [keys] : [...keys];
+    return (typeof keys === 'string' ? [keys] : [...keys]).flatMap((key) => this.#stored.get(key) ?? []);
   }
 
   #unindex(key: string, names: readonly string[]): void {
