@@ -206,7 +206,7 @@ export class Engine {
     this.#workers.went(key);
     this.#wake(indexKey.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (stored === undefined) return;
-    this.#reconciler.bury(stored);
+    this.#reconciler.noteGone(stored);
     for (const name of stored.indexKeys) if (isClaim(name)) this.#wake(name);
     this.#wakeBlocked(stored.indexKeys);
     if (stored.kind.life === 'account') {

@@ -85,10 +85,10 @@ export class Reconciler {
   }
 
   /** Takes note that an object is gone; a create of it may still be under way. */
-  bury(stored: Stored): void {
+  noteGone(stored: Stored): void {
     // Every replica sees the deletion; only the leader publishes it.
     if (this.#parts.leadership.mayAct() === undefined) void this.#tellLeft(stored);
-    this.#parts.openCreates.bury(stored);
+    this.#parts.openCreates.noteGone(stored);
   }
 
   /** Publishes what a deleted object leaves in the service. With a label selector the object may only have lost its label. */
@@ -135,7 +135,7 @@ export class Reconciler {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
     const account = accounts.viewWithout(objects.get(accountKey), context.memory);
-    const step = kind.step(buildPass(context, blind, { account, ...noResources }));
+    const step = kind.step(buildPass(context, nothingShown, { account, ...noResources }));
     if (step.is === 'release') return context.release(step.stays);
     if (kind.life === 'account' && step.is === 'wait') return context.conclude(step);
     return verdict === undefined ? { is: 'quiet', againInMs: accountPendingMs } : context.conclude(verdict);
@@ -197,7 +197,7 @@ export class Reconciler {
 }
 
 /** A view that shows nothing, so that nothing counts as proved. */
-const blind: View = {
+const nothingShown: View = {
   all: () => undefined,
   one: () => undefined,
   group: () => undefined,

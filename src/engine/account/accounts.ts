@@ -14,7 +14,7 @@ import type { Memory } from '../kind/contract/step.ts';
 import { annotations } from '../kind/contract/define.ts';
 
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
-const farewellMs = 600_000;
+const lastTokenMs = 600_000;
 
 /** The decision on the objects of an account: may they go on, why not, and the rules of its spec that this depends on. */
 interface Admission {
@@ -35,7 +35,7 @@ export interface OpenAccount {
    * Set when the Secret was deleted before the account. Until this time (monotonic) the last token may be used for deletions
    * only.
    */
-  readonly farewellUntil: number | undefined;
+  readonly lastTokenUntil: number | undefined;
   /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
   /** Objects that we own and that are suddenly missing from a list, by the key of its read: see `whyFrozen`. */
@@ -99,20 +99,20 @@ export class Accounts {
 
   async #open(stored: Stored): Promise<OpenAccount | Closed> {
     const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#options);
-    const farewell = 'reason' in current ? this.#farewell(stored, current) : undefined;
-    if ('reason' in current && farewell === undefined) {
+    const lastToken = 'reason' in current ? this.#lastToken(stored, current) : undefined;
+    if ('reason' in current && lastToken === undefined) {
       await this.close(stored.key);
       return current;
     }
-    const settings = farewell?.settings ?? current;
+    const settings = lastToken?.settings ?? current;
     if ('reason' in settings) return settings;
-    if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
+    if (lastToken === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
     const special = await dangerousSettingsOf(stored, settings, this.#options);
     const print = this.#options.key.print([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#opened.get(stored.key);
     const spec = specOf(stored);
     if (known !== undefined && known.print === print) {
-      return Object.assign(known, { spec, farewellUntil: farewell?.until });
+      return Object.assign(known, { spec, lastTokenUntil: lastToken?.until });
     }
     // Open the new service before closing the old one, so that a pause that the service asked for is not forgotten.
     const service = await this.#openPinned(stored, settings);
@@ -127,7 +127,7 @@ export class Accounts {
       print,
       spec,
       scope: stored.kind.scope,
-      farewellUntil: farewell?.until,
+      lastTokenUntil: lastToken?.until,
       admission: undefined,
       missing: new Map(),
       suspects: new Map(),
@@ -229,12 +229,12 @@ export class Accounts {
   }
 
   /** Returns the last settings for a while when the Secret is gone: a namespace that is being deleted may lose it first. */
-  #farewell(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
+  #lastToken(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
     const last = this.#last.get(stored.key);
     if (reason !== 'SecretMissing' || last === undefined) return undefined;
     const now = this.#options.clock.monotonic();
     const goneAt = last.goneAt ?? now;
-    const until = goneAt + farewellMs;
+    const until = goneAt + lastTokenMs;
     if (until <= now) {
       this.#last.delete(stored.key);
       return undefined;

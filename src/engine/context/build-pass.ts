@@ -167,8 +167,8 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
   const opened = accounts.opened(account.key);
   if (opened === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };
   if (opened.admission === undefined) return { verdict: undefined };
-  if (opened.farewellUntil !== undefined) {
-    const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < opened.farewellUntil;
+  if (opened.lastTokenUntil !== undefined) {
+    const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < opened.lastTokenUntil;
     if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret has gone`);
   }
   if (!opened.admission.admitted) return unready(`${storedInWords(account)}: ${opened.admission.message}`);

@@ -32,7 +32,7 @@ const stalledRecheckMs = 600_000;
 const newsWaitMs = 120_000;
 
 /** Verdicts with these reasons mention the lost call in their own message. */
-const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
+const tellsOfDoubt: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
 /** A pass that records what is read of the service. */
 export type LivePass = Pass & { readonly view: RecordingView };
@@ -246,7 +246,7 @@ export class ReconcileContext {
   /** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
   #withDoubt(verdict: Verdict): Verdict {
     const { journal } = this.memory;
-    if (verdict.is === 'ready' || speaking.has(verdict.reason) || !this.isLost || journal === undefined) return verdict;
+    if (verdict.is === 'ready' || tellsOfDoubt.has(verdict.reason) || !this.isLost || journal === undefined) return verdict;
     // A call with a requestId may be sent again as it is: the service recognises it.
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;

@@ -46,7 +46,7 @@ export class OpenCreates {
   }
 
   /** Keeps the open create of an object that is gone from Kubernetes, because the call may still arrive. */
-  bury(stored: Stored): void {
+  noteGone(stored: Stored): void {
     const { journal } = stored.status.memory;
     if (journal === undefined) return;
     const lateMs = journal.deadlineSeconds * 1_000 + this.#horizonMs;
