@@ -227,8 +227,8 @@ function orphansOf(around: AccountParts, opened: OpenAccount, kind: AnyKind): re
     const snapshot = read.key.startsWith(`${marks.collection}/`) ? opened.service.snapshot(read) : undefined;
     for (const [id, item] of snapshot?.items ?? []) {
       const { mark, name } = marks.read(item);
-      if (snapshot === undefined || mark === undefined || !key.isOwn(mark)) continue;
-      if (awaited.has(mark) || objects.indexedBy(indexKey.claim(kind.kind, id)).length > 0) continue;
+      const isKnown = objects.indexedBy(indexKey.claim(kind.kind, id)).length > 0;
+      if (snapshot === undefined || mark === undefined || isKnown || awaited.has(mark) || !key.isOwn(mark)) continue;
       const since = opened.suspects.get(id) ?? snapshot.begunAt;
       suspects.set(id, since);
       if (snapshot.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, externalId: id, name });
