@@ -190,7 +190,8 @@ export class Engine {
       );
     this.#recount(before, stored);
     this.#wakeBlocked((before?.indexKeys ?? []).filter((name) => !stored.indexKeys.includes(name)));
-    for (const name of stored.indexKeys) if (isClaim(name) && before?.indexKeys.includes(name) !== true) this.#wake(name);
+    for (const name of stored.indexKeys)
+      if (isClaim(name) && before?.indexKeys.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, stored))
       this.#wake(indexKey.object(stored.kind.kind, object.metadata.namespace, object.metadata.name));
   }

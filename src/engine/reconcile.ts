@@ -239,7 +239,8 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     const step = context.stored.kind.step(pass);
     parts.subscriptions.replace(context.stored.key, service, view.looked);
     // A list begun before our write looks like a reverted write, so run again after the next list.
-    for (const read of view.polledBefore(inProcess.wrote?.at)) parts.subscriptions.ask(context.stored.key, service, read);
+    for (const read of view.polledBefore(inProcess.wrote?.at))
+      parts.subscriptions.ask(context.stored.key, service, read);
     // The notes of a call count once it is sent.
     if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);

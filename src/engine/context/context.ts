@@ -246,7 +246,8 @@ export class ReconcileContext {
   /** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
   #withDoubt(verdict: Verdict): Verdict {
     const { journal } = this.memory;
-    if (verdict.is === 'ready' || tellsOfDoubt.has(verdict.reason) || !this.isLost || journal === undefined) return verdict;
+    if (verdict.is === 'ready' || tellsOfDoubt.has(verdict.reason) || !this.isLost || journal === undefined)
+      return verdict;
     // A call with a requestId may be sent again as it is: the service recognises it.
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;

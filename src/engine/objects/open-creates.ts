@@ -6,7 +6,15 @@
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
 import type { Clock } from '../../base/time.ts';
-import { inWords, partsOfKey, readyIn, storedInWords, indexKey, type ObjectIndex, type Stored } from '../objects/stored.ts';
+import {
+  inWords,
+  partsOfKey,
+  readyIn,
+  storedInWords,
+  indexKey,
+  type ObjectIndex,
+  type Stored,
+} from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
 
@@ -63,10 +71,17 @@ export class OpenCreates {
       const { kind, ...meta } = partsOfKey(key);
       if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)}, which is gone,`;
     }
-    const holder = this.#objects.indexedBy(wanted).find(({ key, status: { memory: { journal } } }) => {
-      const isOther = key !== stored.key && journal !== undefined;
-      return isOther && targetOf(journal, wanted) === targetOf(place, wanted);
-    });
+    const holder = this.#objects.indexedBy(wanted).find(
+      ({
+        key,
+        status: {
+          memory: { journal },
+        },
+      }) => {
+        const isOther = key !== stored.key && journal !== undefined;
+        return isOther && targetOf(journal, wanted) === targetOf(place, wanted);
+      },
+    );
     return holder && heldBy(holder);
   }
 

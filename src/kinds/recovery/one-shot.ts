@@ -325,7 +325,7 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
     create: {
       collection: plan.noun,
       name: plan.subject(body),
-      excluded: configuration === undefined ? [] : operationIdsOf(configuration),
+      excluded: configuration === undefined ? [] : [...operationIdsOf(configuration)],
       ...(snapshot.dateMs !== undefined && { serviceTime: new Date(snapshot.dateMs).toISOString() }),
     },
   };

@@ -103,11 +103,7 @@ export const CommonStatus = facts({
   ).optional(),
   conditions: listByKey('How the object is. Ready sums it up.', Condition, ['type'], { max: 20 }).optional(),
   lastHandledReconcileAt: handledToken('apphosting.dev/reconcile-at'),
-  drift: listOf(
-    'Where the service differs from the spec.',
-    Drift,
-    { max: 100 },
-  ).optional(),
+  drift: listOf('Where the service differs from the spec.', Drift, { max: 100 }).optional(),
   unverified: listOf(
     'Fields that are written but never shown back, so that a difference would not be noticed.',
     text('A field.', { max: 256 }),
