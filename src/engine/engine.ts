@@ -180,14 +180,10 @@ export class Engine {
     const stored = this.#parts.objects.apply(object, own);
     if (stored === undefined) return;
     this.#noteForced(stored);
-    const change = changeOf(object, before);
+    const isWish = isWished(object, before);
     // Our own status write needs no further reconcile.
-    if (own === undefined || change === 'wish')
-      this.#queue.enqueue(
-        key,
-        urgencyOf(object, before, initial),
-        change === 'status' && !initial ? foreignStatusMs : 0,
-      );
+    if (own === undefined || isWish)
+      this.#queue.enqueue(key, urgencyOf(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
     this.#recount(before, stored);
     this.#wakeBlocked((before?.indexKeys ?? []).filter((name) => !stored.indexKeys.includes(name)));
     for (const name of stored.indexKeys)
@@ -300,17 +296,15 @@ export class Engine {
   }
 }
 
-/** What changed in an object: the user's wish (spec, annotations, deletion), its finalizers, or only its status. */
-function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'finalizers' | 'status' {
-  if (before === undefined) return 'wish';
-  const [old, fresh] = [before.object.metadata, object.metadata];
-  const isWished =
-    old.uid !== fresh.uid ||
+/** True when the user's wish has changed (spec, annotations, deletion), and not only status or finalizers. */
+function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): boolean {
+  const old = before?.object.metadata;
+  return (
+    old?.uid !== fresh.uid ||
     old.generation !== fresh.generation ||
     old.deletionTimestamp !== fresh.deletionTimestamp ||
-    !sameJson(old.annotations, fresh.annotations);
-  if (isWished) return 'wish';
-  return sameJson(old.finalizers, fresh.finalizers) ? 'status' : 'finalizers';
+    !sameJson(old.annotations, fresh.annotations)
+  );
 }
 
 /** How urgent a changed object is. Edits go before creations: one edit does not wait for ten thousand new objects. */
