@@ -220,10 +220,9 @@ function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'ca
 type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 
 const mostSteps = 16;
-const quietReadMs = 5_000;
-/** How much longer status is silent about a read that our own request budget delays. */
-const longestQueueMs = 40_000;
-const usualQueue = 25;
+/** How soon to look again for a read that is awaited, and how long status is silent about it: it may wait in our own queue. */
+const rereadMs = 5_000;
+const silentReadMs = 45_000;
 
 /** Undefined lets the loop ask the kind again; anything else ends the reconcile. */
 type Next = Promise<Ended | undefined>;
@@ -309,7 +308,7 @@ function onlyObserved(context: ReconcileContext, pass: LivePass, words: string):
 
 async function concludeStep(context: ReconcileContext, pass: LivePass, verdict: Verdict): Promise<Ended> {
   const { inProcess } = context;
-  if (asksForRateLimited(context, pass)) return { is: 'quiet', againInMs: quietReadMs };
+  if (asksForRateLimited(context, pass)) return { is: 'quiet', againInMs: rereadMs };
   inProcess.askedAt = undefined;
   inProcess.newSince = undefined;
   if (verdict.is === 'ready') inProcess.wentWell();
@@ -362,14 +361,11 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const waited = pass.monotonicMs - inProcess.askedAt;
   const isKnown = readyIn(status.conditions)?.observedGeneration === pass.subject.generation;
   const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
-  // Do not mention a wait in our own queue in status.
-  const queueMs = (1_000 * usualQueue) / pass.view.service.health().requestsPerSecond;
-  const isSoon = waited < quietReadMs + Math.min(queueMs, longestQueueMs);
+  const isSoon = waited < silentReadMs;
   const pause = doubt === undefined ? longPause(pass) : undefined;
-  if ((isSoon && pause === undefined) || (isKnown && doubt === undefined))
-    return { is: 'quiet', againInMs: quietReadMs };
+  if ((isSoon && pause === undefined) || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: rereadMs };
   const say = (reason: Reason, message: string) =>
-    context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
+    context.conclude({ is: 'wait', reason, message, retryInMs: rereadMs });
   if (doubt !== undefined) {
     const until = context.arrivesUntil(doubt);
     const message = `a call whose answer is not known may still arrive until ${until}; waiting for a read of the service that shows its effect`;
