@@ -263,12 +263,12 @@ interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics'
 /** Takes keys from the queue and reconciles them, as many at once as there are workers. */
 export class Workers {
   readonly #options: WorkersOptions;
-  readonly #working = new Set<Promise<void>>();
+  /** The keys that are worked on, since when, and the end of that. */
+  readonly #running = new Map<string, { readonly since: number; readonly work: Promise<void> }>();
   /** The keys and returning calls that wait for a worker. */
   readonly #entering: (() => void)[] = [];
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
-  readonly #running = new Map<string, number>();
   /** What the last reconcile of an object threw; empty for an outage that concerns all objects. */
   readonly #thrown = new Map<string, string>();
 
@@ -284,7 +284,7 @@ export class Workers {
   /** Resolves when the queue is closed and all reconciles have ended. */
   async ended(): Promise<void> {
     await this.#taking;
-    await Promise.all(this.#working);
+    await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
 
   /** Waits without occupying a worker; afterwards it takes the next free worker before new keys. */
@@ -300,7 +300,7 @@ export class Workers {
   /** Why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
-    const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
+    const oldest = [...this.#running].find(([, { since }]) => now - since > stuckAfterMs);
     return oldest === undefined ? undefined : `a reconcile of ${oldest[0]} does not come to an end`;
   }
 
@@ -310,19 +310,11 @@ export class Workers {
   }
 
   async #take(): Promise<void> {
-    const { queue } = this.#options;
+    const { clock, queue } = this.#options;
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       await this.#enter('last');
-      const work = this.#work(key);
-      this.#working.add(work);
-      void work.finally(() => this.#working.delete(work));
+      this.#running.set(key, { since: clock.monotonic(), work: this.#work(key) });
     }
-  }
-
-  async #work(key: string): Promise<void> {
-    await this.#workOn(key);
-    this.#leave();
-    this.#options.queue.done(key);
   }
 
   /** Resolves when a worker is free for the caller. */
@@ -343,11 +335,10 @@ export class Workers {
     else next();
   }
 
-  async #workOn(key: string): Promise<void> {
+  async #work(key: string): Promise<void> {
     const { clock, metrics, queue } = this.#options;
     const [kind = ''] = key.split('/');
     const startedAt = clock.monotonic();
-    this.#running.set(key, startedAt);
     try {
       const ended = await this.#options.reconcile(key);
       // A reconcile that was put off has sent nothing to Kubernetes, so it proves no success.
@@ -362,6 +353,8 @@ export class Workers {
     }
     metrics.observe('apphosting_reconcile_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
     this.#running.delete(key);
+    this.#leave();
+    queue.done(key);
   }
 
   #giveBack(key: string, ended: Ended): void {

@@ -92,18 +92,16 @@ export class Accounts {
   /** Opens the service of an account, or returns why that is not possible. */
   async open(stored: Stored): Promise<OpenAccount | Closed> {
     const opened = await this.#open(stored);
-    if ('reason' in opened) this.#closed.set(stored.key, opened);
-    else this.#closed.delete(stored.key);
+    this.#closed.delete(stored.key);
+    if (!('reason' in opened)) return opened;
+    this.#closed.set(stored.key, opened);
+    await this.close(stored.key);
     return opened;
   }
 
   async #open(stored: Stored): Promise<OpenAccount | Closed> {
     const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#options);
     const lastToken = 'reason' in current ? this.#lastToken(stored, current) : undefined;
-    if ('reason' in current && lastToken === undefined) {
-      await this.close(stored.key);
-      return current;
-    }
     const settings = lastToken?.settings ?? current;
     if ('reason' in settings) return settings;
     if (lastToken === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
@@ -116,10 +114,7 @@ export class Accounts {
     }
     // Open the new service before closing the old one, so that a pause that the service asked for is not forgotten.
     const service = await this.#openPinned(stored, settings);
-    if ('reason' in service) {
-      await this.close(stored.key);
-      return service;
-    }
+    if ('reason' in service) return service;
     const dangerous = this.#openDangerous(special);
     const opened: OpenAccount = {
       service,

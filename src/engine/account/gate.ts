@@ -164,23 +164,21 @@ export class AccountGate {
   concluded(stored: Stored, verdict: Verdict): void {
     const { accounts, queue, settings, wake } = this.#parts;
     const opened = accounts.opened(stored.key);
+    if (opened === undefined) {
+      wake(indexKey.account(stored.key));
+      return;
+    }
+    const { admission: before, service, spec } = opened;
     // An account that is being deleted still serves its users, or their deletion could not finish.
-    const isKnown = opened?.admission?.admitted === true || stored.status.memory.binding !== undefined;
+    const isKnown = before?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
-    const before = opened?.admission;
-    const { slowedMs } = opened === undefined ? {} : accounts.slowdown(opened);
+    const rules = JSON.stringify([spec.lifecycle, spec.allowedNamespaces]);
+    opened.admission = { admitted, message: verdict.message ?? '', rules };
+    if (before?.admitted !== admitted || before.rules !== rules) wake(indexKey.account(stored.key));
+    const { slowedMs } = accounts.slowdown(opened);
     if (slowedMs !== undefined) queue.enqueue(stored.key, urgencies.change, slowedMs + 1);
-    if (opened?.isSuspicious === true) {
-      const afterMs = settings.horizonMs + 2 * opened.service.health().pollIntervalMs;
-      queue.enqueue(stored.key, urgencies.resync, afterMs);
-    }
-    if (opened !== undefined) {
-      const { lifecycle, allowedNamespaces } = opened.spec;
-      const rules = JSON.stringify([lifecycle, allowedNamespaces]);
-      opened.admission = { admitted, message: verdict.message ?? '', rules };
-    }
-    const isSame = before?.admitted === admitted && before.rules === opened?.admission?.rules;
-    if (!isSame || opened === undefined) wake(indexKey.account(stored.key));
+    const suspiciousMs = settings.horizonMs + 2 * service.health().pollIntervalMs;
+    if (opened.isSuspicious) queue.enqueue(stored.key, urgencies.resync, suspiciousMs);
   }
 }
 
