@@ -44,7 +44,7 @@ const notLeadingMs = 2_000;
 /** How soon an object asks again for a lock that another object holds. */
 const lockedMs = 200;
 
-/** What a call means for the reconcile that made it. */
+/** The result of a call, as the reconcile that made it goes on. */
 export type Performed =
   /** The context has learned something: ask the kind for its next step. */
   | { readonly is: 'on' }

@@ -18,7 +18,7 @@ import { KubeError } from './ports.ts';
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
-/** Where a key belongs. Namespaces take turns, and the keys of an account can be held back. */
+/** The namespace and the account of a key. Namespaces take turns, and the keys of an account can be held back. */
 export interface QueuePlace {
   readonly namespace: string;
   readonly account: string;
@@ -106,7 +106,7 @@ export class WorkQueue {
     this.#options = options;
   }
 
-  /** How many keys wait for a worker now. */
+  /** The number of keys that wait for a worker now. */
   get depth(): number {
     return this.#waiting.size;
   }
@@ -237,7 +237,7 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
 //
 // The package p-queue does not fit: its task keeps its place until it ends, but a reconcile gives up its place while it waits.
 
-/** How a reconcile ended, which tells the queue what to do with the key. */
+/** The end of a reconcile, which tells the queue what to do with the key. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   /** The next call failed; it is sent again after a pause. */
@@ -269,7 +269,7 @@ export class Workers {
   readonly #entering: (() => void)[] = [];
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
-  /** What the last reconcile of an object threw; empty for an outage that concerns all objects. */
+  /** The error of an object's last reconcile, as text; empty for an outage that concerns all objects. */
   readonly #thrown = new Map<string, string>();
 
   constructor(options: WorkersOptions) {

@@ -201,7 +201,7 @@ export class Accounts {
     };
   }
 
-  /** Whether a namespace may use a cluster-wide account; nobody may by default. */
+  /** True when a namespace may use a cluster-wide account; none may by default. */
   allows(account: Stored, namespace: string): boolean {
     if (account.kind.scope === 'Namespaced') return true;
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
@@ -305,7 +305,7 @@ async function settingsOf(
   };
 }
 
-/** What is wrong with a token. A header can carry printable ASCII only. */
+/** Says what is wrong with a token; undefined when nothing is. A header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
   if (token === '') return 'an empty key "token"';
   return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)

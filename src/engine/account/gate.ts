@@ -49,7 +49,7 @@ export interface AccountParts extends EngineOptions {
   readonly inProcessStates: InProcessStates;
 }
 
-/** What the gate needs: the parts above, the queue, and a way to wake objects. */
+/** The parts above, the queue, and a way to wake objects. */
 interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
   /** Enqueues every object that an index key leads to. */

@@ -92,7 +92,7 @@ export function isObserving(kind: AnyKind, { account, spec }: Pass): boolean {
   return isOwn || account.managementPolicy === 'Observe';
 }
 
-/** What a valid spec says under `lifecycle`; nothing for a kind without that field. */
+/** The fields of `lifecycle` in a valid spec; none for a kind without them. */
 function lifecycleIn(spec: unknown): Partial<Pick<Lifecycle, 'managementPolicy' | 'adoption'>> {
   const { lifecycle = {} } = isRecord(spec) ? spec : {};
   // The cast is safe: the schema of the kind has accepted the spec.
@@ -114,7 +114,7 @@ export const noResources = {
   referred: new Map<string, never>(),
 } as const;
 
-/** What an object needs is not there yet; the verdict says what. Without a verdict, the engine itself wakes the object soon. */
+/** Something that an object needs is not there yet; the verdict says what. Without a verdict, the engine wakes the object soon. */
 interface Unready {
   readonly verdict: Verdict | undefined;
 }

@@ -37,7 +37,7 @@ const tellsOfDoubt: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous
 /** A pass that records what is read of the service. */
 export type LivePass = Pass & { readonly view: RecordingView };
 
-/** What one reconcile knows and has concluded so far; it also writes the object's status and finalizer. */
+/** The state of one reconcile: the object, and what was learned so far. It also writes the object's status and finalizer. */
 export class ReconcileContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;

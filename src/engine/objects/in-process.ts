@@ -1,4 +1,4 @@
-/** What this process remembers of an object between reconciles: what it sent, which calls have to wait, which lists it used. */
+/** The memory of this process between reconciles: what it sent for each object, which calls have to wait, which lists were used. */
 import type { Json } from '../../base/json.ts';
 import { type Clock, type Entropy, type Moment, retryPauseMs } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
@@ -43,7 +43,7 @@ const contestLimit = 5;
 /** A refused call is sent again after this long, unless something ends the pause before. */
 const refusedForMs = 600_000;
 
-/** What this process remembers of one object between reconciles. Losing it only costs time. */
+/** The memory of one object between reconciles. Losing it only costs time. */
 export class InProcess {
   notes: Notes = {};
   /** The newest value that we sent for each field of the object with the id `to`. */
@@ -62,9 +62,9 @@ export class InProcess {
   looks = false;
   /** The newest call that failed or was refused. It is not repeated each time the object is woken. */
   failedCall: FailedCall | undefined;
-  /** How many calls in a row failed. */
+  /** The number of failed calls in a row. */
   failures = 0;
-  /** When status last fell behind: the service has shown a change that is not written yet. */
+  /** Since when the service has shown a change that is not written to status yet. */
   newsSince: number | undefined;
   /** The value of `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
@@ -222,7 +222,7 @@ export class InProcess {
   }
 }
 
-/** What this process remembers of each object, by uid, so that a recreated object starts afresh. */
+/** The memory of each object, by uid, so that a recreated object starts afresh. */
 export class InProcessStates {
   readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;

@@ -353,10 +353,10 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
 }
 
-/** How a resource counts in the status of its account. */
+/** The group in which the status of an account counts a resource. */
 export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
-/** How a resource counts in the status of its account, by its own status; undefined when the resource is gone. */
+/** The group in which the account counts a resource, by the resource's own status; undefined when it is gone. */
 export function standingOf(stored: Stored | undefined): Standing | undefined {
   if (stored === undefined) return undefined;
   const { status, reason } = readyIn(stored.status.conditions) ?? {};

@@ -12,10 +12,10 @@ import type { Reason } from './reasons.ts';
 
 export { mostExcluded } from '../schema/status.ts';
 
-/** Who created the object in the service, and how sure that is. */
+/** Says if this resource created the object in the service: it did, it did not, or presumably. */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
-/** What is needed to find a created object when the answer to its creation was lost. */
+/** The data by which a created object is found when the answer to its creation was lost. */
 export type CreateIntent = NonNullable<JournalEntry['create']>;
 
 /** The entry in status that is written before a call that must not happen twice. */
@@ -33,7 +33,7 @@ export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): un
 /** A journal entry without the fields that the engine fills in. */
 export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
 
-/** What the engine remembers of an object in its status. */
+/** The part of an object's status that the engine reads back. */
 export interface Memory<Facts = unknown> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
@@ -107,7 +107,7 @@ export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound'
 /** Times (monotonic) and counts that one step leaves for the next, by name. They are lost with the process. */
 export type Notes = Readonly<Record<string, number>>;
 
-/** What every step may carry besides its action. */
+/** The fields that every step may have besides its action. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
   /** Replaces the notes; without it they stay. */
@@ -190,7 +190,7 @@ export function about(type: string) {
   return { yes: saying('True'), no: saying('False'), unknown: saying('Unknown') };
 }
 
-/** What a kind shows in status beside the verdict. */
+/** The part of status that a kind fills in, beside the verdict. */
 export interface Showing<Facts = unknown> {
   /** True when the object could not be seen this time: its conditions and lists in status stay as they are. */
   readonly unseen?: boolean;

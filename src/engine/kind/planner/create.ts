@@ -71,8 +71,8 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * How new a list must be to prove that nothing was created yet. An object with our mark cannot be older than what this process
- * knows of its resource, so any list begun since then will do, and many new resources share it.
+ * The time since when a list must have begun to prove that nothing was created yet. An object with our mark cannot be older
+ * than what this process knows of its resource, so any list begun since then will do, and many new resources share it.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
@@ -162,7 +162,7 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
 //
 // Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
 
-/** What to remember when an id is bound. */
+/** The memory of an object whose id has just been bound. */
 export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<Memory<never>> {
   const { endpoint, accountId } = pass.account;
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
@@ -173,7 +173,7 @@ export function bind(pass: Pass, id: string, ownership: Ownership): Step<never> 
   return { is: 'again', remember: boundTo(pass, id, ownership) };
 }
 
-/** Whether an object carries the mark of this resource. */
+/** True when an object carries the mark of this resource. */
 export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }

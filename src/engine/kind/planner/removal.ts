@@ -27,7 +27,7 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   return removeBound(plan, pass, id);
 }
 
-/** Why the object stays in the service; empty when there is none, undefined when it has to be deleted. */
+/** Says that the object stays in the service, and why; empty when there is none, undefined when it has to be deleted. */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
