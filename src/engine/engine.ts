@@ -244,7 +244,7 @@ export class Engine {
     };
   }
 
-  /** Holds back an account with too many calls under way, so that a hanging service does not block other accounts. */
+  /** Holds back an account with too many calls under way: an edit can overtake what waits here, but not what waits for the budget. */
   #isHeld(account: string): boolean {
     const calls = this.#calls.get(account) ?? 0;
     if (calls === 0) return false;
