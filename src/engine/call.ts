@@ -10,7 +10,7 @@
  *
  * Why: docs/design/at-most-once.md
  */
-import { isoSeconds, isoSecondsUp, type Moment, momentOf, retryPauseMs } from '../base/time.ts';
+import { isoSeconds, isoSecondsUp, type Moment, momentOf } from '../base/time.ts';
 import type { ReconcileContext } from './context/context.ts';
 import { publishCall, conclude } from './context/report.ts';
 import { buildPass, noResources } from './context/build-pass.ts';
@@ -24,6 +24,7 @@ import {
   type Notes,
   type OwnCondition,
   type Refusal,
+  type Step,
   type Verdict,
 } from './kind/contract/step.ts';
 import type { Reason } from './kind/contract/reasons.ts';
@@ -43,7 +44,7 @@ const notLeadingMs = 2_000;
 /** How soon an object asks again for a lock that another object holds. */
 const lockedMs = 200;
 
-/** What a call means for the reconcile that made it. */
+/** The result of a call, as the reconcile that made it goes on. */
 export type Performed =
   /** The context has learned something: ask the kind for its next step. */
   | { readonly is: 'on' }
@@ -59,16 +60,19 @@ export class OutgoingCall {
   readonly #context: ReconcileContext;
   readonly #pass: Pass;
   readonly #call: Call;
+  /** The notes for the next step, which count only if the call is sent; undefined when they stay as they are. */
+  readonly #note: Notes | undefined;
   /** The fingerprint of what is sent. */
   readonly #digest: string;
   /** Monotonic time at which the call counts as ended, with or without an answer. */
   readonly #deadline: number;
   #isLate = false;
 
-  constructor(context: ReconcileContext, pass: Pass, call: Call) {
+  constructor(context: ReconcileContext, pass: Pass, { call, note }: Extract<Step, { is: 'call' }>) {
     this.#context = context;
     this.#pass = pass;
     this.#call = call;
+    this.#note = note;
     this.#digest = requestDigest(pass.print, call.request);
     this.#deadline = pass.monotonicMs + pass.callMs;
   }
@@ -82,7 +86,6 @@ export class OutgoingCall {
     if (isFree) inProcess.failedCall = undefined;
     const held = isFree ? undefined : refusedBefore;
     const isTooEarly = inProcess.isSeenTooEarly(this.#digest, monotonicMs);
-    if (this.#call.resumes === true && (held !== undefined || isTooEarly)) inProcess.notes = this.#pass.notes;
     if (held !== undefined)
       return { is: 'said', verdict: this.#withObstacle(held.verdict, held.at), againInMs: held.until - monotonicMs };
     if (isTooEarly) {
@@ -113,24 +116,18 @@ export class OutgoingCall {
 
   /** Requeues a call that would wait long for the request budget; otherwise announces the call and sends it. */
   async #withinBudget(): Promise<Performed> {
-    const { inProcess } = this.#context;
-    const { notes } = inProcess;
-    // Restore the notes from before this step: if nothing is sent, the next step must not see a trace of the call.
-    if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
     const service = this.#context.serviceFor(this.#pass, this.#call);
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
     if ('reason' in service) {
-      return this.#backOff(
-        { is: 'wait', ...service, message: `${this.#call.words}: ${service.message}` },
-        this.#digest,
-      );
+      const message = `${this.#call.words}: ${service.message}`;
+      return this.#failed({ is: 'wait', ...service, message }, this.#digest);
     }
     const waitMs = service.waitMs(this.#call.urgency);
     if (waitMs > Math.min(shortPauseMs, this.#pass.callMs * waitPart)) return this.#requeued(service, waitMs);
     const { parts, stored } = this.#context;
     const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
     try {
-      return await this.#journalAndSend(service, notes);
+      return await this.#journalAndSend(service);
     } finally {
       for (const end of ends) end();
     }
@@ -148,15 +145,15 @@ export class OutgoingCall {
     };
   }
 
-  async #journalAndSend(service: Service, notes: Notes): Promise<Performed> {
+  async #journalAndSend(service: Service): Promise<Performed> {
     const context = this.#context;
     const before = this.#rememberedBefore();
     if (!(await this.#journal())) return { is: 'overtaken' };
     const unproven = await this.#prove(service);
-    if (unproven !== undefined) return this.#backOff(unproven, this.#digest);
+    if (unproven !== undefined) return this.#failed(unproven, this.#digest);
     if (this.#call.confirm === 'live' && !isSame(await context.parts.writer.readLive(context.object), context.object))
       return { is: 'quiet', againInMs: 1_000 };
-    context.inProcess.notes = notes;
+    if (this.#note !== undefined) context.inProcess.notes = this.#note;
     const outcome = await this.#send(service);
     return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
   }
@@ -177,7 +174,7 @@ export class OutgoingCall {
   /** Lets the second credential prove by a read that it sees the account; undefined when it does, or needs no proof. */
   async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
-    const isSecond = credential === 'dangerous' && this.#context.session?.dangerous !== undefined;
+    const isSecond = credential === 'dangerous' && this.#context.opened?.dangerous !== undefined;
     if (proof === undefined || !isSecond) return undefined;
     const { parts } = this.#context;
     const outcome = await parts.away(() => service.send(proof, { urgency, mayDispatch: () => undefined }));
@@ -217,10 +214,10 @@ export class OutgoingCall {
 
   /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
   #isStillWanted(): boolean {
-    const { session, inProcess, parts, stored } = this.#context;
-    if (session === undefined) return false;
-    const view = new RecordingView(session.service, inProcess.forced?.since);
-    const now = buildPass(this.#context, view, { account: parts.accounts.view(session), ...noResources });
+    const { opened, inProcess, parts, stored } = this.#context;
+    if (opened === undefined) return false;
+    const view = new RecordingView(opened.service, inProcess.forced?.since);
+    const now = buildPass(this.#context, view, { account: parts.accounts.view(opened), ...noResources });
     const { notes, askedAt, journalSeen, secret, configMap, referred, print } = this.#pass;
     const step = stored.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
     return step.is === 'call' && requestDigest(print, step.call.request) === this.#digest;
@@ -236,13 +233,15 @@ export class OutgoingCall {
     return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
   }
 
-  /** Starts a growing backoff for the call with this digest, or for whichever call is next when the digest is undefined. */
-  #backOff(verdict: Verdict, digest: string | undefined): Performed {
+  /** Ends with a failure, and sends the call again after a growing pause. */
+  #failed(verdict: Verdict, digest: string | undefined): Performed {
+    return { is: 'said', verdict, againInMs: this.#backOff(verdict, digest, false) };
+  }
+
+  /** Starts the backoff of the call with this digest, or of whichever call is next when it is undefined. Returns the pause. */
+  #backOff(verdict: Verdict, digest: string | undefined, isNo: boolean): number {
     const { parts, inProcess } = this.#context;
-    const wishMs = verdict.is === 'wait' ? (verdict.retryInMs ?? 0) : 0;
-    const pauseMs = Math.max(retryPauseMs(inProcess.failures, parts.entropy), wishMs);
-    inProcess.failed({ digest, at: parts.clock.monotonic(), verdict }, pauseMs);
-    return { is: 'said', verdict, againInMs: pauseMs };
+    return inProcess.backOff({ digest, at: parts.clock.monotonic(), isNo, verdict }, parts.entropy);
   }
 
   /** Applies the outcome to the context: done, in doubt, or refused. */
@@ -266,16 +265,14 @@ export class OutgoingCall {
       inProcess.notes = call.note?.(now) ?? {};
       if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
       // Write an id at once, or it would be lost; write hidden settings at once, or they would be sent again.
-      context.hasUnwritten = meaning.identified || call.meanwhile !== undefined;
-      if (context.hasUnwritten) inProcess.unwritten = meaning.remember;
+      if (meaning.identified || call.meanwhile !== undefined) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
       // Back off by the digest of the journal entry: if the entry is removed, the kind begins the call again under this digest.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
-      if (meaning.refused !== undefined)
-        inProcess.refused({ digest: begun ?? this.#digest, at: now, verdict: meaning.refused });
+      if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#digest, true);
       context.remember(meaning.remember);
       const isWritten = meaning.remember?.journal === undefined || (await context.write());
       return isWritten ? { is: 'on' } : { is: 'overtaken' };
@@ -283,24 +280,20 @@ export class OutgoingCall {
     return this.#notDone(meaning.verdict, meaning.retry, now);
   }
 
-  #notDone(verdict: Verdict, retry: 'backoff' | 'looking' | 'asSaid', now: number): Performed {
+  #notDone(verdict: Verdict, retry: 'backoff' | 'asSaid', now: number): Performed {
     const context = this.#context;
     const { inProcess } = context;
-    if (this.#call.resumes === true) inProcess.notes = this.#pass.notes;
+    if (this.#note !== undefined) inProcess.notes = this.#pass.notes;
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
-    if (isIdentified) {
-      inProcess.unwritten = verdict.remember;
-      context.hasUnwritten = true;
-    }
+    if (isIdentified) inProcess.unwritten = verdict.remember;
     // The next request carries the id that came back, so its digest is not known yet; it must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
-      inProcess.refused({ digest, at: now, verdict });
+      this.#backOff(verdict, digest, true);
       return { is: 'said', verdict: this.#withObstacle(verdict, now), againInMs: undefined };
     }
-    const kept = this.#backOff(verdict, digest);
-    return retry === 'looking' ? { is: 'said', verdict, againInMs: undefined } : kept;
+    return this.#failed(verdict, digest);
   }
 
   /** Adds to a rejection the object that explains it, if a list shows one. If every list is older, asks for a newer one. */
@@ -413,17 +406,15 @@ type Interpretation =
   | {
       readonly is: 'said';
       readonly verdict: Verdict;
-      /**
-       * When the same request may be sent again: `backoff`, after a growing pause; `looking`, also after a growing pause, but
-       * the object is read again when the verdict says; `asSaid`, when the verdict says, or after ten minutes.
-       */
-      readonly retry: 'backoff' | 'looking' | 'asSaid';
+      /** When the same request may be sent again: after a growing pause, or when the verdict says (ten minutes otherwise). */
+      readonly retry: 'backoff' | 'asSaid';
     };
 
 /**
  * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
  * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
- * it acts.
+ * it acts. An earlier try of a resumed call may have been carried out. So only a success ends its journal entry here: after a
+ * refusal the kind reads once more, and when nothing was sent, the entry stays.
  */
 function interpretOutcome(
   call: Call,
@@ -433,11 +424,30 @@ function interpretOutcome(
   before: Partial<Memory>,
 ): Interpretation {
   const outcome = understood(call, answered);
-  const interpretation = judged(call, outcome, memory, answeredAt);
-  if (outcome.is === 'inDoubt' || interpretation.is === 'doubt') return interpretation;
-  if (interpretation.is === 'done') return { ...interpretation, remember: { ...before, ...interpretation.remember } };
-  const { verdict } = interpretation;
-  return { ...interpretation, verdict: { ...verdict, remember: { ...before, ...verdict.remember } } };
+  if (outcome.is === 'committed') return committed(call, outcome.body, memory, before);
+  const isResumed = call.resumes === true;
+  const undone = outcome.is === 'inDoubt' ? {} : { ...before, ...(!isResumed && { journal: undefined }) };
+  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, undone);
+  if (isResumed && (isNo(outcome) || outcome.is === 'notFound')) return saidNo(call, outcome, memory);
+  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory, before);
+  const own = isResumed ? undefined : call.refused?.(outcome, answeredAt.monotonic);
+  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall'))
+    return saidNo(call, outcome, memory, own);
+  if (own !== undefined) {
+    const retry = outcome.is === 'inDoubt' && own.is === 'wait' ? 'backoff' : 'asSaid';
+    return { is: 'said', verdict: { ...own, remember: { ...undone, ...own.remember } }, retry };
+  }
+  const isOnce = isResumed || call.journal !== undefined;
+  if (outcome.is === 'inDoubt' && isOnce) return { is: 'doubt', remember: {} };
+  if (outcome.is === 'inDoubt') return waiting(call, 'ServiceUnavailable', outcome.message, undone);
+  if (outcome.is === 'notFound' && !isOnce) return waiting(call, 'ObjectMissing', outcome.message, undone);
+  if (outcome.is === 'notExecuted' && outcome.why === 'throttled') {
+    const verdict = { ...slowedDown(call, outcome.retryInMs ?? 0, answeredAt.wall), remember: undone };
+    return { is: 'said', verdict, retry: 'backoff' };
+  }
+  if (outcome.is === 'notExecuted' && outcome.why === 'unauthorized')
+    return waiting(call, 'AccountNotReady', "the service does not accept the account's token", undone);
+  return { is: 'said', verdict: { ...refusalOf(call, outcome), remember: undone }, retry: 'asSaid' };
 }
 
 /** Turns an answer with a success status into a refusal when its body says no. */
@@ -445,38 +455,6 @@ function understood(call: Call, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
   if (outcome.is !== 'committed' || no === undefined) return outcome;
   return { is: 'refused', status: 200, message: no, body: outcome.body };
-}
-
-/**
- * Interprets an outcome, apart from `meanwhile`. An earlier try of a resumed call may have been carried out. So only a success
- * ends its journal entry here: after a refusal the kind reads once more, and when nothing was sent, the entry stays.
- */
-function judged(call: Call, outcome: Outcome, memory: Memory, answeredAt: Moment): Interpretation {
-  if (outcome.is === 'committed') return committed(call, outcome.body, memory);
-  const isResumed = call.resumes === true;
-  const notDone = isResumed ? {} : { journal: undefined };
-  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, notDone);
-  if (isResumed && (isNo(outcome) || outcome.is === 'notFound')) return saidNo(call, outcome, memory);
-  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory);
-  const own = isResumed ? undefined : call.refused?.(outcome, answeredAt.monotonic);
-  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall'))
-    return saidNo(call, outcome, memory, own);
-  if (own !== undefined) {
-    const ended = outcome.is === 'inDoubt' ? {} : notDone;
-    const retry = outcome.is === 'inDoubt' && own.is === 'wait' ? 'looking' : 'asSaid';
-    return { is: 'said', verdict: { ...own, remember: { ...ended, ...own.remember } }, retry };
-  }
-  const isOnce = isResumed || call.journal !== undefined;
-  if (outcome.is === 'inDoubt' && isOnce) return { is: 'doubt', remember: {} };
-  if (outcome.is === 'inDoubt') return waiting(call, 'ServiceUnavailable', outcome.message, {});
-  if (outcome.is === 'notFound' && !isOnce) return waiting(call, 'ObjectMissing', outcome.message, {});
-  if (outcome.is === 'notExecuted' && outcome.why === 'throttled') {
-    const verdict = { ...slowedDown(call, outcome.retryInMs ?? 0, answeredAt.wall), remember: notDone };
-    return { is: 'said', verdict, retry: 'backoff' };
-  }
-  if (outcome.is === 'notExecuted' && outcome.why === 'unauthorized')
-    return waiting(call, 'AccountNotReady', "the service does not accept the account's token", notDone);
-  return { is: 'said', verdict: { ...refusalOf(call, outcome), remember: notDone }, retry: 'asSaid' };
 }
 
 /** The verdict for a call that the service refused. */
@@ -491,14 +469,12 @@ function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = ref
   return { is: 'doubt', remember, refused };
 }
 
-function committed(call: Call, body: unknown, memory: Memory): Interpretation {
+function committed(call: Call, body: unknown, memory: Memory, before: Partial<Memory>): Interpretation {
   const remember = call.committed(body);
-  if (remember === undefined) {
-    return { is: 'doubt', remember: {} };
-  }
+  if (remember === undefined) return { is: 'doubt', remember: {} };
   const identified = remember.id !== undefined && remember.id !== memory.id;
   const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
-  return { is: 'done', remember: { journal: undefined, ...remember }, identified: identified || isOnce };
+  return { is: 'done', remember: { ...before, journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
 /** The verdict while the service asks the account to slow down. */

@@ -10,9 +10,9 @@ import { Accounts, allowanceOf } from './account/accounts.ts';
 import {
   ObjectIndex,
   isClaim,
-  tie,
+  referredKey,
+  indexKey,
   type Stored,
-  DroppedReferences,
   keyOfObject,
   partsOfKey,
   reconcileToken,
@@ -20,7 +20,7 @@ import {
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions, InProcessStates } from './objects/in-process.ts';
-import type { CacheEvent, KubeObject, Service, ListListener } from './ports.ts';
+import type { CacheEvent, KubeObject, ListListener } from './ports.ts';
 import { isBeingMade } from './context/build-pass.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
@@ -41,16 +41,10 @@ export class Engine {
   readonly #written = new Map<string, string>();
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
-  /** For each service: the objects that wait for the next list of a read, and the reads that failed last. */
-  readonly #reads = new WeakMap<
-    Service,
-    { readonly askers: Map<string, Set<string>>; readonly failing: Set<string> }
-  >();
   readonly #workers: Workers;
-  /** Objects that wait until another object gives up an id, by the tie of that claim. */
+  /** Objects that wait until another object gives up an id, by the index key of that claim. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
-  readonly #dropped = new DroppedReferences();
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
@@ -75,7 +69,6 @@ export class Engine {
       subscriptions: new Subscriptions(),
       inProcessStates: new InProcessStates(clock),
       wrote: (stored) => this.#wrote(stored),
-      asked: (service, readKey, objectKey) => this.#ask(service, readKey, objectKey),
       awaitClaim: (claim, objectKey) => this.#awaitClaim(claim, objectKey),
       quarantinedUntil: () => this.#quarantinedUntil,
       concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
@@ -112,12 +105,12 @@ export class Engine {
 
   /** Enqueues every object that uses a Secret or ConfigMap that changed. */
   materialChanged(kind: 'secret' | 'configMap', namespace: string, name: string): void {
-    this.#wake(tie[kind](namespace, name));
+    this.#wake(indexKey[kind](namespace, name));
   }
 
   /** True when some spec names this Secret or ConfigMap. */
   usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
-    return this.#parts.objects.tiedBy(tie[kind](namespace, name)).length > 0;
+    return this.#parts.objects.indexedBy(indexKey[kind](namespace, name)).length > 0;
   }
 
   /** Enqueues the objects in a new or relabelled namespace that use cluster-wide accounts, which may now allow it or no longer. */
@@ -187,19 +180,16 @@ export class Engine {
     const stored = this.#parts.objects.apply(object, own);
     if (stored === undefined) return;
     this.#noteForced(stored);
-    const change = changeOf(object, before);
+    const isWish = isWished(object, before);
     // Our own status write needs no further reconcile.
-    if (own === undefined || change === 'wish')
-      this.#queue.enqueue(
-        key,
-        urgencyOf(object, before, initial),
-        change === 'status' && !initial ? foreignStatusMs : 0,
-      );
+    if (own === undefined || isWish)
+      this.#queue.enqueue(key, urgencyOf(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
     this.#recount(before, stored);
-    this.#wakeBlocked(this.#dropped.noted(before, stored));
-    for (const name of stored.ties) if (isClaim(name) && before?.ties.includes(name) !== true) this.#wake(name);
+    this.#wakeBlocked((before?.indexKeys ?? []).filter((name) => !stored.indexKeys.includes(name)));
+    for (const name of stored.indexKeys)
+      if (isClaim(name) && before?.indexKeys.includes(name) !== true) this.#wake(name);
     if (!sameTarget(before, stored))
-      this.#wake(tie.object(stored.kind.kind, object.metadata.namespace, object.metadata.name));
+      this.#wake(indexKey.object(stored.kind.kind, object.metadata.namespace, object.metadata.name));
   }
 
   #forget(key: string, object: KubeObject): void {
@@ -211,14 +201,14 @@ export class Engine {
     this.#written.delete(object.metadata.uid);
     this.#queue.drop(key);
     this.#workers.went(key);
-    this.#wake(tie.object(object.kind, object.metadata.namespace, object.metadata.name));
+    this.#wake(indexKey.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (stored === undefined) return;
-    this.#reconciler.bury(stored);
-    for (const name of stored.ties) if (isClaim(name)) this.#wake(name);
-    this.#wakeBlocked(this.#dropped.forget(stored));
+    this.#reconciler.noteGone(stored);
+    for (const name of stored.indexKeys) if (isClaim(name)) this.#wake(name);
+    this.#wakeBlocked(stored.indexKeys);
     if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
-      this.#wake(tie.account(key));
+      this.#wake(indexKey.account(key));
     } else this.#recount(stored, undefined);
   }
 
@@ -230,9 +220,9 @@ export class Engine {
   }
 
   /** Enqueues objects whose deletion may have waited for a reference that has gone. */
-  #wakeBlocked(keys: ReadonlySet<string>): void {
-    for (const key of keys) {
-      if (this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
+  #wakeBlocked(indexKeys: readonly string[]): void {
+    for (const key of indexKeys.map(referredKey)) {
+      if (key !== undefined && this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
         this.#queue.enqueue(key, urgencies.deletion);
     }
   }
@@ -254,45 +244,22 @@ export class Engine {
     };
   }
 
-  /** Holds back an account with too many calls under way, so that a hanging service does not block other accounts. */
+  /** Holds back an account with too many calls under way: an edit can overtake what waits here, but not what waits for the budget. */
   #isHeld(account: string): boolean {
     const calls = this.#calls.get(account) ?? 0;
     if (calls === 0) return false;
-    const session = this.#parts.accounts.session(account);
-    return session !== undefined && calls >= 2 * allowanceOf(session.spec).concurrency + 2;
+    const opened = this.#parts.accounts.opened(account);
+    return opened !== undefined && calls >= 2 * allowanceOf(opened.spec).concurrency + 2;
   }
 
-  #readsOf(service: Service): { readonly askers: Map<string, Set<string>>; readonly failing: Set<string> } {
-    const reads = this.#reads.get(service) ?? { askers: new Map(), failing: new Set() };
-    this.#reads.set(service, reads);
-    return reads;
-  }
-
-  #ask(service: Service, readKey: string, objectKey: string): void {
-    const { askers } = this.#readsOf(service);
-    askers.set(readKey, (askers.get(readKey) ?? new Set()).add(objectKey));
-  }
-
-  #listed({ service, key, changed, problem }: Parameters<ListListener>[0]): void {
-    const { askers, failing } = this.#readsOf(service);
-    const asking = askers.get(key) ?? [];
-    askers.delete(key);
-    if (problem === undefined) this.#gate.listed(service, key);
-    // True when a read that worked fails now, or the other way round.
-    const turned = (problem !== undefined) !== failing.has(key);
-    if (problem === undefined) failing.delete(key);
-    else failing.add(key);
-    const concerned = this.#parts.subscriptions.concerned(service, key, changed, turned);
-    if (turned && problem === undefined) this.#recovered(concerned);
-    for (const object of new Set([...asking, ...concerned])) this.#queue.enqueue(object, this.#urgencyOf(object));
-  }
-
-  /** Ends the backoff of objects whose service can be read again. */
-  #recovered(keys: Iterable<string>): void {
-    const { objects, inProcessStates, clock } = this.#parts;
-    for (const key of keys) {
-      const uid = objects.get(key)?.object.metadata.uid;
-      if (uid !== undefined) inProcessStates.of(uid).recovered(clock.monotonic());
+  #listed(event: Parameters<ListListener>[0]): void {
+    if (event.problem === undefined) this.#gate.listed(event.service, event.key);
+    const { objects, hasRecovered } = this.#parts.subscriptions.listed(event);
+    for (const key of objects) {
+      const uid = this.#parts.objects.get(key)?.object.metadata.uid;
+      if (hasRecovered && uid !== undefined)
+        this.#parts.inProcessStates.of(uid).recovered(this.#parts.clock.monotonic());
+      this.#queue.enqueue(key, this.#urgencyOf(key));
     }
   }
 
@@ -309,7 +276,7 @@ export class Engine {
   }
 
   #wake(name: string): void {
-    for (const key of this.#parts.objects.tiedBy(name)) this.#queue.enqueue(key, urgencies.change);
+    for (const { key } of this.#parts.objects.indexedBy(name)) this.#queue.enqueue(key, urgencies.change);
     const waiting = this.#awaitingClaims.get(name) ?? [];
     this.#awaitingClaims.delete(name);
     this.again([...waiting]);
@@ -324,21 +291,20 @@ export class Engine {
     else if (inProcess.forced?.token !== token) {
       inProcess.forced = { token, since: this.#parts.clock.monotonic() };
       inProcess.notes = tryingAgain(inProcess.notes);
+      inProcess.endContest();
     }
   }
 }
 
-/** What changed in an object: the user's wish (spec, annotations, deletion), its finalizers, or only its status. */
-function changeOf(object: KubeObject, before: Stored | undefined): 'wish' | 'finalizers' | 'status' {
-  if (before === undefined) return 'wish';
-  const [old, fresh] = [before.object.metadata, object.metadata];
-  const isWished =
-    old.uid !== fresh.uid ||
+/** True when the user's wish has changed (spec, annotations, deletion), and not only status or finalizers. */
+function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): boolean {
+  const old = before?.object.metadata;
+  return (
+    old?.uid !== fresh.uid ||
     old.generation !== fresh.generation ||
     old.deletionTimestamp !== fresh.deletionTimestamp ||
-    !sameJson(old.annotations, fresh.annotations);
-  if (isWished) return 'wish';
-  return sameJson(old.finalizers, fresh.finalizers) ? 'status' : 'finalizers';
+    !sameJson(old.annotations, fresh.annotations)
+  );
 }
 
 /** How urgent a changed object is. Edits go before creations: one edit does not wait for ten thousand new objects. */

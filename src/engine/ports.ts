@@ -8,7 +8,7 @@ import type { JsonObject, Secret } from '../base/json.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
 
-/** What a request does in the service, which decides what a lost answer can mean. */
+/** The effect of a request in the service, which decides what a lost answer can mean. */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 
 /** How urgent a request is within its credential's budget; the most urgent comes first. */
@@ -66,7 +66,7 @@ export interface Read<Item = unknown> {
   /** True where a 404 on this read proves that the object is gone: on a read of one object. */
   readonly absentOn404?: boolean;
   /**
-   * When it is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a fifth of the
+   * How often it is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a fifth of the
    * budget.
    */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
@@ -153,7 +153,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** What is needed to open a service. Everything comes from the account and its Secret. */
+/** The settings with which a service is opened. They come from the account and its Secret. */
 export interface ServiceSettings {
   readonly baseUrl: string;
   readonly token: Secret;
@@ -181,8 +181,8 @@ export type ListListener = (event: {
 export type ThrottleListener = (service: Service) => void;
 
 /**
- * A pause that the service asks for is short up to this: requests wait for their turn. During a longer one they fail at once,
- * and status says so.
+ * The longest pause asked for by the service that counts as short: requests wait for their turn. During a longer one they fail
+ * at once, and status says so.
  */
 export const shortPauseMs = 10_000;
 
@@ -282,7 +282,7 @@ export interface KubeApi {
     operations: readonly PatchOperation[],
   ): Promise<KubeObject>;
   delete(resource: Resource, namespace: string | undefined, name: string): Promise<void>;
-  /** What the API server's clock showed at its last answer, and when that was (monotonic). */
+  /** The API server's clock at its last answer, and when that was (monotonic). */
   serverDate?(): { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 

@@ -18,7 +18,7 @@ import { KubeError } from './ports.ts';
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
-/** Where a key belongs. Namespaces take turns, and the keys of an account can be held back. */
+/** The namespace and the account of a key. Namespaces take turns, and the keys of an account can be held back. */
 export interface QueuePlace {
   readonly namespace: string;
   readonly account: string;
@@ -80,6 +80,13 @@ interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly onTaken?: (waitedMs: number) => void;
 }
 
+/** A key that waits until a given time. */
+interface Delayed {
+  readonly at: number;
+  readonly urgency: QueueUrgency;
+  readonly cancel: () => void;
+}
+
 /** The keys that wait for a worker, and those that wait for a later time. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -90,16 +97,16 @@ export class WorkQueue {
   >();
   readonly #running = new Map<string, QueueUrgency | undefined>();
   readonly #failures = new Map<string, number>();
-  readonly #delayed = new DelayHeap();
+  /** The keys that wait for a later time, each with its timer. */
+  readonly #delayed = new Map<string, Delayed>();
   #takers: ((key: string | undefined) => void)[] = [];
-  #cancelTimer: (() => void) | undefined;
   #closed = false;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
   }
 
-  /** How many keys wait for a worker now. */
+  /** The number of keys that wait for a worker now. */
   get depth(): number {
     return this.#waiting.size;
   }
@@ -107,11 +114,6 @@ export class WorkQueue {
   /** True while keys of an account wait for a worker; resyncs do not count. */
   waits(account: string): boolean {
     return this.#lanes.some((lane, urgency) => urgency < urgencies.resync && lane.has(account));
-  }
-
-  /** How many keys wait for a later time. */
-  get delayed(): number {
-    return this.#delayed.size;
   }
 
   enqueue(key: string, urgency: QueueUrgency, delayMs = 0): void {
@@ -160,13 +162,14 @@ export class WorkQueue {
   /** Forgets the failures and the later time of a key whose object is gone. */
   drop(key: string): void {
     this.forget(key);
-    this.#delayed.remove(key);
+    this.#delayed.get(key)?.cancel();
+    this.#delayed.delete(key);
   }
 
   /** Gives out no more keys; those being worked on may finish. */
   close(): void {
     this.#closed = true;
-    this.#cancelTimer?.();
+    for (const { cancel } of this.#delayed.values()) cancel();
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
@@ -205,121 +208,24 @@ export class WorkQueue {
     return undefined;
   }
 
-  #delay(key: string, urgency: QueueUrgency, delayMs: number): void {
-    this.#delayed.add(key, this.#options.clock.monotonic() + delayMs, urgency);
-    this.#arm();
-  }
-
-  #arm(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    const at = this.#delayed.nextAt;
-    if (at === undefined || this.#closed) return;
-    this.#cancelTimer = this.#options.clock.after(Math.max(0, at - this.#options.clock.monotonic()), () =>
-      this.#fire(),
-    );
-  }
-
-  #fire(): void {
-    const now = this.#options.clock.monotonic();
-    for (let due = this.#delayed.takeDue(now); due !== undefined; due = this.#delayed.takeDue(now))
-      this.enqueue(due.key, due.urgency);
-    this.#arm();
+  /** Enqueues the key later; when it waits already, the earlier time and the greater urgency count. */
+  #delay(key: string, wished: QueueUrgency, delayMs: number): void {
+    const { clock } = this.#options;
+    const known = this.#delayed.get(key);
+    const at = Math.min(known?.at ?? Number.POSITIVE_INFINITY, clock.monotonic() + delayMs);
+    const urgency = known !== undefined && known.urgency < wished ? known.urgency : wished;
+    known?.cancel();
+    const cancel = clock.after(at - clock.monotonic(), () => {
+      this.#delayed.delete(key);
+      this.enqueue(key, urgency);
+    });
+    this.#delayed.set(key, { at, urgency, cancel });
   }
 }
 
 /** Begun objects wait in the lane of new ones; otherwise one namespace could hold up the new objects of all others. */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
-}
-
-/** A key that waits until a given time. */
-interface Delayed {
-  readonly key: string;
-  at: number;
-  urgency: QueueUrgency;
-}
-
-/** Keys ordered by time, each at most once. When a key is added again, the earlier time and the greater urgency count. */
-class DelayHeap {
-  readonly #entries: Delayed[] = [];
-  readonly #position = new Map<string, number>();
-
-  get size(): number {
-    return this.#entries.length;
-  }
-
-  /** The earliest time, if there is one. */
-  get nextAt(): number | undefined {
-    return this.#entries[0]?.at;
-  }
-
-  add(key: string, at: number, urgency: QueueUrgency): void {
-    const index = this.#position.get(key) ?? this.#entries.length;
-    const known = this.#entries[index];
-    if (known === undefined) {
-      this.#entries.push({ key, at, urgency });
-      this.#position.set(key, index);
-    } else {
-      known.at = Math.min(known.at, at);
-      if (urgency < known.urgency) known.urgency = urgency;
-    }
-    this.#rise(index);
-  }
-
-  /** Takes the key with the earliest time, if that time has come. */
-  takeDue(now: number): Delayed | undefined {
-    const first = this.#entries[0];
-    if (first === undefined || first.at > now) return undefined;
-    this.remove(first.key);
-    return first;
-  }
-
-  remove(key: string): void {
-    const index = this.#position.get(key);
-    if (index === undefined) return;
-    const last = this.#entries.length - 1;
-    this.#swap(index, last);
-    this.#entries.pop();
-    this.#position.delete(key);
-    if (index < last) {
-      this.#rise(index);
-      this.#sink(index);
-    }
-  }
-
-  #swap(i: number, j: number): void {
-    const a = this.#entries[i];
-    const b = this.#entries[j];
-    if (a === undefined || b === undefined || i === j) return;
-    this.#entries[i] = b;
-    this.#entries[j] = a;
-    this.#position.set(b.key, i);
-    this.#position.set(a.key, j);
-  }
-
-  #at(index: number): number {
-    return this.#entries[index]?.at ?? Number.POSITIVE_INFINITY;
-  }
-
-  #rise(start: number): void {
-    for (let index = start; index > 0;) {
-      const parent = (index - 1) >> 1;
-      if (this.#at(parent) <= this.#at(index)) return;
-      this.#swap(index, parent);
-      index = parent;
-    }
-  }
-
-  #sink(start: number): void {
-    for (let index = start; ;) {
-      const left = 2 * index + 1;
-      const least = [left, left + 1].reduce((a, b) => (this.#at(b) < this.#at(a) ? b : a), index);
-      if (least === index) return;
-      this.#swap(index, least);
-      index = least;
-    }
-  }
 }
 
 // ---- workers ---------------------------------------------------------------------------------------------------
@@ -331,7 +237,7 @@ class DelayHeap {
 //
 // The package p-queue does not fit: its task keeps its place until it ends, but a reconcile gives up its place while it waits.
 
-/** How a reconcile ended, which tells the queue what to do with the key. */
+/** The end of a reconcile, which tells the queue what to do with the key. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   /** The next call failed; it is sent again after a pause. */
@@ -357,13 +263,13 @@ interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics'
 /** Takes keys from the queue and reconciles them, as many at once as there are workers. */
 export class Workers {
   readonly #options: WorkersOptions;
-  readonly #working = new Set<Promise<void>>();
+  /** The keys that are worked on, since when, and the end of that. */
+  readonly #running = new Map<string, { readonly since: number; readonly work: Promise<void> }>();
   /** The keys and returning calls that wait for a worker. */
   readonly #entering: (() => void)[] = [];
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
-  readonly #running = new Map<string, number>();
-  /** What the last reconcile of an object threw; empty for an outage that concerns all objects. */
+  /** The error of an object's last reconcile, as text; empty for an outage that concerns all objects. */
   readonly #thrown = new Map<string, string>();
 
   constructor(options: WorkersOptions) {
@@ -378,7 +284,7 @@ export class Workers {
   /** Resolves when the queue is closed and all reconciles have ended. */
   async ended(): Promise<void> {
     await this.#taking;
-    await Promise.all(this.#working);
+    await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
 
   /** Waits without occupying a worker; afterwards it takes the next free worker before new keys. */
@@ -394,7 +300,7 @@ export class Workers {
   /** Why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
-    const oldest = [...this.#running].find(([, since]) => now - since > stuckAfterMs);
+    const oldest = [...this.#running].find(([, { since }]) => now - since > stuckAfterMs);
     return oldest === undefined ? undefined : `a reconcile of ${oldest[0]} does not come to an end`;
   }
 
@@ -404,19 +310,11 @@ export class Workers {
   }
 
   async #take(): Promise<void> {
-    const { queue } = this.#options;
+    const { clock, queue } = this.#options;
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       await this.#enter('last');
-      const work = this.#work(key);
-      this.#working.add(work);
-      void work.finally(() => this.#working.delete(work));
+      this.#running.set(key, { since: clock.monotonic(), work: this.#work(key) });
     }
-  }
-
-  async #work(key: string): Promise<void> {
-    await this.#workOn(key);
-    this.#leave();
-    this.#options.queue.done(key);
   }
 
   /** Resolves when a worker is free for the caller. */
@@ -437,11 +335,10 @@ export class Workers {
     else next();
   }
 
-  async #workOn(key: string): Promise<void> {
+  async #work(key: string): Promise<void> {
     const { clock, metrics, queue } = this.#options;
     const [kind = ''] = key.split('/');
     const startedAt = clock.monotonic();
-    this.#running.set(key, startedAt);
     try {
       const ended = await this.#options.reconcile(key);
       // A reconcile that was put off has sent nothing to Kubernetes, so it proves no success.
@@ -456,6 +353,8 @@ export class Workers {
     }
     metrics.observe('apphosting_reconcile_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
     this.#running.delete(key);
+    this.#leave();
+    queue.done(key);
   }
 
   #giveBack(key: string, ended: Ended): void {

@@ -15,6 +15,7 @@ import {
   usersOf,
   type Resources,
 } from './context/build-pass.ts';
+import type { Reason } from './kind/contract/reasons.ts';
 import type { Verdict, Step } from './kind/contract/step.ts';
 import { reconcileToken, type Stored, storedInWords, readyIn } from './objects/stored.ts';
 import { annotations } from './kind/contract/define.ts';
@@ -84,10 +85,10 @@ export class Reconciler {
   }
 
   /** Takes note that an object is gone; a create of it may still be under way. */
-  bury(stored: Stored): void {
+  noteGone(stored: Stored): void {
     // Every replica sees the deletion; only the leader publishes it.
     if (this.#parts.leadership.mayAct() === undefined) void this.#tellLeft(stored);
-    this.#parts.openCreates.bury(stored);
+    this.#parts.openCreates.noteGone(stored);
   }
 
   /** Publishes what a deleted object leaves in the service. With a label selector the object may only have lost its label. */
@@ -124,10 +125,9 @@ export class Reconciler {
    * How much longer a new object stays silent about what it lacks, because most of it comes with the same `kubectl apply`.
    */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
-    if (verdict.is !== 'wait' || status.conditions.length > 0) return 0;
-    const now = this.#parts.clock.monotonic();
-    inProcess.silentSince ??= now;
-    return inProcess.silentSince + patienceMs - now;
+    const { newSince } = inProcess;
+    if (verdict.is !== 'wait' || status.conditions.length > 0 || newSince === undefined) return 0;
+    return newSince + patienceMs - this.#parts.clock.monotonic();
   }
 
   /** Goes on with a deletion without a usable account, as far as that is possible without reading the service. */
@@ -135,7 +135,7 @@ export class Reconciler {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
     const account = accounts.viewWithout(objects.get(accountKey), context.memory);
-    const step = kind.step(buildPass(context, blind, { account, ...noResources }));
+    const step = kind.step(buildPass(context, nothingShown, { account, ...noResources }));
     if (step.is === 'release') return context.release(step.stays);
     if (kind.life === 'account' && step.is === 'wait') return context.conclude(step);
     return verdict === undefined ? { is: 'quiet', againInMs: accountPendingMs } : context.conclude(verdict);
@@ -174,54 +174,35 @@ export class Reconciler {
     const { stored, inProcess } = context;
     const resources = context.isLost ? await gather(stored, this.#parts, 'look') : undefined;
     if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
-    const { service } = resources.session;
-    const account = this.#parts.accounts.view(resources.session);
+    const { service } = resources.opened;
+    const account = this.#parts.accounts.view(resources.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
-      const view = withoutProblems(new RecordingView(service, inProcess.forced?.since));
+      const view = new RecordingView(service, inProcess.forced?.since);
+      // Hide why reads failed, so that the kind keeps asking for them.
+      view.problem = () => undefined;
       const pass = buildPass(context, view, { ...resources, account });
       // Treat the object as not deleted: a deletion that is held up has not begun.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
-      switch (step.is) {
-        case 'again':
-          context.remember(step.remember);
-          break;
-        case 'read':
-          context.ask(service, step, 'edit');
-          return lostRecheckMs;
-        case 'call':
-          forgetLost(context, step);
-          return undefined;
-        case 'wait':
-        case 'stall':
-        case 'ready':
-          context.remember(step.remember);
-          return step.is === 'wait' ? step.retryInMs : undefined;
-        case 'begin':
-        case 'release':
-          return undefined;
+      if (step.is === 'call') forgetLost(context, step);
+      if (step.is === 'call' || step.is === 'begin' || step.is === 'release') return undefined;
+      if (step.is === 'read') {
+        context.ask(service, step, 'edit');
+        return lostRecheckMs;
       }
+      context.remember(step.remember);
+      if (step.is !== 'again') return step.is === 'wait' ? step.retryInMs : undefined;
     }
     return undefined;
   }
 }
 
 /** A view that shows nothing, so that nothing counts as proved. */
-const blind: View = {
+const nothingShown: View = {
   all: () => undefined,
   one: () => undefined,
   group: () => undefined,
   problem: () => undefined,
 };
-
-/** Hides read problems, so that the kind keeps asking for the read. */
-function withoutProblems(view: View): View {
-  return {
-    all: (read) => view.all(read),
-    one: (read, id) => view.one(read, id),
-    group: (read, group) => view.group(read, group),
-    problem: () => undefined,
-  };
-}
 
 /** Removes the journal entry of a lost create that made nothing, since the kind would create again. Others wait for that. */
 function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
@@ -239,10 +220,9 @@ function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'ca
 type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 
 const mostSteps = 16;
-const quietReadMs = 5_000;
-/** How much longer status is silent about a read that our own request budget delays. */
-const longestQueueMs = 40_000;
-const usualQueue = 25;
+/** How soon to look again for a read that is awaited, and how long status is silent about it: it may wait in our own queue. */
+const rereadMs = 5_000;
+const silentReadMs = 45_000;
 
 /** Undefined lets the loop ask the kind again; anything else ends the reconcile. */
 type Next = Promise<Ended | undefined>;
@@ -251,16 +231,19 @@ type Next = Promise<Ended | undefined>;
 async function takeSteps(context: ReconcileContext, resources: Resources): Promise<Ended> {
   prepare(context, resources);
   const { inProcess, parts } = context;
-  const { service } = resources.session;
+  const { service } = resources.opened;
   for (let count = 0; count < mostSteps; count += 1) {
     const view = new RecordingView(service, inProcess.forced?.since);
-    const pass = buildPass(context, view, { ...resources, account: parts.accounts.view(resources.session) });
+    const pass = buildPass(context, view, { ...resources, account: parts.accounts.view(resources.opened) });
     const step = context.stored.kind.step(pass);
     parts.subscriptions.replace(context.stored.key, service, view.looked);
     // A list begun before our write looks like a reverted write, so run again after the next list.
-    for (const read of view.polledBefore(inProcess.wrote?.at)) parts.asked(service, read, context.stored.key);
-    if ('note' in step && step.note !== undefined) inProcess.notes = step.note;
+    for (const read of view.polledBefore(inProcess.wrote?.at))
+      parts.subscriptions.ask(context.stored.key, service, read);
+    // The notes of a call count once it is sent.
+    if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
+    if ('remember' in step) context.remember(step.remember);
     const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
   }
@@ -272,7 +255,7 @@ function prepare(context: ReconcileContext, resources: Resources): void {
   rebind(context, resources);
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const holders = isLeaving ? usersOf(parts, stored) : [];
-  inProcess.noteCircumstances(object, resources.session, resources.referred, holders);
+  inProcess.noteCircumstances(object, resources.opened, resources.referred, holders);
   // Do not use reads from before the object was held up: they are too old.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
@@ -286,19 +269,15 @@ function prepare(context: ReconcileContext, resources: Resources): void {
 async function act(context: ReconcileContext, pass: LivePass, step: Step): Next {
   switch (step.is) {
     case 'again':
-      context.remember(step.remember);
       return goOn(context, pass, step.stays);
     case 'release':
       return context.release(step.stays);
     case 'read':
-      context.remember(step.remember);
       return awaitRead(context, pass, step);
     case 'begin':
-      context.remember(step.remember);
       if (isObserving(context.stored.kind, pass)) return onlyObserved(context, pass, step.words);
       return afterCall(context, pass, await begin(context, pass, step.journal, step.words));
     case 'call':
-      context.remember(step.remember);
       return makeCall(context, pass, step);
     case 'ready':
       // Check the finalizer: somebody may have removed it, or the object was only observed before.
@@ -329,11 +308,10 @@ function onlyObserved(context: ReconcileContext, pass: LivePass, words: string):
 
 async function concludeStep(context: ReconcileContext, pass: LivePass, verdict: Verdict): Promise<Ended> {
   const { inProcess } = context;
-  if (asksForRateLimited(context, pass)) return { is: 'quiet', againInMs: quietReadMs };
+  if (asksForRateLimited(context, pass)) return { is: 'quiet', againInMs: rereadMs };
   inProcess.askedAt = undefined;
   inProcess.newSince = undefined;
   if (verdict.is === 'ready') inProcess.wentWell();
-  context.remember(verdict.remember);
   return context.conclude(verdict, pass);
 }
 
@@ -344,7 +322,7 @@ async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<
   }
   const ended = await hold(context, pass);
   if (ended !== undefined) return ended;
-  return afterCall(context, pass, await new OutgoingCall(context, pass, step.call).perform());
+  return afterCall(context, pass, await new OutgoingCall(context, pass, step).perform());
 }
 
 async function afterCall(context: ReconcileContext, pass: LivePass, performed: Performed): Next {
@@ -383,29 +361,25 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const waited = pass.monotonicMs - inProcess.askedAt;
   const isKnown = readyIn(status.conditions)?.observedGeneration === pass.subject.generation;
   const doubt = stored.kind.answered?.(context.memory) === true ? undefined : context.memory.journal;
-  // Do not mention a wait in our own queue in status.
-  const queueMs = (1_000 * usualQueue) / pass.view.service.health().requestsPerSecond;
-  const quietMs = quietReadMs + Math.min(queueMs, longestQueueMs);
+  const isSoon = waited < silentReadMs;
   const pause = doubt === undefined ? longPause(pass) : undefined;
-  const isSoon = waited < quietMs && pause === undefined;
-  if (isSoon || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: quietReadMs };
-  const waiting = `waiting for ${step.read.first.endpoint}`;
-  if (pause !== undefined) {
-    const message = `${waiting}: the service asked to slow down, and ${pause}`;
-    return context.conclude({ is: 'wait', reason: 'Throttled', message, retryInMs: quietReadMs });
+  if ((isSoon && pause === undefined) || (isKnown && doubt === undefined)) return { is: 'quiet', againInMs: rereadMs };
+  const say = (reason: Reason, message: string) =>
+    context.conclude({ is: 'wait', reason, message, retryInMs: rereadMs });
+  if (doubt !== undefined) {
+    const until = context.arrivesUntil(doubt);
+    const message = `a call whose answer is not known may still arrive until ${until}; waiting for a read of the service that shows its effect`;
+    return say('InDoubt', message);
   }
-  const message =
-    doubt === undefined
-      ? waiting
-      : `a call whose answer is not known may still arrive until ${context.arrivesUntil(doubt)}; waiting for a read of the service that shows its effect`;
-  const reason = doubt === undefined ? 'ReadingService' : 'InDoubt';
-  return context.conclude({ is: 'wait', reason, message, retryInMs: quietReadMs });
+  const waiting = `waiting for ${step.read.first.endpoint}`;
+  if (pause === undefined) return say('ReadingService', waiting);
+  return say('Throttled', `${waiting}: the service asked to slow down, and ${pause}`);
 }
 
 /** Binds the object to another endpoint that the account's owner accepted. A one-time request stays bound where it was made. */
-function rebind(context: ReconcileContext, { session }: Resources): void {
+function rebind(context: ReconcileContext, { opened }: Resources): void {
   const { binding } = context.memory;
-  const { endpoint, accountId } = session.service;
+  const { endpoint, accountId } = opened.service;
   if (context.stored.kind.life !== 'long' || binding === undefined || binding.endpoint === endpoint) return;
   context.remember({ binding: { endpoint, accountId } });
 }

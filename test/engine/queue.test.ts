@@ -144,7 +144,7 @@ describe('the work queue', () => {
     await clock.advance(1_000);
 
     expect(queue.depth).toBe(1);
-    expect(queue.delayed).toBe(0);
+    expect(clock.pending).toBe(0);
   });
 
   it('waits longer with each failure in a row, never more than five minutes, and starts afresh after success', () => {

@@ -60,20 +60,6 @@ describe('resources of one name in one account', () => {
     expect(seconds).toBeLessThanOrEqual(3 * count);
   });
 
-  it.each([
-    { waited: 0, again: 2_000 },
-    { waited: 80_000, again: 10_000 },
-    { waited: 3_600_000, again: 30_000 },
-  ])('look again in $again ms for their turn after $waited ms', ({ waited, again }) => {
-    const notes = { waitsSince: 10_000 - waited };
-    const others = { creating: () => 'another resource', notes };
-    const shown = [shows(contactPointsOf('acc_1'), [])];
-
-    const step = contactPoint.step(aPass(contactPoint, { spec: mail, shown, with: others }));
-
-    expect(step).toMatchObject({ is: 'wait', reason: 'CreateInProgress', retryInMs: again, note: notes });
-  });
-
   it.each([3, 1_002])('are created beside %s others, and no more ids are written down than a status holds', (count) => {
     const { create } = journalOf(besideOthers(count));
 

@@ -14,7 +14,7 @@ import type { Memory } from '../kind/contract/step.ts';
 import { annotations } from '../kind/contract/define.ts';
 
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
-const farewellMs = 600_000;
+const lastTokenMs = 600_000;
 
 /** The decision on the objects of an account: may they go on, why not, and the rules of its spec that this depends on. */
 interface Admission {
@@ -24,7 +24,7 @@ interface Admission {
 }
 
 /** An account with an open connection to the service. */
-export interface Session {
+export interface OpenAccount {
   readonly service: Service;
   /** The service opened with `spec.dangerousCredentialsRef`, or why that credential cannot be used; undefined without one. */
   readonly dangerous: Service | Closed | undefined;
@@ -35,11 +35,11 @@ export interface Session {
    * Set when the Secret was deleted before the account. Until this time (monotonic) the last token may be used for deletions
    * only.
    */
-  readonly farewellUntil: number | undefined;
+  readonly lastTokenUntil: number | undefined;
   /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
-  /** Why nothing may be created or deleted: objects that we own are suddenly missing from the lists. Undefined otherwise. */
-  frozen: string | undefined;
+  /** Objects that we own and that are suddenly missing from a list, by the key of its read: see `whyFrozen`. */
+  readonly missing: Map<string, readonly string[]>;
   /**
    * The ids of objects in the service that carry our mark and belong to no resource, with the time (monotonic) at which each
    * was first listed.
@@ -56,7 +56,7 @@ export class Accounts {
   readonly #options: EngineOptions;
   readonly #onList: ListListener;
   readonly #onThrottled: ThrottleListener;
-  readonly #sessions = new Map<string, Session>();
+  readonly #opened = new Map<string, OpenAccount>();
   /** The settings that each account was opened with last, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
   /** Services that were closed and may still have calls under way. */
@@ -70,18 +70,18 @@ export class Accounts {
     this.#onThrottled = onThrottled;
   }
 
-  session(key: string): Session | undefined {
-    return this.#sessions.get(key);
+  opened(key: string): OpenAccount | undefined {
+    return this.#opened.get(key);
   }
 
   /** The key of the account that a service belongs to. */
   accountWith(service: Service): string | undefined {
-    for (const [key, session] of this.#sessions) if (servicesOf(session).includes(service)) return key;
+    for (const [key, opened] of this.#opened) if (servicesOf(opened).includes(service)) return key;
     return undefined;
   }
 
-  sessions(): Iterable<readonly [string, Session]> {
-    return this.#sessions;
+  allOpened(): Iterable<readonly [string, OpenAccount]> {
+    return this.#opened;
   }
 
   /** Why an account is not open; undefined if opening it was not tried. */
@@ -90,64 +90,59 @@ export class Accounts {
   }
 
   /** Opens the service of an account, or returns why that is not possible. */
-  async open(stored: Stored): Promise<Session | Closed> {
+  async open(stored: Stored): Promise<OpenAccount | Closed> {
     const opened = await this.#open(stored);
-    if ('reason' in opened) this.#closed.set(stored.key, opened);
-    else this.#closed.delete(stored.key);
+    this.#closed.delete(stored.key);
+    if (!('reason' in opened)) return opened;
+    this.#closed.set(stored.key, opened);
+    await this.close(stored.key);
     return opened;
   }
 
-  async #open(stored: Stored): Promise<Session | Closed> {
+  async #open(stored: Stored): Promise<OpenAccount | Closed> {
     const current = await settingsOf(stored, specOf(stored).credentialsRef.name, this.#options);
-    const farewell = 'reason' in current ? this.#farewell(stored, current) : undefined;
-    if ('reason' in current && farewell === undefined) {
-      await this.close(stored.key);
-      return current;
-    }
-    const settings = farewell?.settings ?? current;
+    const lastToken = 'reason' in current ? this.#lastToken(stored, current) : undefined;
+    const settings = lastToken?.settings ?? current;
     if ('reason' in settings) return settings;
-    if (farewell === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
+    if (lastToken === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
     const special = await dangerousSettingsOf(stored, settings, this.#options);
     const print = this.#options.key.print([printable(settings), special === undefined ? null : printable(special)]);
-    const known = this.#sessions.get(stored.key);
+    const known = this.#opened.get(stored.key);
     const spec = specOf(stored);
     if (known !== undefined && known.print === print) {
-      return Object.assign(known, { spec, farewellUntil: farewell?.until });
+      return Object.assign(known, { spec, lastTokenUntil: lastToken?.until });
     }
     // Open the new service before closing the old one, so that a pause that the service asked for is not forgotten.
     const service = await this.#openPinned(stored, settings);
-    if ('reason' in service) {
-      await this.close(stored.key);
-      return service;
-    }
+    if ('reason' in service) return service;
     const dangerous = this.#openDangerous(special);
-    const session: Session = {
+    const opened: OpenAccount = {
       service,
       dangerous,
       print,
       spec,
       scope: stored.kind.scope,
-      farewellUntil: farewell?.until,
+      lastTokenUntil: lastToken?.until,
       admission: undefined,
-      frozen: undefined,
+      missing: new Map(),
       suspects: new Map(),
       isSuspicious: false,
       acceptedMissing: acceptedMissingOf(stored),
     };
-    this.#sessions.set(stored.key, session);
+    this.#opened.set(stored.key, opened);
     // Do not wait: calls under way with the old service end by themselves.
     if (known !== undefined) void this.#end(known);
-    return session;
+    return opened;
   }
 
   async close(key: string): Promise<void> {
-    const session = this.#sessions.get(key);
-    this.#sessions.delete(key);
-    if (session !== undefined) await this.#end(session);
+    const opened = this.#opened.get(key);
+    this.#opened.delete(key);
+    if (opened !== undefined) await this.#end(opened);
   }
 
-  #end(session: Session): Promise<void> {
-    const ending = Promise.allSettled(servicesOf(session).map((one) => one.close())).then(() => {
+  #end(opened: OpenAccount): Promise<void> {
+    const ending = Promise.allSettled(servicesOf(opened).map((one) => one.close())).then(() => {
       this.#ending.delete(ending);
     });
     this.#ending.add(ending);
@@ -162,31 +157,31 @@ export class Accounts {
   }
 
   async closeAll(): Promise<void> {
-    await Promise.all([...[...this.#sessions.keys()].map((key) => this.close(key)), ...this.#ending]);
+    await Promise.all([...[...this.#opened.keys()].map((key) => this.close(key)), ...this.#ending]);
   }
 
   /** The account as a kind sees it. */
-  view(session: Session): AccountView {
-    const { spec, service } = session;
+  view(opened: OpenAccount): AccountView {
+    const { spec, service } = opened;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
       managementPolicy: this.#options.settings.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
-      adoption: spec.lifecycle?.adoption ?? (session.scope === 'Namespaced' ? 'ById' : 'Never'),
+      adoption: spec.lifecycle?.adoption ?? (opened.scope === 'Namespaced' ? 'ById' : 'Never'),
       pollMs: spec.pollSeconds === undefined ? this.#options.settings.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       budget: { ...allowanceOf(spec), forecastPerHour },
-      ...this.slowdown(session),
-      frozen: session.frozen,
-      acceptedMissing: session.acceptedMissing,
+      ...this.slowdown(opened),
+      frozen: whyFrozen(opened),
+      acceptedMissing: opened.acceptedMissing,
     };
   }
 
   /** How much longer requests with one of the account's credentials must pause or slow down. */
-  slowdown(session: Session): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
+  slowdown(opened: OpenAccount): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
     const now = this.#options.clock.monotonic();
-    const healths = servicesOf(session).map((service) => service.health());
+    const healths = servicesOf(opened).map((service) => service.health());
     const throttledMs = Math.max(...healths.map(({ throttledUntil = now }) => throttledUntil - now));
     const slowedMs = Math.max(...healths.map(({ slowedUntil = now }) => slowedUntil - now));
     return { ...(throttledMs > 0 && { throttledMs }), ...(slowedMs > 0 && { slowedMs }) };
@@ -206,7 +201,7 @@ export class Accounts {
     };
   }
 
-  /** Whether a namespace may use a cluster-wide account; nobody may by default. */
+  /** True when a namespace may use a cluster-wide account; none may by default. */
   allows(account: Stored, namespace: string): boolean {
     if (account.kind.scope === 'Namespaced') return true;
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
@@ -229,12 +224,12 @@ export class Accounts {
   }
 
   /** Returns the last settings for a while when the Secret is gone: a namespace that is being deleted may lose it first. */
-  #farewell(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
+  #lastToken(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
     const last = this.#last.get(stored.key);
     if (reason !== 'SecretMissing' || last === undefined) return undefined;
     const now = this.#options.clock.monotonic();
     const goneAt = last.goneAt ?? now;
-    const until = goneAt + farewellMs;
+    const until = goneAt + lastTokenMs;
     if (until <= now) {
       this.#last.delete(stored.key);
       return undefined;
@@ -244,8 +239,16 @@ export class Accounts {
   }
 }
 
+/** Why nothing may be created or deleted in the account; undefined while no list lacks what we own. */
+export function whyFrozen({ missing }: OpenAccount): string | undefined {
+  if (missing.size === 0) return undefined;
+  const count = [...missing.values()].flat().length;
+  const names = [...missing.keys()].toSorted().slice(0, 3).join(', ');
+  return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
+}
+
 /** The services that are open, one for each credential. */
-function servicesOf({ service, dangerous }: Session): readonly Service[] {
+function servicesOf({ service, dangerous }: OpenAccount): readonly Service[] {
   return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
 }
 
@@ -302,7 +305,7 @@ async function settingsOf(
   };
 }
 
-/** What is wrong with a token. A header can carry printable ASCII only. */
+/** Says what is wrong with a token; undefined when nothing is. A header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
   if (token === '') return 'an empty key "token"';
   return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)

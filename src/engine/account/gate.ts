@@ -8,7 +8,7 @@
 import type { EngineOptions } from '../options.ts';
 import type { InProcessStates, Subscriptions } from '../objects/in-process.ts';
 import {
-  tie,
+  indexKey,
   type ObjectIndex,
   type Stored,
   acceptMissingToken,
@@ -17,10 +17,10 @@ import {
   storedInWords,
   type Standing,
 } from '../objects/stored.ts';
-import type { Accounts, Session } from './accounts.ts';
+import { type Accounts, type OpenAccount, whyFrozen } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import { annotations, type AnyKind } from '../kind/contract/define.ts';
+import type { AnyKind } from '../kind/contract/define.ts';
 import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
@@ -49,17 +49,30 @@ export interface AccountParts extends EngineOptions {
   readonly inProcessStates: InProcessStates;
 }
 
-/** What the gate needs: the parts above, the queue, and a way to wake objects. */
+/** The parts above, the queue, and a way to wake objects. */
 interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
-  /** Enqueues every object that a tie leads to. */
+  /** Enqueues every object that an index key leads to. */
   readonly wake: (name: string) => void;
 }
 
-/** Decides whether the users of an account may go on, and enqueues the account and its users when that changes. */
+/** How many owned objects a list may lack, and which share of those that it should show. */
+const fewest = 3;
+const share = 0.05;
+
+/**
+ * Decides whether the users of an account may go on, and enqueues the account and its users when that changes.
+ *
+ * It also freezes an account whose lists suddenly lack what we own: after a narrowed token, a switched account or a fault of
+ * the service. While it is frozen nothing is created or deleted in it. That ends when every missing object shows again or is
+ * proved gone, or when the account's owner accepts the loss.
+ *
+ * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
+ */
 export class AccountGate {
   readonly #parts: GateParts;
-  readonly #visibility = new Visibility();
+  /** Missing objects that the owner of an account has accepted as gone, until they show again. */
+  readonly #accepted = new Set<string>();
 
   constructor(parts: GateParts) {
     this.#parts = parts;
@@ -95,130 +108,77 @@ export class AccountGate {
     const { accounts, subscriptions, queue, wake } = this.#parts;
     const users = subscriptions.usersOf(service, key);
     const account = accounts.accountWith(service);
-    const session = account === undefined ? undefined : accounts.session(account);
-    if (users === undefined || account === undefined || session === undefined || users.read.absentOn404) return;
+    const opened = account === undefined ? undefined : accounts.opened(account);
+    if (users === undefined || account === undefined || opened === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
-    const frozen = this.#visibility.listed(service, key, owned, items.size === 0);
-    if (frozen === session.frozen) return;
-    session.frozen = frozen;
+    const missing = owned.filter(({ isMissing }) => isMissing).map(({ object }) => object);
+    // One is too many for an empty list, and for a list that has frozen the account already.
+    const isOneTooMany = items.size === 0 || opened.missing.has(key);
+    const before = whyFrozen(opened);
+    if (missing.length > (isOneTooMany ? 0 : Math.max(fewest, owned.length * share))) opened.missing.set(key, missing);
+    else opened.missing.delete(key);
+    if (whyFrozen(opened) === before) return;
     queue.enqueue(account, urgencies.change);
-    wake(tie.account(account));
+    wake(indexKey.account(account));
   }
 
-  #owned(object: string, id: string, items: ReadonlyMap<string, unknown>): readonly Owned[] {
-    const stored = this.#parts.objects.get(object);
+  /** An object that the list should show, and whether it is missing; none for an object of which the list proves nothing. */
+  #owned(
+    object: string,
+    id: string,
+    items: ReadonlyMap<string, unknown>,
+  ): readonly { readonly object: string; readonly isMissing: boolean }[] {
+    const { objects, inProcessStates, clock, settings } = this.#parts;
+    const stored = objects.get(object);
     if (stored === undefined || stored.status.memory.id !== id) return [];
     // An object that is being deleted may be missing because of our own call.
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
-    if (this.#parts.objects.tiedBy(tie.wipe(id)).length > 0) return [];
-    const { wrote, notes, looks } = this.#parts.inProcessStates.of(stored.object.metadata.uid);
-    // Leave out objects that wait for something else: they are not read, so they could never be proved gone.
+    if (objects.indexedBy(indexKey.wipe(id)).length > 0) return [];
+    const { wrote, notes, looks } = inProcessStates.of(stored.object.metadata.uid);
+    // An object that waits for something else is not read, so it could never be proved gone.
     if (!looks) return [];
-    const young = wrote !== undefined && this.#parts.clock.monotonic() - wrote.at < this.#parts.settings.horizonMs;
-    return [{ object, shown: items.has(id), provedGone: notes['provedGone'] !== undefined, young }];
+    // A list may not show yet what was written a short time ago.
+    if (wrote !== undefined && clock.monotonic() - wrote.at < settings.horizonMs) return [];
+    if (items.has(id)) this.#accepted.delete(object);
+    const isExplained = items.has(id) || notes['provedGone'] !== undefined || this.#accepted.has(object);
+    return [{ object, isMissing: !isExplained }];
   }
 
   /** Acts on the annotation that accepts missing objects as gone, once for each of its values. */
   noteAccepted(stored: Stored): void {
     const token = acceptMissingToken(stored.object);
-    const session = this.#parts.accounts.session(stored.key);
-    if (token === undefined || session === undefined || session.acceptedMissing === token) return;
-    session.acceptedMissing = token;
+    const opened = this.#parts.accounts.opened(stored.key);
+    if (token === undefined || opened === undefined || opened.acceptedMissing === token) return;
+    opened.acceptedMissing = token;
     // Write the value to status, or the next process would act on it once more.
     this.#parts.queue.enqueue(stored.key, urgencies.change);
-    if (session.frozen === undefined) return;
-    this.#visibility.accept(session.service);
-    session.frozen = undefined;
-    this.#parts.wake(tie.account(stored.key));
+    if (opened.missing.size === 0) return;
+    for (const key of [...opened.missing.values()].flat()) this.#accepted.add(key);
+    opened.missing.clear();
+    this.#parts.wake(indexKey.account(stored.key));
   }
 
   /** Takes the result of an account's reconcile, which decides whether the objects that use the account may go on. */
   concluded(stored: Stored, verdict: Verdict): void {
     const { accounts, queue, settings, wake } = this.#parts;
-    const session = accounts.session(stored.key);
+    const opened = accounts.opened(stored.key);
+    if (opened === undefined) {
+      wake(indexKey.account(stored.key));
+      return;
+    }
+    const { admission: before, service, spec } = opened;
     // An account that is being deleted still serves its users, or their deletion could not finish.
-    const isKnown = session?.admission?.admitted === true || stored.status.memory.binding !== undefined;
+    const isKnown = before?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
-    const before = session?.admission;
-    const { slowedMs } = session === undefined ? {} : accounts.slowdown(session);
+    const rules = JSON.stringify([spec.lifecycle, spec.allowedNamespaces]);
+    opened.admission = { admitted, message: verdict.message ?? '', rules };
+    if (before?.admitted !== admitted || before.rules !== rules) wake(indexKey.account(stored.key));
+    const { slowedMs } = accounts.slowdown(opened);
     if (slowedMs !== undefined) queue.enqueue(stored.key, urgencies.change, slowedMs + 1);
-    if (session?.isSuspicious === true) {
-      const afterMs = settings.horizonMs + 2 * session.service.health().pollIntervalMs;
-      queue.enqueue(stored.key, urgencies.resync, afterMs);
-    }
-    if (session !== undefined) {
-      const { lifecycle, allowedNamespaces } = session.spec;
-      const rules = JSON.stringify([lifecycle, allowedNamespaces]);
-      session.admission = { admitted, message: verdict.message ?? '', rules };
-    }
-    const isSame = before?.admitted === admitted && before.rules === session?.admission?.rules;
-    if (!isSame || session === undefined) wake(tie.account(stored.key));
-  }
-}
-
-// ---- visibility ------------------------------------------------------------------------------------------------
-
-/** An object that a list should show, and whether a direct read has proved it gone. */
-interface Owned {
-  readonly object: string;
-  readonly shown: boolean;
-  readonly provedGone: boolean;
-  /** Written so recently that a list may not show it yet. */
-  readonly young: boolean;
-}
-
-const fewest = 3;
-const share = 0.05;
-
-/**
- * A circuit breaker for lists that suddenly lack what we own: after a narrowed token, a switched account or a fault of the
- * service.
- *
- * Guarantees: while it is open nothing is created or deleted in the account; it closes when every missing object shows
- * again or is proved gone, or when the account's owner accepts the loss.
- *
- * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
- */
-class Visibility {
-  readonly #missing = new WeakMap<Service, Map<string, ReadonlySet<string>>>();
-  readonly #accepted = new Set<string>();
-
-  /** Takes what a full list shows of the objects that we own. Returns why the account is now frozen, if it is. */
-  listed(service: Service, readKey: string, owned: readonly Owned[], isEmpty: boolean): string | undefined {
-    const settled = owned.filter(({ young }) => !young);
-    const missing = settled.filter(
-      ({ object, shown, provedGone }) => !shown && !provedGone && !this.#accepted.has(object),
-    );
-    for (const { object, shown } of owned) if (shown) this.#accepted.delete(object);
-    const lists = this.#missing.get(service) ?? new Map<string, ReadonlySet<string>>();
-    this.#missing.set(service, lists);
-    const wasOpen = lists.has(readKey);
-    const tooMany = missing.length > Math.max(fewest, settled.length * share) || (isEmpty && missing.length > 0);
-    if (tooMany || (wasOpen && missing.length > 0)) lists.set(readKey, new Set(missing.map(({ object }) => object)));
-    else lists.delete(readKey);
-    return this.frozen(service);
-  }
-
-  /** Why nothing may be created or deleted in the account; undefined when all is well. */
-  frozen(service: Service): string | undefined {
-    const lists = [...(this.#missing.get(service) ?? [])];
-    if (lists.length === 0) return undefined;
-    const count = lists.reduce((sum, [, objects]) => sum + objects.size, 0);
-    const names = lists
-      .map(([key]) => key)
-      .toSorted()
-      .slice(0, 3)
-      .join(', ');
-    return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
-  }
-
-  /** Counts everything that is missing as gone, because the owner of the account has accepted it. */
-  accept(service: Service): void {
-    for (const objects of this.#missing.get(service)?.values() ?? [])
-      for (const object of objects) this.#accepted.add(object);
-    this.#missing.delete(service);
+    const suspiciousMs = settings.horizonMs + 2 * service.health().pollIntervalMs;
+    if (opened.isSuspicious) queue.enqueue(stored.key, urgencies.resync, suspiciousMs);
   }
 }
 
@@ -233,9 +193,9 @@ class Visibility {
 const mostNamed = 3;
 
 /** Counts what an account is used for. With a label selector no orphans are reported: another operator may have their resources. */
-export function usageOf(around: AccountParts, account: Stored, session: Session | undefined): Usage {
+export function usageOf(around: AccountParts, account: Stored, opened: OpenAccount | undefined): Usage {
   const { objects, kinds, settings } = around;
-  const users = objects.tiedBy(tie.account(account.key)).flatMap((key) => objects.get(key) ?? []);
+  const users = objects.indexedBy(indexKey.account(account.key));
   const counts = [...Map.groupBy(users, ({ kind }) => kind.kind)].map(([kind, ofKind]) => ({
     kind,
     total: ofKind.length,
@@ -244,7 +204,7 @@ export function usageOf(around: AccountParts, account: Stored, session: Session 
   const forbidden = users
     .filter((user) => standingOf(user) === 'Forbidden')
     .map((user) => `${storedInWords(user)}: ${readyIn(user.status.conditions)?.message}`);
-  const searched = settings.seesAll ? session : undefined;
+  const searched = settings.seesAll ? opened : undefined;
   return {
     counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
     throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
@@ -254,44 +214,35 @@ export function usageOf(around: AccountParts, account: Stored, session: Session 
   };
 }
 
-function orphansOf(around: AccountParts, session: Session, kind: AnyKind): readonly Orphan[] {
+function orphansOf(around: AccountParts, opened: OpenAccount, kind: AnyKind): readonly Orphan[] {
   const { marks } = kind;
   if (marks === undefined) return [];
   const { objects, subscriptions, key, settings } = around;
-  const holders = holdersOf(around, session, kind);
+  const awaited = awaitedMarks(around, opened, kind);
   const suspects = new Map<string, number>();
   const found: Orphan[] = [];
-  for (const read of subscriptions.readsOf(session.service)) {
-    const snapshot = read.key.startsWith(`${marks.collection}/`) ? session.service.snapshot(read) : undefined;
+  for (const read of subscriptions.readsOf(opened.service)) {
+    const snapshot = read.key.startsWith(`${marks.collection}/`) ? opened.service.snapshot(read) : undefined;
     for (const [id, item] of snapshot?.items ?? []) {
       const { mark, name } = marks.read(item);
-      if (snapshot === undefined || mark === undefined || !key.isOwn(mark)) continue;
-      const isKnown = objects.tiedBy(tie.claim(kind.kind, id)).length > 0;
-      const isAwaited = holders.has(mark) && holders.get(mark) === undefined;
-      if (isKnown || isAwaited) continue;
-      const since = session.suspects.get(id) ?? snapshot.begunAt;
+      const isKnown = objects.indexedBy(indexKey.claim(kind.kind, id)).length > 0;
+      if (snapshot === undefined || mark === undefined || isKnown || awaited.has(mark) || !key.isOwn(mark)) continue;
+      const since = opened.suspects.get(id) ?? snapshot.begunAt;
       suspects.set(id, since);
       if (snapshot.begunAt - since >= settings.horizonMs) found.push({ type: marks.noun, externalId: id, name });
     }
   }
-  session.suspects = suspects;
-  session.isSuspicious = suspects.size > found.length;
+  opened.suspects = suspects;
+  opened.isSuspicious = suspects.size > found.length;
   return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
-/** Maps the mark of each resource to the id that the resource is bound to; undefined while it has no id. */
-function holdersOf(
+/** The marks of the resources of a kind that have no object in the service yet. */
+function awaitedMarks(
   { objects, inProcessStates, key }: AccountParts,
-  { service }: Session,
+  { service }: OpenAccount,
   kind: AnyKind,
-): ReadonlyMap<string, string | undefined> {
-  const holders = new Map<string, string | undefined>();
-  for (const { kind: other, object, status } of objects.values()) {
-    if (other !== kind) continue;
-    const { id, binding } = status.memory;
-    const isElsewhere =
-      binding !== undefined && (binding.endpoint !== service.endpoint || binding.accountId !== service.accountId);
-    if (!isElsewhere) holders.set(inProcessStates.of(object.metadata.uid).mark(key, service), id);
-  }
-  return holders;
+): ReadonlySet<string> {
+  const unbound = [...objects.values()].filter((one) => one.kind === kind && one.status.memory.id === undefined);
+  return new Set(unbound.map(({ object }) => inProcessStates.of(object.metadata.uid).mark(key, service)));
 }

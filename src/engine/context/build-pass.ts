@@ -15,7 +15,7 @@ import type { AccountView, Pass, View, Referred, Subject, Related } from '../kin
 import {
   isHeldByUs,
   keyOf,
-  tie,
+  indexKey,
   storedInWords,
   type ObjectIndex,
   type Stored,
@@ -26,14 +26,14 @@ import {
 import { usageOf, type AccountParts } from '../account/gate.ts';
 import type { ReconcileContext } from './context.ts';
 import type { EngineParts } from './parts.ts';
-import type { Closed, Accounts, Session } from '../account/accounts.ts';
+import type { Closed, Accounts, OpenAccount } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import type { Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
 /** What an object needs from outside, with its account as kinds see it. */
-type Given = Omit<Resources, 'session'> & { readonly account: AccountView };
+type Given = Omit<Resources, 'opened'> & { readonly account: AccountView };
 
 /** Builds the pass from the context as it is now. */
 export function buildPass<Seen extends View>(
@@ -63,13 +63,12 @@ export function buildPass<Seen extends View>(
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
     claimant: (id) => {
       const other = claimantOf(parts, stored, id);
-      if (other?.goesFirst === true) parts.awaitClaim(tie.claim(stored.kind.kind, id), stored.key);
+      if (other?.goesFirst === true) parts.awaitClaim(indexKey.claim(stored.kind.kind, id), stored.key);
       return other;
     },
-    referrers: (kind) => referrersOf(parts, stored, kind),
     shown: (text) => context.redacted(text),
     dependents: () => dependentsOf(parts, stored),
-    ...(stored.kind.life === 'account' && { usage: () => usageOf(parts, stored, accounts.session(stored.key)) }),
+    ...(stored.kind.life === 'account' && { usage: () => usageOf(parts, stored, accounts.opened(stored.key)) }),
     creating: (collection, name) => parts.openCreates.other(stored, account, collection, name),
     wrote: inProcess.writtenTo(memory.id),
     journalSeen: inProcess.journalSeen(memory.journal, now),
@@ -81,7 +80,7 @@ export function buildPass<Seen extends View>(
     callMs: settings.callMs,
     marker: inProcess.mark(key, account),
     print: (value) => key.print(value),
-    contested: inProcess.contested(stored.object.metadata.generation ?? 0, now.monotonic),
+    contested: inProcess.contested(stored.object.metadata.generation ?? 0),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };
@@ -93,16 +92,16 @@ export function isObserving(kind: AnyKind, { account, spec }: Pass): boolean {
   return isOwn || account.managementPolicy === 'Observe';
 }
 
-/** What a valid spec says under `lifecycle`; nothing for a kind without that field. */
+/** The fields of `lifecycle` in a valid spec; none for a kind without them. */
 function lifecycleIn(spec: unknown): Partial<Pick<Lifecycle, 'managementPolicy' | 'adoption'>> {
   const { lifecycle = {} } = isRecord(spec) ? spec : {};
   // The cast is safe: the schema of the kind has accepted the spec.
   return lifecycle as Partial<Lifecycle>;
 }
 
-/** What an object needs from outside: the session of its account, and the Secrets, ConfigMaps and objects that its spec names. */
+/** What an object needs from outside: its opened account, and the Secrets, ConfigMaps and objects that its spec names. */
 export interface Resources {
-  readonly session: Session;
+  readonly opened: OpenAccount;
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly configMaps: ReadonlyMap<string, string>;
   readonly referred: ReadonlyMap<string, Referred>;
@@ -115,7 +114,7 @@ export const noResources = {
   referred: new Map<string, never>(),
 } as const;
 
-/** What an object needs is not there yet; the verdict says what. Without a verdict, the engine itself wakes the object soon. */
+/** Something that an object needs is not there yet; the verdict says what. Without a verdict, the engine wakes the object soon. */
 interface Unready {
   readonly verdict: Verdict | undefined;
 }
@@ -136,18 +135,18 @@ export async function gather(
   const { material, objects, operatorNamespace } = parts;
   const namespace = stored.object.metadata.namespace ?? operatorNamespace;
   const isNeeded = ({ optional }: { readonly optional?: boolean }) => optional !== true && !mayLack;
-  const session = await sessionOf(stored, parts);
-  if (!('service' in session)) return session;
+  const opened = await openedOf(stored, parts);
+  if (!('service' in opened)) return opened;
   const referred = referencesOf(stored, references, objects, isNeeded);
   if (!(referred instanceof Map)) return { verdict: referred };
   const fromSecrets = await materialOf('Secret', secrets, (name) => material.secret(namespace, name), isNeeded);
   if (!(fromSecrets instanceof Map)) return { verdict: fromSecrets };
   const fromMaps = await materialOf('ConfigMap', configMaps, (name) => material.configMap(namespace, name), isNeeded);
   if (!(fromMaps instanceof Map)) return { verdict: fromMaps };
-  return { session, secrets: fromSecrets, configMaps: fromMaps, referred };
+  return { opened, secrets: fromSecrets, configMaps: fromMaps, referred };
 }
 
-async function sessionOf(stored: Stored, sources: EngineParts): Promise<Session | Unready> {
+async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccount | Unready> {
   const { objects, accounts, clock, settings } = sources;
   if (stored.kind.life === 'account') {
     const opened = await accounts.open(stored);
@@ -165,15 +164,15 @@ async function sessionOf(stored: Stored, sources: EngineParts): Promise<Session 
   if (!accounts.allows(account, namespace)) {
     return unready(`${storedInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
   }
-  const session = accounts.session(account.key);
-  if (session === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };
-  if (session.admission === undefined) return { verdict: undefined };
-  if (session.farewellUntil !== undefined) {
-    const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < session.farewellUntil;
+  const opened = accounts.opened(account.key);
+  if (opened === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };
+  if (opened.admission === undefined) return { verdict: undefined };
+  if (opened.lastTokenUntil !== undefined) {
+    const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < opened.lastTokenUntil;
     if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret has gone`);
   }
-  if (!session.admission.admitted) return unready(`${storedInWords(account)}: ${session.admission.message}`);
-  return mismatch(stored, account, session.service) ?? session;
+  if (!opened.admission.admitted) return unready(`${storedInWords(account)}: ${opened.admission.message}`);
+  return mismatch(stored, account, opened.service) ?? opened;
 }
 
 function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | undefined {
@@ -295,19 +294,18 @@ function claimantOf(parts: AccountParts, stored: Stored, id: string): ReturnType
 
 /** Other resources of a kind in the same account of the service that claim an id. */
 function claiming({ objects, accounts }: AccountParts, stored: Stored, kind: string, id: string): readonly Stored[] {
-  const mine = accounts.session(stored.account)?.service;
+  const mine = accounts.opened(stored.account)?.service;
   return objects
-    .tiedBy(tie.claim(kind, id))
-    .flatMap((key) => (key === stored.key ? [] : (objects.get(key) ?? [])))
-    .filter((other) => sameAccount(other, mine, accounts));
+    .indexedBy(indexKey.claim(kind, id))
+    .filter((other) => other.key !== stored.key && sameAccount(other, mine, accounts));
 }
 
 /** Resources of a kind that use the same account of the service, even through another account resource. */
 function inAccount({ objects, accounts }: AccountParts, stored: Stored, kind: string): readonly Related[] {
-  const mine = accounts.session(stored.account)?.service;
-  const others = [...accounts.sessions()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
+  const mine = accounts.opened(stored.account)?.service;
+  const others = [...accounts.allOpened()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
   const keys = new Set([stored.account, ...others.map(([key]) => key)]);
-  const users = [...keys].flatMap((key) => objects.tiedBy(tie.account(key))).flatMap((key) => objects.get(key) ?? []);
+  const users = [...keys].flatMap((key) => objects.indexedBy(indexKey.account(key)));
   return users.filter((other) => other.kind.kind === kind).map((other) => relation(other));
 }
 
@@ -330,13 +328,13 @@ function relation(other: Stored): Related {
 /** True when an object may claim an id: its status has the id, or its spec names it and adoption is allowed. */
 function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
-  const session = accounts.session(other.account);
+  const opened = accounts.opened(other.account);
   const wish = other.spec.is === 'valid' ? lifecycleIn(other.spec.value).adoption : undefined;
-  return session !== undefined && adoptionWithin(accounts.view(session), wish) !== 'Never';
+  return opened !== undefined && adoptionWithin(accounts.view(opened), wish) !== 'Never';
 }
 
 function sameAccount(other: Stored, mine: Service | undefined, accounts: Accounts): boolean {
-  const where = other.status.memory.binding ?? accounts.session(other.account)?.service;
+  const where = other.status.memory.binding ?? accounts.opened(other.account)?.service;
   return where !== undefined && mine !== undefined && samePlace(where, mine);
 }
 
@@ -348,16 +346,8 @@ function samePlace(one: Place, other: Place): boolean {
 
 /** The keys of all resources whose spec refers to this object. */
 export function usersOf({ objects }: AccountParts, { object }: Stored): readonly string[] {
-  return objects.tiedBy(tie.object(object.kind, object.metadata.namespace, object.metadata.name)).toSorted();
-}
-
-/** Resources of a kind whose spec refers to this object. */
-function referrersOf(parts: AccountParts, stored: Stored, kind: string): ReturnType<Pass['referrers']> {
-  return usersOf(parts, stored).flatMap((key) => {
-    const other = parts.objects.get(key);
-    if (other === undefined || other.kind.kind !== kind || other.spec.is !== 'valid') return [];
-    return [{ name: other.object.metadata.name, spec: other.spec.value }];
-  });
+  const users = objects.indexedBy(indexKey.object(object.kind, object.metadata.namespace, object.metadata.name));
+  return users.map(({ key }) => key).toSorted();
 }
 
 /**
@@ -365,7 +355,7 @@ function referrersOf(parts: AccountParts, stored: Stored, kind: string): ReturnT
  * while it has our finalizer.
  */
 export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
-  const named = objects.tiedBy(tie.account(stored.key)).flatMap((key) => objects.get(key) ?? []);
+  const named = objects.indexedBy(indexKey.account(stored.key));
   const users = named.filter(
     ({ object }) => isHeldByUs(object) || accounts.allows(stored, object.metadata.namespace ?? ''),
   );

@@ -6,13 +6,14 @@
  */
 import { sameJson } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
-import type { Session, Closed } from '../account/accounts.ts';
+import type { OpenAccount, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
 import type { Call, JournalEntry, Memory, Showing, Verdict } from '../kind/contract/step.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { InProcess, RecordingView } from '../objects/in-process.ts';
 import {
   isHeldByUs,
+  readyIn,
   reconcileToken,
   type Stored,
   parseStatus,
@@ -31,12 +32,12 @@ const stalledRecheckMs = 600_000;
 const newsWaitMs = 120_000;
 
 /** Verdicts with these reasons mention the lost call in their own message. */
-const speaking: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
+const tellsOfDoubt: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
 /** A pass that records what is read of the service. */
 export type LivePass = Pass & { readonly view: RecordingView };
 
-/** What one reconcile knows and has concluded so far; it also writes the object's status and finalizer. */
+/** The state of one reconcile: the object, and what was learned so far. It also writes the object's status and finalizer. */
 export class ReconcileContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
@@ -44,8 +45,6 @@ export class ReconcileContext {
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
   status: StoredStatus;
-  /** True when an answer of the service told what status does not have yet: an id, or that hidden settings arrived. */
-  hasUnwritten = false;
   /** The service at the start of the reconcile. It redacts messages even after the account was closed. */
   readonly #firstService: Service | undefined;
 
@@ -53,11 +52,14 @@ export class ReconcileContext {
     this.parts = parts;
     this.stored = stored;
     this.inProcess = parts.inProcessStates.of(stored.object.metadata.uid);
-    this.#firstService = this.session?.service;
+    this.#firstService = this.opened?.service;
     this.status = unwiped(stored.status, this.inProcess);
-    if (this.inProcess.unwritten === undefined) return;
     this.remember(this.inProcess.unwritten);
-    this.hasUnwritten = true;
+  }
+
+  /** True when an answer of the service told what status does not have yet: an id, or that hidden settings arrived. */
+  get hasUnwritten(): boolean {
+    return this.inProcess.unwritten !== undefined;
   }
 
   get object(): KubeObject {
@@ -69,8 +71,8 @@ export class ReconcileContext {
   }
 
   /** The account's open service; undefined while the account is closed. */
-  get session(): Session | undefined {
-    return this.parts.accounts.session(this.stored.account);
+  get opened(): OpenAccount | undefined {
+    return this.parts.accounts.opened(this.stored.account);
   }
 
   /** Adds to the memory that the next status write stores. */
@@ -81,7 +83,7 @@ export class ReconcileContext {
 
   /** Removes the credential from a text, or from all texts in a value. */
   redacted<Value>(value: Value): Value {
-    return (this.session?.service ?? this.#firstService)?.shown(value) ?? value;
+    return (this.opened?.service ?? this.#firstService)?.shown(value) ?? value;
   }
 
   /** Asks the service for a read. When the read ends, the object is reconciled again, whatever the read shows. */
@@ -90,7 +92,7 @@ export class ReconcileContext {
     { read, since }: { readonly read: Read; readonly since: number },
     urgency: 'edit' | 'wait',
   ): void {
-    this.parts.asked(service, read.key, this.stored.key);
+    this.parts.subscriptions.ask(this.stored.key, service, read.key);
     service.want(read, Math.max(since, this.inProcess.forced?.since ?? Number.NEGATIVE_INFINITY), urgency);
   }
 
@@ -99,14 +101,14 @@ export class ReconcileContext {
    * the call was decided on.
    */
   serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
-    const { session } = this;
+    const { opened } = this;
     // A reopened service is not used before a read has proved that its token sees the account.
-    if (session?.admission?.admitted !== true) return undefined;
-    const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(session);
+    if (opened?.admission?.admitted !== true) return undefined;
+    const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(opened);
     const isSame =
       endpoint === account.endpoint && accountId === account.accountId && managementPolicy === account.managementPolicy;
     if (!isSame) return undefined;
-    return call.credential === 'dangerous' ? (session.dangerous ?? session.service) : session.service;
+    return call.credential === 'dangerous' ? (opened.dangerous ?? opened.service) : opened.service;
   }
 
   /** True while other objects must wait until it is known what a lost call of this object did. */
@@ -130,23 +132,24 @@ export class ReconcileContext {
     const render = (object: KubeObject) =>
       this.#render(object, this.status, listsOf(showing ?? object.status), wouldDo);
     const status = render(this.object);
+    const { unwritten } = this.inProcess;
     if (sameJson(status, this.object.status, kind.moving)) {
-      this.hasUnwritten = false;
+      this.inProcess.unwritten = undefined;
       return true;
     }
     const { generation } = this.object.metadata;
     const { writer, metrics } = this.parts;
-    const written = this.hasUnwritten
-      ? await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render))
-      : await writer.writeStatus(this.object, status);
-    if (this.hasUnwritten) this.inProcess.unwritten = undefined;
+    const written =
+      unwritten === undefined
+        ? await writer.writeStatus(this.object, status)
+        : await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render));
+    this.inProcess.unwritten = undefined;
     // The object was deleted before its id could be written: an event is the only record of it.
-    if (this.hasUnwritten && written.is === 'gone') this.#publishLost();
+    if (unwritten !== undefined && written.is === 'gone') this.#publishLost();
     if (written.is !== 'written') return false;
     const { object } = written;
     this.#store({ ...this.stored, object, status: parseStatus(kind, object.status) });
     this.inProcess.journal = this.memory.journal;
-    this.hasUnwritten = false;
     metrics.count('apphosting_status_writes_total', { kind: kind.kind });
     return object.metadata.generation === generation;
   }
@@ -202,7 +205,7 @@ export class ReconcileContext {
     const plan = wouldDo && this.redacted(wouldDo);
     const showing =
       pass && kind.show({ ...pass, memory, wrote: inProcess.writtenTo(memory.id), notes: inProcess.notes });
-    const service = this.session?.service;
+    const service = this.opened?.service;
     if (pass !== undefined && service !== undefined) parts.subscriptions.replace(stored.key, service, pass.view.looked);
     const seen = showing?.unseen === true ? undefined : showing;
     const previous = this.status.conditions;
@@ -215,7 +218,7 @@ export class ReconcileContext {
       previous,
       wallMs: parts.clock.wall(),
     });
-    if (pass !== undefined) this.#noteContest(verdict, pass);
+    if (verdict.is === 'ready' && readyIn(previous)?.reason === 'Contested') inProcess.endContest();
     const token = reconcileToken(this.object);
     const isHandled = token !== undefined && inProcess.forced?.token === token;
     const facts = showing?.facts ?? memory.facts;
@@ -243,7 +246,8 @@ export class ReconcileContext {
   /** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
   #withDoubt(verdict: Verdict): Verdict {
     const { journal } = this.memory;
-    if (verdict.is === 'ready' || speaking.has(verdict.reason) || !this.isLost || journal === undefined) return verdict;
+    if (verdict.is === 'ready' || tellsOfDoubt.has(verdict.reason) || !this.isLost || journal === undefined)
+      return verdict;
     // A call with a requestId may be sent again as it is: the service recognises it.
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;
@@ -270,13 +274,6 @@ export class ReconcileContext {
       ...(message !== undefined && { message: this.redacted(message) }),
       ...(conditions !== undefined && { conditions: this.redacted(conditions) }),
     };
-  }
-
-  /** Takes note of contested fields: stops correcting them, and starts again once they equal the spec. */
-  #noteContest(verdict: Verdict, pass: Pass): void {
-    const { inProcess } = this;
-    if (verdict.is === 'stall' && verdict.reason === 'Contested') inProcess.concede(pass.contested, pass.monotonicMs);
-    else if (verdict.is === 'ready') inProcess.noteEqual(pass.subject.generation);
   }
 
   #againInMs(verdict: Verdict): number | undefined {

@@ -1,7 +1,6 @@
 import type { AccountParts } from '../account/gate.ts';
 import type { Stored } from '../objects/stored.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import type { Service } from '../ports.ts';
 import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 
 /** The parts of the engine that are shared by all reconciles. */
@@ -10,8 +9,6 @@ export interface EngineParts extends AccountParts {
   readonly locks: ExclusiveLocks;
   /** Takes the object as our own write returned it, before the watch delivers it. */
   wrote(stored: Stored): void;
-  /** Wakes an object when the next list of a read has ended. */
-  asked(service: Service, readKey: string, objectKey: string): void;
   /** Wakes an object when the owner of a claimed id gives the id up. */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;

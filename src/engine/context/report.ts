@@ -124,7 +124,7 @@ export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Ve
   };
 }
 
-/** What stays in the service when only the resource is deleted. */
+/** Says what stays in the service when only the resource is deleted. */
 export function staying({ id, journal }: Memory): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;

@@ -1,12 +1,20 @@
-/** What this process remembers of an object between reconciles: what it sent, which calls have to wait, which lists it used. */
+/** The memory of this process between reconciles: what it sent for each object, which calls have to wait, which lists were used. */
 import type { Json } from '../../base/json.ts';
-import type { Clock, Moment } from '../../base/time.ts';
+import { type Clock, type Entropy, type Moment, retryPauseMs } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
 import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
 import type { Referred, View } from '../kind/contract/pass.ts';
 import { annotations, group } from '../kind/contract/define.ts';
-import { type KubeObject, groupId, type Read, type ReadProblem, type Service, type Snapshot } from '../ports.ts';
+import {
+  type KubeObject,
+  groupId,
+  type ListListener,
+  type Read,
+  type ReadProblem,
+  type Service,
+  type Snapshot,
+} from '../ports.ts';
 
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
@@ -22,16 +30,12 @@ interface FailedCall {
   readonly wasObstructed?: boolean;
 }
 
-/** Fields that somebody else keeps changing back, for one generation of the spec. */
-interface Contest {
+/** A correction of a field that somebody else had changed. */
+interface Correction {
   readonly generation: number;
-  /** When each field was corrected because somebody had changed it. */
-  readonly corrections: ReadonlyMap<string, readonly number[]>;
-  /** Fields that are no longer corrected, and since when. */
-  readonly left: { readonly fields: ReadonlySet<string>; readonly since: number } | undefined;
+  readonly field: string;
+  readonly at: number;
 }
-
-const peace = { corrections: new Map<string, readonly number[]>(), left: undefined };
 
 const contestWindowMs = 600_000;
 const contestLimit = 5;
@@ -39,7 +43,7 @@ const contestLimit = 5;
 /** A refused call is sent again after this long, unless something ends the pause before. */
 const refusedForMs = 600_000;
 
-/** What this process remembers of one object between reconciles. Losing it only costs time. */
+/** The memory of one object between reconciles. Losing it only costs time. */
 export class InProcess {
   notes: Notes = {};
   /** The newest value that we sent for each field of the object with the id `to`. */
@@ -56,13 +60,11 @@ export class InProcess {
   newSince: number | undefined;
   /** True when the last reconcile read the service; false while the object waits for something else. */
   looks = false;
-  /** Since when a new object waits with an empty status, because what it lacks may come with the same `kubectl apply`. */
-  silentSince: number | undefined;
   /** The newest call that failed or was refused. It is not repeated each time the object is woken. */
   failedCall: FailedCall | undefined;
-  /** How many calls in a row failed. */
+  /** The number of failed calls in a row. */
   failures = 0;
-  /** When status last fell behind: the service has shown a change that is not written yet. */
+  /** Since when the service has shown a change that is not written to status yet. */
   newsSince: number | undefined;
   /** The value of `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
@@ -72,8 +74,8 @@ export class InProcess {
   #marker: { readonly where: string; readonly text: string } | undefined;
   /** The circumstances of the failed call besides its request, as text; any change of them ends the backoff. See `noteCircumstances`. */
   #circumstances: string | undefined;
-  /** Fields that we and somebody else keep changing in turn. */
-  #contest: Contest = { generation: -1, ...peace };
+  /** The newest corrections: those of the ten minutes before the last one. */
+  #corrections: readonly Correction[] = [];
 
   constructor(uid: string, newSince: number) {
     this.#uid = uid;
@@ -122,44 +124,24 @@ export class InProcess {
   // ---- contested fields ----
 
   /** Notes a correction of fields that somebody else had changed. */
-  corrected(generation: number, fields: readonly string[], now: number): void {
-    if (this.#contest.generation !== generation) this.#endContest(generation);
-    const corrections = new Map(this.#contest.corrections);
-    for (const field of fields) {
-      const recent = (corrections.get(field) ?? []).filter((at) => now - at < contestWindowMs);
-      corrections.set(field, [...recent, now]);
-    }
-    this.#contest = { ...this.#contest, corrections };
+  corrected(generation: number, fields: readonly string[], at: number): void {
+    const recent = this.#corrections.filter((one) => one.generation === generation && at - one.at < contestWindowMs);
+    this.#corrections = [...recent, ...fields.map((field) => ({ generation, field, at }))];
   }
 
   /**
    * The fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
-   * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the field equalling the spec
-   * (`noteEqual`) ends it.
+   * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the service equalling the spec does.
    */
-  contested(generation: number, now: number): ReadonlySet<string> {
-    const { left } = this.#contest;
-    const isAsked = left !== undefined && this.forced !== undefined && this.forced.since >= left.since;
-    if (this.#contest.generation !== generation || isAsked) this.#endContest(generation);
-    if (this.#contest.left !== undefined) return this.#contest.left.fields;
-    const often = [...this.#contest.corrections].filter(
-      ([, times]) => times.filter((at) => now - at < contestWindowMs).length >= contestLimit,
-    );
+  contested(generation: number): ReadonlySet<string> {
+    const ofSpec = this.#corrections.filter((one) => one.generation === generation);
+    const often = [...Map.groupBy(ofSpec, ({ field }) => field)].filter(([, { length }]) => length >= contestLimit);
     return new Set(often.map(([field]) => field));
   }
 
-  /** Stops correcting these fields. */
-  concede(fields: ReadonlySet<string>, now: number): void {
-    this.#contest = { ...this.#contest, left: this.#contest.left ?? { fields, since: now } };
-  }
-
-  /** Starts correcting contested fields again, because the service equals the spec. */
-  noteEqual(generation: number): void {
-    if (this.#contest.left !== undefined) this.#endContest(generation);
-  }
-
-  #endContest(generation: number): void {
-    this.#contest = { generation, ...peace };
+  /** Starts correcting contested fields again. */
+  endContest(): void {
+    this.#corrections = [];
   }
 
   // ---- backoff of calls ----
@@ -174,22 +156,19 @@ export class InProcess {
   //
   // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
-  /** Starts the backoff after a failed call. */
-  failed(failedCall: Omit<FailedCall, 'isNo' | 'until'>, pauseMs: number): void {
-    // Drop what the verdict remembers: it was written to status the first time.
-    const { remember: _remembered, note: _noted, ...verdict } = failedCall.verdict;
-    this.failedCall = { ...failedCall, verdict, isNo: false, until: failedCall.at + pauseMs };
-    this.failures += 1;
-  }
-
-  /** Starts the backoff after a refused call: as long as the verdict says, else ten minutes. */
-  refused(failedCall: Omit<FailedCall, 'isNo' | 'until'>): void {
-    const { remember = {}, ...verdict } = failedCall.verdict;
-    const pauseMs = verdict.is === 'wait' ? (verdict.retryInMs ?? refusedForMs) : refusedForMs;
-    // Keep only the end of the journal entry; the rest of what the verdict remembers was written the first time.
+  /**
+   * Starts the backoff of a call: after a no as long as the verdict says, else ten minutes; after a failure a pause that grows
+   * with each one in a row, and at least as long as the verdict says. Returns the pause.
+   */
+  backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
+    const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
+    const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
+    // Keep only the end of the journal entry; the rest of what the verdict says was remembered the first time.
+    const { remember = {}, note: _noted, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    this.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo: true, until: failedCall.at + pauseMs };
+    this.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo, until: failedCall.at + pauseMs };
     this.failures += 1;
+    return pauseMs;
   }
 
   /** Ends the backoff after a call that went well, or when no call is wanted any more. */
@@ -222,7 +201,7 @@ export class InProcess {
    */
   noteCircumstances(
     { metadata }: KubeObject,
-    session: { readonly print: string },
+    opened: { readonly print: string },
     referred: ReadonlyMap<string, Referred>,
     holders: readonly string[],
   ): void {
@@ -232,7 +211,7 @@ export class InProcess {
     );
     const references = [...referred].map(([name, { id, applied }]) => [name, id, applied]);
     const { generation, deletionTimestamp } = metadata;
-    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, session.print, references, holders]);
+    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, opened.print, references, holders]);
     if (this.#circumstances !== circumstances) this.wentWell();
     this.#circumstances = circumstances;
   }
@@ -243,7 +222,7 @@ export class InProcess {
   }
 }
 
-/** What this process remembers of each object, by uid, so that a recreated object starts afresh. */
+/** The memory of each object, by uid, so that a recreated object starts afresh. */
 export class InProcessStates {
   readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
@@ -285,6 +264,8 @@ interface Followed {
   readonly read: Read;
   readonly unfollow: () => void;
   readonly uses: Map<string, Use>;
+  /** True when its newest list failed. */
+  isFailing: boolean;
 }
 
 /** A view that records which reads and items are used. */
@@ -364,13 +345,15 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
   known?.unfollow();
-  return { read, unfollow, uses: known?.uses ?? new Map() };
+  return { read, unfollow, uses: known?.uses ?? new Map(), isFailing: known?.isFailing ?? false };
 }
 
 /** Keeps which objects each read of a service concerns. A read is polled while some object uses it. */
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
+  /** The objects that wait for the next list of a read, by service and key of the read. */
+  readonly #asking = new WeakMap<Service, Map<string, Set<string>>>();
 
   /** Subscribes an object to what its newest reconcile looked at, and to nothing else. */
   replace(object: string, service: Service, looked: Looked): void {
@@ -388,14 +371,30 @@ export class Subscriptions {
     for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
   }
 
-  /** The objects that a finished list concerns. When a read begins to fail, or to work again, all its users are concerned. */
-  concerned(service: Service, key: string, changed: ReadonlySet<string>, turned: boolean): readonly string[] {
+  /** Notes that an object waits for the next list of a read, whatever that shows. */
+  ask(object: string, service: Service, key: string): void {
+    const asking = this.#asking.get(service) ?? new Map<string, Set<string>>();
+    this.#asking.set(service, asking.set(key, (asking.get(key) ?? new Set()).add(object)));
+  }
+
+  /**
+   * The objects that a finished list concerns: all users of a read that begins to fail or works again (`hasRecovered`), those
+   * that use what has changed, and those that wait for it.
+   */
+  listed({ service, key, changed, problem }: Parameters<ListListener>[0]): {
+    readonly objects: ReadonlySet<string>;
+    readonly hasRecovered: boolean;
+  } {
+    const asking = this.#asking.get(service);
+    const objects = new Set(asking?.get(key));
+    asking?.delete(key);
     const followed = this.#byService.get(service)?.get(key);
-    if (followed === undefined || (!turned && changed.size === 0)) return [];
-    const concerned = [...followed.uses].filter(
-      ([, { ids, all }]) => turned || all || ids.some((id) => changed.has(id)),
-    );
-    return concerned.map(([object]) => object);
+    if (followed === undefined) return { objects, hasRecovered: false };
+    const hasTurned = followed.isFailing !== (problem !== undefined);
+    followed.isFailing = problem !== undefined;
+    for (const [object, { ids, all }] of followed.uses)
+      if (hasTurned || (changed.size > 0 && (all || ids.some((id) => changed.has(id))))) objects.add(object);
+    return { objects, hasRecovered: hasTurned && problem === undefined };
   }
 
   /** The objects that use a read, with the ids that each of them uses. */

@@ -6,7 +6,15 @@
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
 import type { Clock } from '../../base/time.ts';
-import { inWords, partsOfKey, readyIn, storedInWords, tie, type ObjectIndex, type Stored } from '../objects/stored.ts';
+import {
+  inWords,
+  partsOfKey,
+  readyIn,
+  storedInWords,
+  indexKey,
+  type ObjectIndex,
+  type Stored,
+} from '../objects/stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
 
@@ -46,7 +54,7 @@ export class OpenCreates {
   }
 
   /** Keeps the open create of an object that is gone from Kubernetes, because the call may still arrive. */
-  bury(stored: Stored): void {
+  noteGone(stored: Stored): void {
     const { journal } = stored.status.memory;
     if (journal === undefined) return;
     const lateMs = journal.deadlineSeconds * 1_000 + this.#horizonMs;
@@ -55,7 +63,7 @@ export class OpenCreates {
 
   /** Names another object with an open creation of this name, in this process or in a journal; undefined when there is none. */
   other(stored: Stored, place: Place, collection: string, name: string): string | undefined {
-    const wanted = tie.create(collection, name);
+    const wanted = indexKey.create(collection, name);
     for (const { uid, key, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
       if (uid === stored.object.metadata.uid) continue;
       if (until === Number.POSITIVE_INFINITY) return usualHolder;
@@ -63,20 +71,25 @@ export class OpenCreates {
       const { kind, ...meta } = partsOfKey(key);
       if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)}, which is gone,`;
     }
-    for (const key of this.#objects.tiedBy(wanted)) {
-      const holder = this.#objects.get(key);
-      const journal = holder?.status.memory.journal;
-      if (holder === undefined || journal === undefined || key === stored.key) continue;
-      if (targetOf(journal, wanted) === targetOf(place, wanted)) return heldBy(holder);
-    }
-    return undefined;
+    const holder = this.#objects.indexedBy(wanted).find(
+      ({
+        key,
+        status: {
+          memory: { journal },
+        },
+      }) => {
+        const isOther = key !== stored.key && journal !== undefined;
+        return isOther && targetOf(journal, wanted) === targetOf(place, wanted);
+      },
+    );
+    return holder && heldBy(holder);
   }
 
   #note(stored: Stored, { endpoint, accountId, create }: JournalEntry, until: number): void {
     if (create === undefined) return;
     const { uid } = stored.object.metadata;
     this.#drop(uid);
-    const target = targetOf({ endpoint, accountId }, tie.create(create.collection, create.name));
+    const target = targetOf({ endpoint, accountId }, indexKey.create(create.collection, create.name));
     const creation = { uid, key: stored.key, target, until };
     this.#creations.set(uid, creation);
     this.#byTarget.set(target, (this.#byTarget.get(target) ?? new Set()).add(creation));

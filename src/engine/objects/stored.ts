@@ -1,16 +1,17 @@
 /**
- * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create; the
- * references that a spec has dropped and the service still uses; and the status as it is written back.
+ * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create; and
+ * the status as it is written back.
  *
- * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write; the ties are
- * those of that form; a key is in the index exactly while its object exists.
+ * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write; the index keys are
+ * those of that form, and the references of older forms until that form is applied; a key is in the index exactly while its
+ * object exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
 import { finalizer, type KubeObject, type ObjectMeta } from '../ports.ts';
 import { CommonStatus, InternalStatus } from '../kind/schema/status.ts';
-import type { Condition, JournalEntry, Memory, Showing } from '../kind/contract/step.ts';
+import type { Condition, Memory, Showing } from '../kind/contract/step.ts';
 import { z } from 'zod';
 
 /** An object as it is stored in Kubernetes, with its spec and its status parsed. */
@@ -31,9 +32,9 @@ export interface ParsedObject {
   readonly account: string;
 }
 
-/** A parsed object in the index, with the ties that lead to it. */
+/** A parsed object in the index, with the index keys that lead to it. */
 export interface Stored extends ParsedObject {
-  readonly ties: readonly string[];
+  readonly indexKeys: readonly string[];
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------
@@ -71,8 +72,8 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
 
 // ---- the index -------------------------------------------------------------------------------------------------
 
-/** The names of ties. A tie stands for an account, a Secret or an id, and leads to the objects that its change concerns. */
-export const tie = {
+/** The keys of the index. Each stands for an account, a Secret or an id, and leads to the objects that its change concerns. */
+export const indexKey = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
   secret: (namespace: string, name: string) => `secret:${namespace}/${name}`,
@@ -82,18 +83,23 @@ export const tie = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
-/** True if a tie stands for an id of the service, which only one object can own. */
+/** The key of the resource that an index key stands for; undefined for one that stands for something else. */
+export function referredKey(name: string): string | undefined {
+  return name.startsWith('object:') ? name.slice('object:'.length) : undefined;
+}
+
+/** True if an index key stands for an id of the service, which only one object can own. */
 export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** All objects of our kinds by key, and the keys that each tie leads to. */
+/** All objects of our kinds by key, and the keys that each index key leads to. */
 export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
   readonly #stored = new Map<string, Stored>();
-  /** Most ties lead to one object. A set for each of these would take a tenth of all memory, so they hold the bare key. */
-  readonly #tied = new Map<string, string | Set<string>>();
+  /** Most index keys lead to one object. A set for each of these would take a tenth of all memory, so they hold the bare key. */
+  readonly #index = new Map<string, string | Set<string>>();
 
   constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
     this.#kinds = new Map(kinds.map((kind) => [kind.kind, kind]));
@@ -115,13 +121,17 @@ export class ObjectIndex {
     const key = keyOfObject(object);
     const before = this.#stored.get(key);
     const whole = parseStored(kind, object, before, status);
-    const stored = { ...whole, ties: tiesOf(whole, this.#operatorNamespace) };
+    const indexKeys = indexKeysOf(whole, this.#operatorNamespace);
+    // Until a changed spec is applied, the service still uses what the spec referred to before.
+    const isApplied = whole.status.memory.applied?.generation === object.metadata.generation;
+    const dropped = isApplied ? [] : (before?.indexKeys ?? []).filter((name) => referredKey(name) !== undefined);
+    const stored = { ...whole, indexKeys: [...new Set([...indexKeys, ...dropped])] };
     this.#stored.set(key, stored);
-    this.#untie(key, before?.ties ?? []);
-    for (const name of stored.ties) {
-      const keys = this.#tied.get(name);
-      if (keys === undefined) this.#tied.set(name, key);
-      else if (typeof keys === 'string') this.#tied.set(name, new Set([keys, key]));
+    this.#unindex(key, before?.indexKeys ?? []);
+    for (const name of stored.indexKeys) {
+      const keys = this.#index.get(name);
+      if (keys === undefined) this.#index.set(name, key);
+      else if (typeof keys === 'string') this.#index.set(name, new Set([keys, key]));
       else keys.add(key);
     }
     return stored;
@@ -135,22 +145,22 @@ export class ObjectIndex {
   }
 
   remove(key: string): void {
-    this.#untie(key, this.#stored.get(key)?.ties ?? []);
+    this.#unindex(key, this.#stored.get(key)?.indexKeys ?? []);
     this.#stored.delete(key);
   }
 
-  /** The keys of the objects that a tie leads to. */
-  tiedBy(name: string): readonly string[] {
-    const keys = this.#tied.get(name) ?? [];
-    return typeof keys === 'string' ? [keys] : [...keys];
+  /** The objects that an index key leads to. */
+  indexedBy(name: string): readonly Stored[] {
+    const keys = this.#index.get(name) ?? [];
+    return (typeof keys === 'string' ? [keys] : [...keys]).flatMap((key) => this.#stored.get(key) ?? []);
   }
 
-  #untie(key: string, names: readonly string[]): void {
+  #unindex(key: string, names: readonly string[]): void {
     for (const name of names) {
-      const keys = this.#tied.get(name);
+      const keys = this.#index.get(name);
       if (typeof keys === 'string') {
-        if (keys === key) this.#tied.delete(name);
-      } else if (keys?.delete(key) === true && keys.size === 0) this.#tied.delete(name);
+        if (keys === key) this.#index.delete(name);
+      } else if (keys?.delete(key) === true && keys.size === 0) this.#index.delete(name);
     }
   }
 }
@@ -203,22 +213,21 @@ function accountOf(kind: AnyKind, key: string, namespace: string | undefined, sp
   return keyOf('HostingAccount', namespace, name);
 }
 
-function tiesOf(stored: ParsedObject, operatorNamespace: string): readonly string[] {
+function indexKeysOf(stored: ParsedObject, operatorNamespace: string): readonly string[] {
   const { kind, object, spec, needs, claims, status } = stored;
   const namespace = object.metadata.namespace ?? operatorNamespace;
   const { id, journal, facts } = status.memory;
   const own = [...claims, ...(kind.made?.(facts) ?? []), ...(id === undefined ? [] : [id])];
   const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
-  const names = new Set<string>([
-    ...(kind.life === 'account' ? [] : [tie.account(stored.account)]),
-    ...(needs.secrets ?? []).map((need) => tie.secret(namespace, need.name)),
-    ...(needs.configMaps ?? []).map((need) => tie.configMap(namespace, need.name)),
-    ...(needs.references ?? []).map((need) => tie.object(need.kind, object.metadata.namespace, need.name)),
-    ...own.map((one) => tie.claim(kind.kind, one)),
-    ...wiped.map((one) => tie.wipe(one)),
-    ...(journal?.create === undefined ? [] : [tie.create(journal.create.collection, journal.create.name)]),
-  ]);
-  return [...names];
+  return [
+    ...(kind.life === 'account' ? [] : [indexKey.account(stored.account)]),
+    ...(needs.secrets ?? []).map((need) => indexKey.secret(namespace, need.name)),
+    ...(needs.configMaps ?? []).map((need) => indexKey.configMap(namespace, need.name)),
+    ...(needs.references ?? []).map((need) => indexKey.object(need.kind, object.metadata.namespace, need.name)),
+    ...own.map((one) => indexKey.claim(kind.kind, one)),
+    ...wiped.map((one) => indexKey.wipe(one)),
+    ...(journal?.create === undefined ? [] : [indexKey.create(journal.create.collection, journal.create.name)]),
+  ];
 }
 
 /** True when the first of two objects is older: it wins an id that both claim. */
@@ -226,35 +235,6 @@ export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
   return left.uid < right.uid;
-}
-
-// ---- dropped references ----------------------------------------------------------------------------------------
-
-const none: ReadonlySet<string> = new Set();
-
-/** References that were removed from a spec and that the service still uses, because the new spec is not applied yet. */
-export class DroppedReferences {
-  readonly #byObject = new Map<string, ReadonlySet<string>>();
-
-  /** Takes the newest form of an object. Returns what it no longer refers to, once the service has the new spec. */
-  noted(before: Stored | undefined, now: Stored): ReadonlySet<string> {
-    if (before === undefined || (before.needs === now.needs && !this.#byObject.has(now.key))) return none;
-    const wanted = new Set(referredBy(now));
-    const known = [...(this.#byObject.get(now.key) ?? []), ...referredBy(before)];
-    const dropped = new Set(known.filter((key) => !wanted.has(key)));
-    const { applied } = now.status.memory;
-    const isApplied = applied?.generation === now.object.metadata.generation;
-    if (dropped.size > 0 && !isApplied) this.#byObject.set(now.key, dropped);
-    else this.#byObject.delete(now.key);
-    return isApplied ? dropped : none;
-  }
-
-  /** Takes note that an object is gone; returns the keys of everything that it referred to. */
-  forget(stored: Stored): ReadonlySet<string> {
-    const dropped = this.#byObject.get(stored.key) ?? [];
-    this.#byObject.delete(stored.key);
-    return new Set([...dropped, ...referredBy(stored)]);
-  }
 }
 
 /** The keys of the resources that a spec refers to. */
@@ -303,8 +283,8 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
       id,
       ownership,
       binding,
-      journal: journal.data && (definedIn(journal.data) as JournalEntry),
-      applied: applied as Memory['applied'],
+      journal: journal.data,
+      applied,
       facts: facts.success ? facts.data : {},
     },
     conditions: conditions.map((one) => ({ ...one, observedGeneration: one.observedGeneration ?? -1 })),
@@ -373,10 +353,10 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
 }
 
-/** How a resource counts in the status of its account. */
+/** The group in which the status of an account counts a resource. */
 export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
-/** How a resource counts in the status of its account, by its own status; undefined when the resource is gone. */
+/** The group in which the account counts a resource, by the resource's own status; undefined when it is gone. */
 export function standingOf(stored: Stored | undefined): Standing | undefined {
   if (stored === undefined) return undefined;
   const { status, reason } = readyIn(stored.status.conditions) ?? {};

@@ -338,7 +338,7 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
     create: {
       collection: plan.noun,
       name: plan.subject?.(body) ?? body.configurationId ?? '',
-      excluded: configuration === undefined ? [] : operationIdsOf(configuration),
+      excluded: configuration === undefined ? [] : [...operationIdsOf(configuration)],
       ...(snapshot.dateMs !== undefined && { serviceTime: new Date(snapshot.dateMs).toISOString() }),
     },
   };

@@ -13,7 +13,7 @@ it('a resource says what it waits for as soon as the one that it refers to has s
     duration: '10m',
     contactPointRefs: [{ externalId: 'cp_ops' }],
   });
-  // Both are silent for five seconds, one after the other: what they lack may come with the same commit.
+  // Each is silent for five seconds: what it lacks may come with the same commit.
   await world.run(11_000);
 
   expect(conditionOf(world, 'AppEnvironment', 'shop')).toBe('False/ReferenceNotReady');

@@ -1,8 +1,7 @@
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { fit, facts, integer, listOf, mapOf, shown, text } from '../../../src/engine/kind/schema/schema.ts';
-import { InternalStatus, type CommonStatus } from '../../../src/engine/kind/schema/status.ts';
-import type { Drift, JournalEntry } from '../../../src/engine/kind/contract/step.ts';
+import { InternalStatus } from '../../../src/engine/kind/schema/status.ts';
 
 const Facts = facts({
   name: text('A name.', { max: 4 }).optional(),
@@ -55,19 +54,6 @@ describe('fit', () => {
 const Internal = z.object(InternalStatus);
 
 describe('the common status', () => {
-  it('has a place for everything that a journal entry can carry', () => {
-    type Stored = NonNullable<z.output<typeof Internal>['journal']>;
-
-    expectTypeOf<keyof JournalEntry>().toEqualTypeOf<keyof Stored>();
-    expectTypeOf<keyof NonNullable<JournalEntry['create']>>().toEqualTypeOf<keyof NonNullable<Stored['create']>>();
-  });
-
-  it('has a place for every difference', () => {
-    type Stored = NonNullable<z.output<typeof CommonStatus>['drift']>[number];
-
-    expectTypeOf<keyof Drift>().toEqualTypeOf<keyof Stored>();
-  });
-
   it('lets a journal hold the largest payload that is sent again', () => {
     const journal = {
       operation: 'activate',

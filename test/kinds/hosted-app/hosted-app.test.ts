@@ -101,14 +101,6 @@ const changes: readonly Row[] = [
     body: { useImage: true, image: 'r/mine:1' },
   },
   {
-    because: 'from source to an image that an environment deploys: the image of the app goes along',
-    spec: image,
-    shown: shownApp(git),
-    memory: bound({ port: 8080 }),
-    referrers: () => [{ name: 'prod', spec: { deploy: { image: 'r/mine:3' } } }],
-    body: { useImage: true, image: 'r/mine:1' },
-  },
-  {
     because: 'to CUSTOM: the Dockerfile goes along, or the usual path would take its place',
     spec: {
       ...source,

@@ -145,7 +145,6 @@ export function aPass(
     secret: () => undefined,
     configMap: () => undefined,
     claimant: () => undefined,
-    referrers: () => [],
     dependents: () => ({ count: 0, first: [] }),
     creating: () => undefined,
     powers: { sinceMs: wallStart - 60_000, activation: true, accountReset: false },

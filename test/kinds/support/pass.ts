@@ -37,7 +37,6 @@ export interface PassOptions<Facts> {
   readonly secrets?: Readonly<Record<string, string>>;
   readonly configMaps?: Readonly<Record<string, string>>;
   readonly claimant?: Pass<unknown, Facts>['claimant'];
-  readonly referrers?: Pass<unknown, Facts>['referrers'];
   readonly with?: Partial<Pass<unknown, Facts>>;
 }
 
@@ -82,7 +81,6 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     secret: (name, field) => asSecret(secrets[`${name}/${field}`]),
     configMap: (name, field) => configMaps[`${name}/${field}`],
     claimant: options.claimant ?? (() => undefined),
-    referrers: options.referrers ?? (() => []),
     dependents: () => ({ count: 0, first: [] }),
     creating: () => undefined,
     wrote: undefined,

@@ -22,7 +22,7 @@ export interface Subject {
   readonly held: boolean;
 }
 
-/** The lists of one account. Whoever looks at something is also woken by its changes. */
+/** The lists of one account. An object that reads something here is reconciled again when that changes. */
 export interface View {
   /** The newest full list; undefined before the first. */
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
@@ -97,7 +97,7 @@ export interface Related {
   readonly finished: boolean;
 }
 
-/** How many resources of a kind use an account. */
+/** The number of resources of a kind that use an account. */
 interface Use {
   readonly kind: string;
   readonly total: number;
@@ -111,7 +111,7 @@ export interface Orphan {
   readonly name: string;
 }
 
-/** What an account is used for. */
+/** The use of an account: resources that have it, and objects of the service that nobody has. */
 export interface Usage {
   /** How many resources wait because the token lacks a permission for their call, and the first few of them in words. */
   readonly forbidden: { readonly count: number; readonly first: readonly string[] };
@@ -144,8 +144,6 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly configMap: (name: string, key: string) => string | undefined;
   /** Another resource that claims this id of the service, in words, and whether it is older and so wins the id. */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
-  /** Resources of a kind whose spec refers to this object. */
-  readonly referrers: (kind: string) => readonly { readonly name: string; readonly spec: unknown }[];
   /** Resources that use this account, the first few in words; only for accounts. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /** Present for an account only: the resources that use it. */
@@ -158,13 +156,13 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly inAccount?: (kind: string) => readonly Related[];
   /** The recovery requests that this process may send; absent means none. */
   readonly powers?: Powers;
-  /** What the API server's own clock shows now, if that is known. */
+  /** The time on the API server's own clock now, if known. */
   readonly clusterMs?: number;
   /** The values that this process wrote to the object in the service, the newest for each field. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /** When this process first saw the open journal entry, on both of its clocks. */
   readonly journalSeen: Moment;
-  /** What the previous step left for this step. It is lost with the process. */
+  /** Times and counts that the previous step left for this step. They are lost with the process. */
   readonly notes: Notes;
   /** When this object first asked for the read that it waits for (monotonic). */
   readonly askedAt: number;

@@ -4,47 +4,22 @@
  * A step is a call, a read, something to remember, the release of the object, or a verdict for its status. This file also has
  * what the engine remembers of an object (with the journal of calls that must not happen twice) and what status shows.
  */
+import type { z } from 'zod';
 import type { Json } from '../../../base/json.ts';
 import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
+import type { Applied, Drift as DriftSchema, Journal } from '../schema/status.ts';
 import type { Reason } from './reasons.ts';
 
-/** Who created the object in the service, and how sure that is. */
+export { mostExcluded } from '../schema/status.ts';
+
+/** Says if this resource created the object in the service: it did, it did not, or presumably. */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
-/** The most ids that a `CreateIntent` excludes: status has no room for more. */
-export const mostExcluded = 1_000;
-
-/** What is needed to find a created object when the answer to its creation was lost. */
-export interface CreateIntent {
-  /** The key of the read that lists such objects. */
-  readonly collection: string;
-  readonly name: string;
-  /** Ids of objects that had this name before the call. */
-  readonly excluded: readonly string[];
-  /** The time on the service's own clock when these ids were read, if known: an object created before is not ours. */
-  readonly serviceTime?: string;
-}
+/** The data by which a created object is found when the answer to its creation was lost. */
+export type CreateIntent = NonNullable<JournalEntry['create']>;
 
 /** The entry in status that is written before a call that must not happen twice. */
-export interface JournalEntry {
-  readonly operation: string;
-  readonly attempt: number;
-  readonly endpoint: string;
-  readonly accountId: string;
-  /** Wall time, for people and to compare it with the service's clock. */
-  readonly startedAt: string;
-  readonly deadlineSeconds: number;
-  /** Keyed fingerprint of what is sent. */
-  readonly digest: string;
-  readonly create?: CreateIntent;
-  /** The text of an answer that said no, such as a 409. One fresh read decides whether the call was carried out all the same. */
-  readonly conflicted?: string;
-  /** How the object looked right before the call, to recognise later what the call did. */
-  readonly before?: string;
-  readonly requestId?: string;
-  /** The exact bytes of a call that the service recognises by requestId. */
-  readonly payload?: string;
-}
+export type JournalEntry = Readonly<z.output<typeof Journal>>;
 
 /** The body in a journal entry; undefined when somebody changed the entry so that it cannot be read. */
 export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
@@ -58,7 +33,7 @@ export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): un
 /** A journal entry without the fields that the engine fills in. */
 export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
 
-/** What the engine remembers of an object in its status. */
+/** The part of an object's status that the engine reads back. */
 export interface Memory<Facts = unknown> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
@@ -66,14 +41,7 @@ export interface Memory<Facts = unknown> {
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
   /** The generation that was last applied as a whole, and keyed fingerprints of values that the service does not show. */
-  readonly applied:
-    | {
-        readonly generation: number;
-        readonly prints: Readonly<Record<string, string>>;
-        /** The service accepted a change of this spec, but no read since shows it. */
-        readonly unshown?: true | undefined;
-      }
-    | undefined;
+  readonly applied: Readonly<z.output<typeof Applied>> | undefined;
   /** The kind's own status fields. */
   readonly facts: Facts;
 }
@@ -139,7 +107,7 @@ export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound'
 /** Times (monotonic) and counts that one step leaves for the next, by name. They are lost with the process. */
 export type Notes = Readonly<Record<string, number>>;
 
-/** What every step may carry besides its action. */
+/** The fields that every step may have besides its action. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
   /** Replaces the notes; without it they stay. */
@@ -194,11 +162,7 @@ export type Step<Facts = unknown> =
   | { readonly is: 'release'; readonly stays?: string };
 
 /** One difference between the spec and the service. */
-export interface Drift {
-  readonly field: string;
-  readonly desired: string;
-  readonly observed: string;
-}
+export type Drift = Readonly<z.output<typeof DriftSchema>>;
 
 /** A condition as it stands in status. */
 export interface Condition {
@@ -226,7 +190,7 @@ export function about(type: string) {
   return { yes: saying('True'), no: saying('False'), unknown: saying('Unknown') };
 }
 
-/** What a kind shows in status beside the verdict. */
+/** The part of status that a kind fills in, beside the verdict. */
 export interface Showing<Facts = unknown> {
   /** True when the object could not be seen this time: its conditions and lists in status stay as they are. */
   readonly unseen?: boolean;

@@ -10,7 +10,7 @@ import type { Drift, Memory, Call } from '../contract/step.ts';
 import { isoSeconds } from '../../../base/time.ts';
 import { createHash, createHmac } from 'node:crypto';
 
-/** How the spec differs from the service. */
+/** The differences between the spec and the service. */
 export interface Difference {
   /** Fields that the service shows with another value. */
   readonly differing: Readonly<Record<string, Json>>;
@@ -57,7 +57,7 @@ export function statusText(value: Json | undefined, secret: boolean): string {
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }
 
-/** What the service shows of a drifted field, as text for status. Unknown URLs are hidden: they may contain a signature. */
+/** The value of a drifted field in the service, as text for status. Unknown URLs are hidden: they may contain a signature. */
 export function observedText(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
   const asked = statusText(wanted, secret);
   return statusText(observed, secret)
@@ -111,7 +111,7 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
-/** Whether the value of a hidden field was sent. `unknownKey`: its fingerprint was made with a key that is lost. */
+/** Says if the value of a hidden field was sent. `unknownKey`: its fingerprint was made with a key that is lost. */
 export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);

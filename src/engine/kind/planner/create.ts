@@ -20,12 +20,8 @@ import {
   type JournalEntry,
 } from '../contract/step.ts';
 
-/**
- * The shortest and the longest pause of an object that waits while another resource creates one of the same name. The pause is
- * an eighth of the time waited so far.
- */
-const firstTurnMs = 2_000;
-const longestTurnMs = 30_000;
+/** How soon an object looks again whether another resource still creates one of the same name. */
+const turnMs = 5_000;
 
 /** The first step for a resource that has no id yet: find its object, adopt it, or create it. */
 export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
@@ -75,8 +71,8 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * How new a list must be to prove that nothing was created yet. An object with our mark cannot be older than what this process
- * knows of its resource, so any list begun since then will do, and many new resources share it.
+ * The time since when a list must have begun to prove that nothing was created yet. An object with our mark cannot be older
+ * than what this process knows of its resource, so any list begun since then will do, and many new resources share it.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
@@ -144,9 +140,7 @@ function createdElsewhere(pass: Pass, collection: string, name: string): Step | 
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
   const message = `${other} is creating "${name}"; this one takes its turn after it`;
-  const { waitsSince = pass.monotonicMs } = pass.notes;
-  const retryInMs = Math.min(longestTurnMs, Math.max(firstTurnMs, (pass.monotonicMs - waitsSince) / 8));
-  return { is: 'wait', reason: 'CreateInProgress', message, retryInMs, note: { ...pass.notes, waitsSince } };
+  return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: turnMs };
 }
 
 function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly string[]): Step {
@@ -168,7 +162,7 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
 //
 // Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
 
-/** What to remember when an id is bound. */
+/** The memory of an object whose id has just been bound. */
 export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<Memory<never>> {
   const { endpoint, accountId } = pass.account;
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
@@ -179,7 +173,7 @@ export function bind(pass: Pass, id: string, ownership: Ownership): Step<never> 
   return { is: 'again', remember: boundTo(pass, id, ownership) };
 }
 
-/** Whether an object carries the mark of this resource. */
+/** True when an object carries the mark of this resource. */
 export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }

@@ -6,7 +6,7 @@ import type { Notice, OwnCondition, Refusal, Step } from '../contract/step.ts';
 /** The content of an object by field: what the spec wants, or what the service shows. An undefined field says nothing. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
-/** What `spec.lifecycle` says, with the kind's defaults filled in. */
+/** The fields of `spec.lifecycle`, with the kind's defaults filled in. */
 export interface Lifecycle {
   readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: 'Never' | 'ById' | 'ByName' | undefined;
@@ -15,7 +15,7 @@ export interface Lifecycle {
   readonly drift: 'Correct' | 'Report';
 }
 
-/** What is known of an object: the item as the service shows it, and its fields with our own newer writes. */
+/** An object as far as it is known: the item that the service shows, and its fields with our own newer writes. */
 export interface Sight<Item = unknown> {
   readonly item: Item | undefined;
   readonly fields: Fields;
@@ -35,7 +35,7 @@ export interface Named {
  * The shared planner (`planObject`) does everything else: adoption, creating at most once, absence, drift, deletion.
  */
 export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
-  /** What users call it, in lower case: `contact point`. */
+  /** The users' word for it, in lower case: `contact point`. */
   readonly noun: string;
   list(pass: Pass<Spec, Facts>): Read<Item>;
   single(id: string): Read<Item>;
@@ -57,10 +57,10 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   admit?(pass: Pass<Spec, Facts>): Step<Facts> | undefined;
   /** Other objects that the calls name: a refusal may be about one of these. */
   namesInCalls?(pass: Pass<Spec, Facts>): readonly Named[];
-  /** What must have been read besides the object itself before it can be compared. */
+  /** Further reads that must be there before the object can be compared. */
   alsoReads?(pass: Pass<Spec, Facts>, id: string): readonly Read[];
   desired(pass: Pass<Spec, Facts>): Fields;
-  /** What the service shows of the same fields; a field that it never shows is absent. */
+  /** The same fields as the service shows them; a field that it never shows is absent. */
   observed(item: Item, pass: Pass<Spec, Facts>): Fields;
   /** Fields that the interface never shows back; remembered as fingerprints instead of being compared. */
   hidden?(field: string, pass: Pass<Spec, Facts>): boolean;

@@ -46,7 +46,7 @@ export function planObject(plan: ObjectPlan, pass: Pass): Step {
   return claimedByOlder(pass, id, `${plan.noun} ${id}`) ?? keepMatched(plan, pass, id);
 }
 
-/** What status shows of an object with plain create, update and delete. */
+/** The part of status about an object with plain create, update and delete. */
 export function showObject<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,

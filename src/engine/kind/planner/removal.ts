@@ -27,7 +27,7 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   return removeBound(plan, pass, id);
 }
 
-/** Why the object stays in the service; empty when there is none, undefined when it has to be deleted. */
+/** Says that the object stays in the service, and why; empty when there is none, undefined when it has to be deleted. */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
@@ -54,7 +54,7 @@ function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
 }
 
 function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
-  const { removedAt, sentAt } = pass.notes;
+  const { removedAt } = pass.notes;
   if (removedAt !== undefined) {
     const single = plan.single(id);
     const direct = pass.view.one(single, id);
@@ -63,13 +63,13 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       const stays = plan.staysBehind?.(pass);
       return { is: 'release', ...(stays !== undefined && { stays }) };
     }
-    if (sentAt !== undefined && pass.monotonicMs - sentAt < pass.horizonMs) {
+    if (pass.wrote !== undefined && pass.monotonicMs - pass.wrote.at < pass.horizonMs) {
       return {
         is: 'wait',
         reason: 'Deleting',
         message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
         retryInMs: lagMs,
-        note: { removedAt: Math.max(removedAt, direct.snapshot.begunAt + 1), sentAt },
+        note: { removedAt: direct.snapshot.begunAt + 1 },
       };
     }
   }
@@ -82,7 +82,7 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       words: `delete ${plan.noun} "${plan.name(pass)}"`,
       urgency: 'dangerous',
       committed: () => ({}),
-      note: (at) => ({ removedAt: at, sentAt: at }),
+      note: (removedAt) => ({ removedAt }),
       refused: (refusal) => blocked(plan, pass, id, refusal),
     },
   };

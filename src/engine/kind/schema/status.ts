@@ -13,7 +13,6 @@ import {
   text,
   time,
 } from './schema.ts';
-import { mostExcluded } from '../contract/step.ts';
 
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
 const host = (description: string) => text(description, { max: 300 });
@@ -36,7 +35,11 @@ const Condition = shown('One aspect of the object.', {
   message: text('Why, as a sentence.', { max: 32_768 }),
 });
 
-const Journal = shown('A call that was begun and must not happen twice; written before anything is sent.', {
+/** The most ids that the entry of a creation can exclude. */
+export const mostExcluded = 1_000;
+
+/** The entry in the journal. */
+export const Journal = shown('A call that was begun and must not happen twice; written before anything is sent.', {
   operation: text('What it does.', { max: 64 }),
   attempt: integer('Which attempt it is.', { min: 0, max: 1_000_000 }),
   endpoint: host('The host that it is sent to.'),
@@ -62,17 +65,27 @@ const Journal = shown('A call that was begun and must not happen twice; written 
 
 const value = (description: string) => text(description, { max: 1024 });
 
+/** The generation that was last applied as a whole, and fingerprints of values that the service does not show. */
+export const Applied = shown('What was last applied as a whole.', {
+  generation: generation('The generation of the spec.'),
+  prints: mapOf('Keyed fingerprints of what the service does not show back.', text('A fingerprint.', { max: 256 }), {
+    maxProperties: 600,
+    maxKeyLength: 300,
+  }),
+  unshown: flag('True when the service accepted a change but no read since shows it.').optional(),
+});
+
+/** A difference between the spec and the service. */
+export const Drift = shown('A difference.', {
+  field: text('The field.', { max: 256 }),
+  desired: value('What the spec asks for; (redacted) for a secret.'),
+  observed: value('What the service shows; (redacted) for a secret.'),
+});
+
 /** The fields under `status.internal`, which the operator reads back. They are never cut: a cut entry could not be used. */
 export const InternalStatus = {
   journal: Journal.optional(),
-  applied: shown('What was last applied as a whole.', {
-    generation: generation('The generation of the spec.'),
-    prints: mapOf('Keyed fingerprints of what the service does not show back.', text('A fingerprint.', { max: 256 }), {
-      maxProperties: 600,
-      maxKeyLength: 300,
-    }),
-    unshown: flag('True when the service accepted a change but no read since shows it.').optional(),
-  }).optional(),
+  applied: Applied.optional(),
   binding: shown('Where the object is bound to; nothing is sent anywhere else.', {
     endpoint: host('The host of the service.'),
     accountId: text('The account.', { max: 128 }),
@@ -90,15 +103,7 @@ export const CommonStatus = facts({
   ).optional(),
   conditions: listByKey('How the object is. Ready sums it up.', Condition, ['type'], { max: 20 }).optional(),
   lastHandledReconcileAt: handledToken('apphosting.dev/reconcile-at'),
-  drift: listOf(
-    'Where the service differs from the spec.',
-    shown('A difference.', {
-      field: text('The field.', { max: 256 }),
-      desired: value('What the spec asks for; (redacted) for a secret.'),
-      observed: value('What the service shows; (redacted) for a secret.'),
-    }),
-    { max: 100 },
-  ).optional(),
+  drift: listOf('Where the service differs from the spec.', Drift, { max: 100 }).optional(),
   unverified: listOf(
     'Fields that are written but never shown back, so that a difference would not be noticed.',
     text('A field.', { max: 256 }),
