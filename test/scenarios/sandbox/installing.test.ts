@@ -5,8 +5,8 @@ import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { archive, bundle } from '../../../deploy/bundle.ts';
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { archive } from '../../../deploy/bundle.ts';
 import { startSimulator } from '../../../src/simulator/start.ts';
 import { blocksOf, exchangesIn } from '../../support/documents.ts';
 import { overlays, startDeployed } from '../support/deployed.ts';
@@ -151,10 +151,8 @@ describe('the archive for laptops', () => {
   it('runs from an empty folder with nothing but Node, also as a plugin of kubectl', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'apphosting-archive-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const made = join(folder, 'made');
-    await bundle(made);
-    await run('tar', ['-xzf', archive(made, folder), '-C', folder, '--strip-components=1']);
-    await rm(made, { recursive: true });
+    const packed = archive(dirname(inject('prepared').program), folder);
+    await run('tar', ['-xzf', packed, '-C', folder, '--strip-components=1']);
     // The only Node there is on PATH, and no other program.
     const env = { PATH: [join(folder, 'bin'), dirname(process.execPath)].join(delimiter) };
     const { binaries } = sharedKubernetes();

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 import { inject } from 'vitest';
 import { poll } from '../../../src/sandbox/poll.ts';
@@ -22,9 +22,9 @@ export interface Running {
   readonly end: () => Promise<void>;
 }
 
-/** What the program is run with: its compiled code is kept beside it, and goes when it goes. */
+/** What the program is run with: its compiled code is kept beside the bundle, and goes when that goes. */
 export function keepingCompiled(): Readonly<Record<string, string>> {
-  return { NODE_COMPILE_CACHE: join(dirname(inject('prepared').program), 'compiled') };
+  return { NODE_COMPILE_CACHE: join(inject('prepared').program, '..', '..', 'compiled') };
 }
 
 /** Starts `apphosting ARGS…`, away from whatever cluster the environment names. */
