@@ -27,7 +27,13 @@ const lives = [
 ];
 
 /** Nothing in them is shared but code: each worker loads that once. One more than there are cores, as some wait. */
-const inOneProcess = { experimental, testTimeout: 120_000, isolate: false, maxWorkers: availableParallelism() + 1 };
+const inOneProcess = {
+  experimental,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  isolate: false,
+  maxWorkers: availableParallelism() + 1,
+};
 
 /**
  * Four projects: `unit` and `lives` need nothing but Node, and `npm run check` leaves the lives to `npm test`; `scenarios` runs against a real
