@@ -124,7 +124,7 @@ export async function kubectl(
   ...args: readonly string[]
 ): Promise<string> {
   const all = ['--kubeconfig', kubeconfigPath, ...args];
-  // It ends before collecting garbage would be worth it.
+  // kubectl ends so soon that collecting garbage only costs time.
   const env = { ...process.env, GOGC: '400', KUBECACHEDIR: join(dirname(kubeconfigPath), 'run', 'kubectl') };
   const { stdout } = await promisify(execFile)(binaries.kubectl, all, { timeout: waiting.deadlineMs, env });
   return stdout;
