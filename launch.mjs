@@ -116,7 +116,7 @@ function become(node, args) {
   const child = spawn(node, args, {
     // The channel closes when we are killed: the program can notice that nobody waits for it any more.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    env: { ...(args[0]?.startsWith('src/') && keepingCompiled()), ...process.env, PATH: path },
+    env: { ...(/^(?:src|test)\//.test(args[0]) && keepingCompiled()), ...process.env, PATH: path },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   endWithNpm(child);

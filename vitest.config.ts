@@ -5,14 +5,19 @@ import { LongestFirst } from './test/support/longest-first.ts';
 /** Node reads TypeScript itself: without a runner in between modules load sooner, and run an eighth faster. */
 const experimental = { viteModuleRunner: false };
 
-/** Whole lives of the operator on a virtual clock, and what waits for real sockets, processes and a browser. */
+/** Lives of the operator on a virtual clock that take a second of computing or more, and what waits for real sockets, processes and a browser. */
 const lives = [
   'test/properties/**/*.test.ts',
   'test/disaster/**/*.test.ts',
-  'test/cli/{import/import,no-cluster,runs}.test.ts',
+  'test/cli/{generate,import/import,no-cluster,plan/plan,plan/foreseen,runs}.test.ts',
   'test/deploy/bundle.test.ts',
-  'test/hosting/spoiled-answers.test.ts',
-  'test/kube/{client/large-lists,reflector/reflector-http}.test.ts',
+  'test/engine/{attacks,outage,retrying}.test.ts',
+  'test/engine/account/{rotated,small-budget}.test.ts',
+  'test/engine/kind/{contested,refused-lists}.test.ts',
+  'test/engine/objects/{doubt,lost-create}.test.ts',
+  'test/hosting/{recovery-readings,spoiled-answers}.test.ts',
+  'test/kinds/*/{*-world,doubt,held,state}.test.ts',
+  'test/kube/{client/large-lists,lease-overlap,reflector/reflector-http}.test.ts',
   'test/reporter.test.ts',
   'test/repository/contributing.test.ts',
   'test/sandbox/control-plane/{processes,sources}.test.ts',
@@ -22,7 +27,13 @@ const lives = [
 ];
 
 /** Nothing in them is shared but code: each worker loads that once. One more than there are cores, as some wait. */
-const inOneProcess = { experimental, testTimeout: 120_000, isolate: false, maxWorkers: availableParallelism() + 1 };
+const inOneProcess = {
+  experimental,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  isolate: false,
+  maxWorkers: availableParallelism() + 1,
+};
 
 /**
  * Four projects: `unit` and `lives` need nothing but Node, and `npm run check` leaves the lives to `npm test`; `scenarios` runs against a real

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { constants, copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -39,13 +39,11 @@ interface Step {
 
 const root = join(import.meta.dirname, '..');
 const bin = (name: string) => join(root, 'node_modules', '.bin', name);
-/** The second time only what changed is looked at. */
-const incremental = ['--incremental', '--tsBuildInfoFile', 'types.tmp'];
 const generatedFolders = ['crds', 'deploy', 'docs'];
 
 /** They only read the sources, one after the other: more threads would take from the tests. */
 const beside: readonly Step[] = [
-  { name: 'types', isOfSources: true, run: () => quietProgram(bin('tsc'), ['--singleThreaded', ...incremental]) },
+  { name: 'types', isOfSources: true, run: types },
   { name: 'lint', isOfSources: true, run: () => quietProgram(bin('oxlint'), ['--type-aware', '--deny-warnings']) },
   { name: 'unused code', run: () => quietProgram(bin('knip'), []) },
   { name: 'format', run: () => quietProgram(bin('oxfmt'), ['--check']) },
@@ -89,6 +87,20 @@ async function quietProgram(command: string, args: readonly string[]): Promise<O
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text));
   const outcome = await endOf(child);
   return outcome.failed > 0 ? { ...outcome, told: said } : outcome;
+}
+
+/** The second time only what changed is looked at; a new checkout goes on from what the one before has found. */
+async function types(): Promise<Outcome> {
+  const found = join(root, 'types.tmp');
+  const { cacheDir } = surroundings();
+  const kept = join(cacheDir, 'types.tmp');
+  // Where there is none, or no folder to keep it in, all files are looked at.
+  await copyFile(kept, found, constants.COPYFILE_EXCL).catch(() => undefined);
+  const outcome = await quietProgram(bin('tsc'), ['--singleThreaded', '--incremental', '--tsBuildInfoFile', found]);
+  await mkdir(cacheDir, { recursive: true })
+    .then(() => copyFile(found, kept))
+    .catch(() => undefined);
+  return outcome;
 }
 
 async function endOf(child: ChildProcess): Promise<Outcome> {

@@ -11,6 +11,9 @@ import { bundle, onlyLines } from '../../deploy/bundle.ts';
 const root = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
 
+/** Compiled code of a bundle that is about to go is of use to nobody. */
+const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
+
 let made: string;
 let files: readonly string[];
 
@@ -54,7 +57,9 @@ describe('the bundle', () => {
 
     const { stdout } = await run(process.execPath, [main, '--version'], { env: {} });
     const helps = await Promise.all(
-      ['run', 'sandbox', 'points', 'activate'].map((command) => run(process.execPath, [main, command, '--help'])),
+      ['run', 'sandbox', 'points', 'activate'].map((command) =>
+        run(process.execPath, [main, command, '--help'], { env }),
+      ),
     );
     const page = await pageOf(main);
 
@@ -95,7 +100,7 @@ describe('the bundle', () => {
     `;
     const preload = ['--import', `data:text/javascript,${encodeURIComponent(tell)}`];
 
-    const { stderr } = await run(process.execPath, [...preload, join(made, 'main.mjs'), 'run', '--help']);
+    const { stderr } = await run(process.execPath, [...preload, join(made, 'main.mjs'), 'run', '--help'], { env });
 
     const { urls, builtins } = JSON.parse(stderr) as { urls: readonly string[]; builtins: readonly string[] };
     const chunks = urls.filter((url) => url.startsWith('file:'));
@@ -135,7 +140,7 @@ interface SourceMapEntry {
 
 /** What the simulator of a bundle shows to a browser. */
 async function pageOf(main: string): Promise<string> {
-  const child = spawn(process.execPath, [main, 'simulator', '--listen', '127.0.0.1:0']);
+  const child = spawn(process.execPath, [main, 'simulator', '--listen', '127.0.0.1:0'], { env });
   onTestFinished(() => void child.kill());
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (printed += String(part)));

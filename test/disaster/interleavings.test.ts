@@ -2,7 +2,7 @@ import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { play } from './interleavings.ts';
 
-const runs = 200;
+const runs = 120;
 
 describe('whatever happens to a protection and the requests about it', () => {
   it('activates, discards, wipes and enrolls nothing twice and nothing unasked, and claims nothing that is not so', async () => {

@@ -70,9 +70,12 @@ describe('the golden path', () => {
     expect((await commits(world)).filter(({ detail }) => detail['action'] === 'deploy-image')).toHaveLength(1);
   });
 
-  it.each(seeds)('comes to rest with calls disturbed, with nothing lost or doubled (order %i)', async (seed) => {
-    const { wrong } = await disturbedOrderLived(seed);
+  it.each(seeds.slice(0, 12))(
+    'comes to rest with calls disturbed, with nothing lost or doubled (order %i)',
+    async (seed) => {
+      const { wrong } = await disturbedOrderLived(seed);
 
-    expect(wrong.join('\n'), `npm run trials -- --only golden-path-disturbed:${seed}`).toBe('');
-  });
+      expect(wrong.join('\n'), `npm run trials -- --only golden-path-disturbed:${seed}`).toBe('');
+    },
+  );
 });

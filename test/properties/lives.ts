@@ -27,8 +27,6 @@ export interface Life {
   readonly options?: InProcessOptions;
   /** The service goes on by itself, so that other resources show something new. */
   readonly movesOn?: boolean;
-  /** How many disturbances are tried besides those of its writes, where all of them take too long. */
-  readonly sample?: number;
   /** Values that must never be seen anywhere but in their Secret and in the service. */
   readonly planted: readonly string[];
 }

@@ -77,7 +77,6 @@ const once = {
   planted: [dangerousToken],
   options: { powers },
   movesOn: true,
-  sample: 12,
 } as const;
 
 export const recoveryLives: readonly Life[] = [
@@ -90,7 +89,6 @@ export const recoveryLives: readonly Life[] = [
     made: commits('configuration.created'),
     stays: true,
     planted: [],
-    sample: 24,
   },
   {
     ...once,

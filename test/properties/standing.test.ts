@@ -26,7 +26,7 @@ function writesIn(world: InProcess, life: Life): readonly object[] {
 
 describe.each(lives)('$kind', (life) => {
   const chosenFrom = <Kind extends Plan>(plans: readonly Kind[]): readonly Kind[] => {
-    const chosen = sampled(life, plans);
+    const chosen = sampled(plans);
     counted.plans += chosen.length;
     counted.possible += plans.length;
     counted.transitions += chosen.length * (life.edited === undefined ? 2 : 3);
@@ -58,11 +58,13 @@ describe.each(lives)('$kind', (life) => {
     expect(await life.made(world)).toHaveLength(life.stays === true ? 1 : 0);
   });
 
-  const which = life.sample === undefined ? 'every' : 'each important, and a sample of the other,';
   it.each([
-    [`every outcome of ${which} call to the service`, outcomesOf],
-    [`the death of the process around ${which} call to the service`, deathsAtCallsOf],
-    [`failures and the death of the process before and after ${which} write to Kubernetes`, faultsOfWritesOf],
+    ['every outcome of each important, and a sample of the other, call to the service', outcomesOf],
+    ['the death of the process around each important, and a sample of the other, call to the service', deathsAtCallsOf],
+    [
+      'failures and the death of the process before and after each important, and a sample of the other, write to Kubernetes',
+      faultsOfWritesOf,
+    ],
   ])(
     'survives %s',
     async (_what, plansOf) => {

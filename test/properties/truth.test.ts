@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { truthLived } from './truth-life.ts';
 
-const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
+const seeds = Array.from({ length: 25 }, (_, index) => index + 1);
 
 describe('an app and its environment, edited while everything goes wrong', () => {
   it.each(seeds)('are in the end as their specs say, seen or not (life %i)', async (seed) => {

@@ -105,12 +105,14 @@ export interface Plan {
   readonly matters: boolean;
 }
 
-/** All plans, or those that matter and a sample of the others: the same in every run. */
-export function sampled<Kind extends Plan>(life: Life, plans: readonly Kind[]): readonly Kind[] {
-  if (life.sample === undefined) return plans;
+/** How many disturbances are tried besides those that matter. */
+const sample = 12;
+
+/** The plans that matter and a sample of the others: the same in every run. */
+export function sampled<Kind extends Plan>(plans: readonly Kind[]): readonly Kind[] {
   const entropy = new SeededEntropy(plans.length);
   const others = plans.filter(({ matters }) => !matters).map((plan) => ({ plan, place: entropy.fraction() }));
-  const chosen = others.toSorted((a, b) => a.place - b.place).slice(0, life.sample);
+  const chosen = others.toSorted((a, b) => a.place - b.place).slice(0, sample);
   return [...plans.filter(({ matters }) => matters), ...chosen.map(({ plan }) => plan)];
 }
 

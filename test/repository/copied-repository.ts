@@ -29,7 +29,8 @@ export class CopiedRepository {
     const { status, stdout, stderr } = spawnSync(command, args, {
       cwd: this.#copy,
       encoding: 'utf8',
-      env: { ...process.env, NO_COLOR: '1' },
+      // Compiled code of a copy is of use to nobody else: it is kept in there, and goes with it.
+      env: { ...process.env, NO_COLOR: '1', NODE_COMPILE_CACHE: join(this.#copy, 'compiled.tmp') },
     });
     if (status !== 0) throw new Error(`${basename(command)} ${args.join(' ')} failed:\n${stdout}${stderr}`);
     return stdout;

@@ -46,8 +46,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await operator.end();
   await service.end();
-  for (const { protection } of people.values()) await protection.tenant.leave();
-  await api.delete(`/api/v1/namespaces/${post.namespace}`);
   await api.close();
   await folder.release();
 });

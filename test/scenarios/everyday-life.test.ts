@@ -22,7 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await operator.end();
   await service.end();
-  await api.delete(`/api/v1/namespaces/${post.namespace}`);
   await api.close();
 });
 

@@ -47,7 +47,6 @@ afterAll(async () => {
   await operator.end();
   await service.end();
   await scratch.release();
-  await api.delete(`/api/v1/namespaces/${post.namespace}`);
   await api.close();
 });
 

@@ -184,8 +184,11 @@ const urls: readonly (readonly [string, boolean, boolean, boolean, string])[] = 
   ['https://192.0.0.192', false, false, false, 'it is instance metadata of another cloud'],
 ];
 
-// The unit `binary` of fast-check makes a list of all characters first, which takes a second.
+// The unit `binary` of fast-check, and its URLs with paths, make a list of all characters first, which takes a second.
 const anyCharacter = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
+const anyOrigin = fc
+  .tuple(fc.constantFrom('http', 'https'), fc.webAuthority({ withIPv4: true, withIPv6: true, withPort: true }))
+  .map(([scheme, authority]) => `${scheme}://${authority}`);
 
 describe('a base URL', () => {
   it('is judged by a table of more than a hundred', () => {
@@ -214,7 +217,7 @@ describe('a base URL', () => {
 
   it('is never allowed to lead elsewhere than its own text says', () => {
     fc.assert(
-      fc.property(fc.webUrl(), fc.string({ unit: anyCharacter }), (url, noise) => {
+      fc.property(anyOrigin, fc.string({ unit: anyCharacter }), (url, noise) => {
         const checked = checkBaseUrl(url + noise, strict);
 
         if (!('refused' in checked)) expect(new URL(url + noise).origin).toBe(checked.origin);

@@ -4,7 +4,7 @@ import { WholeLife } from './whole-life.ts';
 import { Readiness } from './whole-recovery.ts';
 import { recoveryLived } from './whole-run.ts';
 
-const seeds = Array.from({ length: 8 }, (_, index) => index + 1);
+const seeds = Array.from({ length: 6 }, (_, index) => index + 1);
 const seen = new Map<string, number>();
 
 afterAll(() => {

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { wholeLived } from './whole-run.ts';
 
-const seeds = Array.from({ length: 30 }, (_, index) => index + 1);
+const seeds = Array.from({ length: 20 }, (_, index) => index + 1);
 const counted = { lives: 0, actions: 0 };
 
 afterAll(() => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { execPath } from 'node:process';
+import { env, execPath } from 'node:process';
 import { inject, onTestFinished } from 'vitest';
 import type { BreakablePlane } from '../../support/breakable-plane.ts';
 import { kubeconfigFor } from '../../../src/sandbox/control-plane/credentials.ts';
@@ -10,6 +10,7 @@ import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { answersOk } from '../../../src/sandbox/control-plane/programs.ts';
 import { type Listening, startSimulator } from '../../../src/simulator/start.ts';
 import { type Api, kubectl, waiting } from './kubernetes.ts';
+import { keepingCompiled } from './running.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -51,6 +52,7 @@ export async function startDeployed(
     name: 'the operator',
     command: execPath,
     args: [inject('prepared').program, ...fromDeployment, ...here, '--operator-namespace', namespace],
+    env: { ...env, ...keepingCompiled() },
     logPath,
     isUp: () => answersOk(`http://${listen}/readyz`),
     upWithinMs: waiting.deadlineMs,

@@ -38,8 +38,8 @@ export async function definedPlane(options: Partial<BreakableOptions> = {}): Pro
   return barePlane({ etcdFrom: inject('prepared').etcd, ...options });
 }
 
-/** A control plane with nothing in it. */
-async function barePlane(options: Partial<BreakableOptions> = {}): Promise<OwnPlane> {
+/** A control plane with nothing in it that somebody ends. */
+export async function barePlane(options: Partial<BreakableOptions> = {}): Promise<OwnPlane> {
   const { dir, release } = await temporaryFolder('tests');
   const { binaries } = sharedKubernetes();
   const plane = await startBreakablePlane({ dir, binaries, say: () => {}, ...options });
@@ -49,13 +49,6 @@ async function barePlane(options: Partial<BreakableOptions> = {}): Promise<OwnPl
     await release();
   };
   return { ...plane, dir, stop: () => (ending ??= end()) };
-}
-
-/** An empty control plane of this test's own; ended when the test is. */
-export async function ownControlPlane(options: Partial<BreakableOptions> = {}): Promise<OwnPlane> {
-  const plane = await barePlane(options);
-  onTestFinished(plane.stop);
-  return plane;
 }
 
 /** What the API server answered. */
@@ -131,7 +124,8 @@ export async function kubectl(
   ...args: readonly string[]
 ): Promise<string> {
   const all = ['--kubeconfig', kubeconfigPath, ...args];
-  const env = { ...process.env, KUBECACHEDIR: join(dirname(kubeconfigPath), 'run', 'kubectl') };
+  // kubectl ends so soon that collecting garbage only costs time.
+  const env = { ...process.env, GOGC: '400', KUBECACHEDIR: join(dirname(kubeconfigPath), 'run', 'kubectl') };
   const { stdout } = await promisify(execFile)(binaries.kubectl, all, { timeout: waiting.deadlineMs, env });
   return stdout;
 }

@@ -27,7 +27,10 @@ export interface Post {
 
 const account = 'apphosting-operator';
 
-/** Makes a namespace for operators, with the service account and the permissions of an overlay of `deploy/`, and no others. */
+/**
+ * Makes a namespace for operators, with the service account and the permissions of an overlay of `deploy/`, and no others. It goes with the
+ * cluster: to delete one costs a hundred requests, again every few seconds while an object in it waits for an operator that has ended.
+ */
 export async function aPost(plane: Plane, api: Api, scope: 'cluster-wide' | 'namespaced'): Promise<Post> {
   const namespace = `op-${randomUUID().slice(0, 8)}`;
   await api.post('/api/v1/namespaces', { metadata: { name: namespace } });

@@ -8,6 +8,7 @@ import { poll } from '../../../src/sandbox/poll.ts';
 import { inTime } from '../../../src/base/time.ts';
 import { realClock } from '../../../src/cli/machine.ts';
 import { sharedKubernetes, waiting } from './kubernetes.ts';
+import { keepingCompiled } from './running.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -86,6 +87,7 @@ export class Shell {
       HOME: folder,
       KUBECONFIG: kubeconfig,
       KUBECACHEDIR: join(dirname(kubeconfigPath), 'run', 'kubectl'),
+      ...keepingCompiled(),
     });
   }
 

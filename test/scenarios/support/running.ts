@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import process from 'node:process';
 import { inject } from 'vitest';
 import { poll } from '../../../src/sandbox/poll.ts';
@@ -21,11 +22,18 @@ export interface Running {
   readonly end: () => Promise<void>;
 }
 
+/** What the program is run with: its compiled code is kept beside the bundle, and goes when that goes. */
+export function keepingCompiled(): Readonly<Record<string, string>> {
+  return { NODE_COMPILE_CACHE: join(inject('prepared').program, '..', '..', 'compiled') };
+}
+
 /** Starts `apphosting ARGS…`, away from whatever cluster the environment names. */
 export function startProgram(args: readonly string[]): Running {
   const { KUBECONFIG: _none, ...rest } = process.env;
-  const { program } = inject('prepared');
-  const child = spawn(process.execPath, [program, ...args], { env: rest, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [inject('prepared').program, ...args], {
+    env: { ...rest, ...keepingCompiled() },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let printed = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (printed += String(chunk)));
   let isSignalled = false;

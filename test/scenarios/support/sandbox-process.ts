@@ -104,3 +104,9 @@ export async function processesOf(dir: string): Promise<number> {
 export async function readJson(dir: string, name: string): Promise<Readonly<Record<string, unknown>>> {
   return JSON.parse(await readFile(join(dir, name), 'utf8'));
 }
+
+/** The only thing in a folder. */
+export async function only(dir: string): Promise<string> {
+  const [first = ''] = await readdir(dir);
+  return first;
+}

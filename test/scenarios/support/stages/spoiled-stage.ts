@@ -33,7 +33,6 @@ export function aSpoiledStage(...flags: readonly string[]): () => SpoiledStage {
     await stage.proxy.close();
     await operator.end();
     await stage.service.end();
-    await api.delete(`/api/v1/namespaces/${namespace}`);
     await api.close();
   });
   return () => stage;

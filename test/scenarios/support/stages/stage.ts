@@ -28,7 +28,6 @@ export function aStage(): Stage {
   afterAll(async () => {
     await Promise.all(teams.map((team) => team.leave()));
     await operator.end();
-    await api.delete(`/api/v1/namespaces/${own.namespace}`);
     await api.close();
   });
   return {
