@@ -96,29 +96,6 @@ describe('two account resources for one account of the service', () => {
     expect(inOther(world, 'HostingAccount', 'default')['orphans']).toBeUndefined();
   });
 
-  it('leave the image of an app to the AppEnvironment that deploys it, though that has not bound its environment yet', async () => {
-    const world = await twoAccounts();
-    const app = { externalId: 'app_web', name: 'web', port: 8080 };
-    const image = (tag: number) => ({ image: { reference: `registry.example.com/web:${tag}` } });
-    world.apply('HostedApp', 'web', { ...app, ...image(1) });
-    const deploy = { image: 'registry.example.com/web:9' };
-    const paused = { 'apphosting.dev/paused': 'true' };
-    world.apply(
-      'AppEnvironment',
-      'prod',
-      { appRef: { externalId: 'app_web' }, environmentName: 'production', deploy },
-      paused,
-      'other',
-    );
-    await world.run(130_000);
-    const from = world.sent.length;
-
-    world.apply('HostedApp', 'web', { ...app, ...image(2) });
-    await world.run(60_000);
-
-    expect(world.sent.slice(from)).toEqual([]);
-  });
-
   it('delete nothing that the other one still holds back', async () => {
     const world = await twoAccounts();
     world.apply('ContactPoint', 'ops', mail);
