@@ -71,7 +71,7 @@ export async function bundleAsOneFile(file: string): Promise<string> {
   return path;
 }
 
-/** What every bundle is made with. */
+/** The settings of every bundle. */
 function settings(): InputOptions {
   return {
     cwd: root,
@@ -112,7 +112,7 @@ const placesInSources: Plugin = {
 };
 
 /**
- * What loads much that nobody uses, in parts. Undici's index loads fetch, WebSocket, caches and mocks too. An import of `http` reads
+ * Loads only the parts of a module that are used. Undici's index loads fetch, WebSocket, caches and mocks too. An import of `http` reads
  * each of its exports, and one of them, WebSocket, loads the undici that Node has inside. Together they are 15 MiB of memory; what
  * does need `fetch` loads it when it is called. Undici's HTTP/2, which loads `node:http2`, is loaded with the first connection that
  * speaks it; ours do not.

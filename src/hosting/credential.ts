@@ -203,7 +203,7 @@ export class Budget {
   #strikes = 0;
   #cut = { at: Number.NEGATIVE_INFINITY, rate: Number.POSITIVE_INFINITY };
   #cancelTimer: (() => void) | undefined;
-  /** Why the waits ended that `endWaits` ended last. */
+  /** The reason that the newest `endWaits` gave. */
   #endedWhy: Refused = 'throttled';
 
   constructor(clock: Clock, entropy: Entropy) {
