@@ -315,12 +315,11 @@ class Schedule {
   /** Returns when a read is due again; `begunAt` is when its newest list began. */
   nextAt(reading: Reading, begunAt: number): number {
     const { entropy, credential, pollMs } = this.#around;
-    const spread = reading.isBusy ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
     const intervalMs =
       reading.read.pace === 'rateLimited'
         ? this.#rateLimitedMsOf(reading)
         : reading.baseIntervalMs(pollMs) * credential.budget.stretch();
-    return begunAt + intervalMs * spread;
+    return begunAt + intervalMs * (0.95 + entropy.fraction() / 10);
   }
 
   /** Puts a rate-limited read that is due, and that no object waits for, off until the moment that is reserved for it. */
